@@ -153,8 +153,8 @@ def _run_with_open_store(path: str, run: Callable[[Store | None], Result], *, dr
         store = open_store(path, create=not dry_run)
     except (StoreMissingError, StoreOutdatedError):
         ##= man/spec/knowledge.md#storage
-        ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
-        ##% and not the index of a newer version.
+        ##% An ingest run MUST replace an index of an older version and, with `--full`, a damaged index. An ingest run
+        ##% MUST NOT replace an index of a newer version or any other file.
         return run(None)
     try:
         return run(store)

@@ -244,8 +244,8 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
 def _check_service(application: Application, listening: ListenOptions) -> None:
     """Print what would be served; raise DuvetError if the configuration is invalid."""
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
-    ##% calls are forwarded.
+    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show the tools that the server
+    ##% would offer and the server that calls are forwarded to.
     address = application.mode
     if application.mode == HTTP_MODE:
         from duvet.server.http.listener import check_reach

@@ -83,7 +83,7 @@ def pages(
         print_detail(detail, make_page_blocks(detail), format or "text")
         return
     ##= man/spec/pages.md#tools
-    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
+    ##% `list_pages` and `duvet pages` MUST list all pages, newest first.
     print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in store.pages]), format)
     print_remark(format_count(len(store.pages), "page"))
 

@@ -71,7 +71,7 @@ def uncited(
     if untested and todo:
         raise click.UsageError("--untested and --todo can't be used together", ctx)
     filters, options = split_filter(options)
-    gap = Gap.TEST if untested else Gap.TODO if todo else None if filters.statuses else Gap.CITATION
+    gap = Gap.TEST if untested else Gap.TODO if todo else None if filters.states else Gap.CITATION
     catalogue = require_catalogue(options)
     found = find_gaps(catalogue, filters, gap)
     print_list(_make_listing(catalogue, found.indexes[: limit or None], gap), format)
@@ -95,7 +95,7 @@ def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | Non
     columns = (
         tables.ID_COLUMN,
         tables.LEVEL_COLUMN,
-        tables.STATE_COLUMN,
+        tables.STATUS_COLUMN,
         tables.SECTION_COLUMN,
         *more,
         tables.TEXT_COLUMN,
@@ -104,7 +104,7 @@ def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | Non
 
 
 def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap | None, limit: int | None) -> str:
-    statuses = " or ".join(status.words for status in filters.statuses)
+    statuses = " or ".join(status.words for status in filters.states)
     words = [gap.value if gap else "", f"with the status {statuses}" if statuses else ""]
     count = len(found.indexes)
     notes = [f"{count} of {format_count(found.among, 'requirement')} {' '.join(filter(None, words))}"]

@@ -127,7 +127,7 @@ def _call_workflow(application: Application, tool: Tool, arguments: Mapping[str,
     on_terminal = wants_bar(current_settings())
     try:
         ##= man/spec/workflows.md#steps
-        ##% The engine MUST announce each step before it begins, and the end of the run.
+        ##% The engine MUST report progress before each step and at the end of the run.
         answer = invoke_tool(application, tool, arguments, prints_progress=on_terminal, **{RUNS_SERVICE: runs.append})
     except KeyboardInterrupt:
         if not runs or runs[-1].error is None:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         Requirement as Requirement,
         Segment as Segment,
         State as State,
-        Status as Status,
         Tally as Tally,
         Trace as Trace,
     )
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """Modules are imported when a name of theirs is first asked for: `import duvet` alone stays fast."""
+        """Each module is imported when one of its names is first used, so that `import duvet` stays fast."""
         from importlib import import_module
 
         for module, names in _HOMES.items():
@@ -69,7 +68,7 @@ _HOMES = {
     "project.project": "Options Project",
     "tree.files": "DiskTree MemoryTree Tree",
     "specs.library": "Policy",
-    "trace.records": "Coverage Failure Finished Fit Match NotApplicable Piece Requirement Segment State Status Tally Trace",
+    "trace.records": "Coverage Failure Finished Fit Match NotApplicable Piece Requirement Segment State Tally Trace",
     "project.findings": "Checked Finding Findings",
     "project.validation": "validate",
 }

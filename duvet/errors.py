@@ -64,4 +64,4 @@ def describe_os_error(error: OSError | ValueError) -> str:
     """Return the system's message and error number; a ValueError is a path with a NUL, worded alike for each Python."""
     if isinstance(error, OSError):
         return f"{error.strerror or error} (os error {error.errno})"
-    return "a path can't hold a NUL"
+    return "paths can't contain NUL characters"

@@ -1,4 +1,4 @@
-"""HTTP requests with size limits and retries over kept connections, and which addresses are safe for secrets."""
+"""HTTP requests with size limits, retries and persistent connections, and a check for addresses that may get secrets."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ USER_AGENT = f"duvet/{VERSION}"
 
 
 class UnreachableError(Exception):
-    """No complete answer came; the message is the type of the cause, whose own message may quote what was sent."""
+    """No complete response arrived. The message is only the type of the cause, whose text may quote the request."""
 
 
 class HttpReply(Struct, frozen=True):
-    """An answer; its body is empty if it is compressed, and incomplete if it is larger than the limit."""
+    """A response; its body is empty if it is compressed, and incomplete if it is larger than the limit."""
 
     status: int
     headers: Mapping[str, str]
@@ -36,7 +36,7 @@ class HttpReply(Struct, frozen=True):
 
 
 class HttpClient:
-    """Sends requests without following redirects, asking for compression, or a time limit of its own."""
+    """Sends requests without redirects, compression or a default time limit."""
 
     def __init__(self) -> None:
         self._clients: dict[bool, AsyncClient] = {}
@@ -93,7 +93,7 @@ async def _read(response: Response, max_bytes: int) -> HttpReply:
 
 
 class Clock(Protocol):
-    """The time and a way to wait, which tests replace."""
+    """A clock, which tests replace."""
 
     def now(self) -> float:
         """Return seconds since 1970."""
@@ -117,7 +117,7 @@ async def retry(
     pause: Callable[[Failure, int], float | None],
     clock: Clock,
 ) -> Result:
-    """Call until it doesn't fail; `pause` gets the error and the number of the attempt, and returns None to give up."""
+    """Retry until a call succeeds; `pause` gets the error and the number of the attempt, and returns None to give up."""
     attempt = 1
     while True:
         try:
@@ -131,7 +131,7 @@ async def retry(
 
 
 def parse_base_url(base: str) -> SplitResult | None:
-    """Parse a URL of the web; None for another one, or one with a user, a query or a fragment."""
+    """Parse an HTTP URL; None for other URLs, and for URLs with a user, a query or a fragment."""
     try:
         parts = urlsplit(base)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

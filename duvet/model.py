@@ -80,7 +80,7 @@ class Edit(Struct, frozen=True):
     line: int
     column: int
     end_line: int
-    end_column: int  # The column of the first character that stays.
+    end_column: int  # The column of the first character that is kept.
     text: str
 
 

@@ -53,7 +53,7 @@ def extract_query_words(query: str) -> tuple[list[str], bool]:
 def extract_index_words(text: str) -> list[str]:
     """Return the words to index a text by: its own, the parts of `parseHeaderLine`, and `parse_header_line` as one."""
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
+    ##% `km-search` MUST find other forms of a word, symbols by their name or a part of it, and files by their
     ##% path or name.
     plain = compose(text)
     names = _WORD.findall(plain)

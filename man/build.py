@@ -220,7 +220,7 @@ def resolve_schema(value: JsonSchema, schema: JsonSchema) -> JsonSchema:
 def _make_config_key(upstream_table: JsonSchema, name: str, extended: JsonSchema) -> ManKey:
     upstream = upstream_table.get(name)
     if upstream is None:
-        return _make_key(name, extended, "Only in the extended schema.")
+        return _make_key(name, extended, "Extended schema only.")
     if upstream.get("description") == extended.get("description"):
         return _make_key(name, upstream)
     return _make_key(name, upstream, f"In the extended schema: {extended['description']}.")

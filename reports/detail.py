@@ -15,6 +15,8 @@ from duvet.reports import tables
 from duvet.reports.cells import CUT_MARK, align_left, escape_cell, fit_cells, measure_width, wrap_cells
 from duvet.reports.summary import describe_exemption
 from duvet.text import format_count
+from duvet.trace.coverage import format_state
+from duvet.trace.records import State
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageDetail
@@ -76,8 +78,11 @@ _SECTIONS = (
     tables.Column("section", lambda row: row.id),
     tables.Column("done", lambda row: _share(row.numbers)),
     tables.Column("needs tests", lambda row: _count(row.numbers.needs_tests)),
+    tables.Column("needs code", lambda row: _count(row.numbers.needs_code)),
     tables.Column("in progress", lambda row: _count(row.numbers.in_progress)),
-    tables.Column("not started", lambda row: _count(row.numbers.not_started)),
+    tables.Column("to do", lambda row: _count(row.numbers.to_do)),
+    tables.Column("uncited", lambda row: _count(row.numbers.uncited)),
+    tables.Column("excepted", lambda row: _count(row.numbers.excepted)),
     tables.Column("title", lambda row: row.title, wraps=True),
 )
 _TYPES = {"citation": "implementation", "todo": "to do"}
@@ -99,7 +104,7 @@ def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
     yield WordsBlock(detail.text)
     yield FactsBlock(
         [
-            ("status", f"{detail.status} ({detail.state}): {detail.status_reason}"),
+            ("status", f"{detail.status}: {detail.status_reason}"),
             ("excuse", describe_exemption(detail.excuse) if detail.excuse else None),
             ("specification", detail.specification_name),
             ("section", detail.section_title),
@@ -208,17 +213,8 @@ def _file(detail: records.FileDetail) -> Iterator[Block]:
 
 
 def _done(numbers: records.RequirementCounts) -> str:
-    left = [
-        f"{count} {words}"
-        for count, words in (
-            (numbers.needs_tests, "needs tests" if numbers.needs_tests == 1 else "need tests"),
-            (numbers.in_progress, "in progress"),
-            (numbers.not_started, "not started"),
-            (numbers.excepted, "excepted"),
-            (numbers.not_applicable, "not applicable"),
-        )
-        if count
-    ]
+    counts = [(state, getattr(numbers, state.name.lower())) for state in State if state is not State.DONE]
+    left = [f"{count:,} {format_state(state, count)}" for state, count in counts if count]
     share = "" if numbers.percent is None else f" ({numbers.percent} %)"
     return ", ".join([f"{_share(numbers) or '0/0'}{share}", *left])
 

@@ -9,13 +9,22 @@ from duvet.model import Level, Problem
 from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, measure_width
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
 from duvet.trace.coverage import Total, compute_totals, group_totals, judge_run
-from duvet.trace.records import Finished, NotApplicable, Status
+from duvet.trace.records import Finished, NotApplicable, State
 
 _WIDEST = 100
 _NAME = 24  # Names are cut to less than this only where nothing else can give way.
 
 _GAP = "  "
-_STATUS_HEADS = (("needs", "tests"), ("in", "progress"), ("not", "started"), ("", "excepted"), ("not", "applicable"))
+_STATES = (
+    State.NEEDS_TESTS,
+    State.NEEDS_CODE,
+    State.IN_PROGRESS,
+    State.TO_DO,
+    State.UNCITED,
+    State.EXCEPTED,
+    State.NOT_APPLICABLE,
+)
+"""The states that have a column besides `done`."""
 
 _Row = tuple[str, ...]
 
@@ -27,7 +36,7 @@ def render_summary(report: Finished, problems: Sequence[Problem], out: BinaryIO)
     else:
         levels = [total.level for total in found if total.specification is None and total.level is not None]
         names = ["other" if level is Level.AUTO else level.name for level in levels]
-        above, below = zip(*_STATUS_HEADS, strict=True)
+        above, below = zip(*[state.words.rpartition(" ")[::2] for state in _STATES], strict=True)
         heads = [("", *("" for _ in names), "", "", *above), ("specification", *names, "done", "", *below)]
         groups = group_totals(found)
         # One specification is all of them.
@@ -56,15 +65,12 @@ def render_summary(report: Finished, problems: Sequence[Problem], out: BinaryIO)
 def _row(group: Sequence[Total], levels: Iterable[Level], cell: Callable[[Total], str]) -> _Row:
     by_level = {total.level: total for total in group}
     whole = group[-1]
-    statuses = (Status.NEEDS_TESTS, Status.IN_PROGRESS, Status.NOT_STARTED)
     return (
         escape_cell(whole.specification.name) or whole.specification.id if whole.specification else "all",
         *(cell(by_level[level]) if level in by_level else "-" for level in levels),
         _share(whole),
         _percent(whole),
-        *(str(whole.with_status(status)) for status in statuses),
-        str(whole.excepted),
-        str(whole.not_applicable),
+        *(str(whole.counts[state]) for state in _STATES),
     )
 
 

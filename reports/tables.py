@@ -273,7 +273,6 @@ def format_section_heading(row: RequirementRow) -> str:
 ID_COLUMN = Column("id", lambda row: row.identifier)
 LEVEL_COLUMN = Column("level", lambda row: row.level or "")
 STATUS_COLUMN = Column("status", lambda row: row.status)
-STATE_COLUMN = Column("state", lambda row: row.state)
 SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)
 TEXT_COLUMN = Column("text", lambda row: row.text, wraps=True)
 

@@ -62,26 +62,26 @@ _TYPES: dict[type[inspect.Type], tuple[frozenset[type], str]] = {
     inspect.IntType: (frozenset({int}), "an integer"),
     inspect.FloatType: (frozenset({int, float}), "a number"),
     inspect.DateType: (frozenset({date}), "a date"),
-    inspect.AnyType: (_ANY, "what JSON can hold"),
+    inspect.AnyType: (_ANY, "a JSON value"),
 }
 _EXTENSIONS: dict[type, type[Table]] = {
     UpstreamConfig: ExtendedConfig,
     UpstreamSource: ExtendedSource,
     HtmlReport: ExtendedHtmlReport,
 }
-_EXTEND = f"this needs `'$schema' = \"{SchemaName.EXTENDED}\"`"
+_EXTEND = f"set `'$schema' = \"{SchemaName.EXTENDED}\"` to use this"
 _LIST_OF_TABLES = {
-    DocumentFormat.TOML: "write `[[{}]]`, a table for each",
-    DocumentFormat.YAML: "write a list, with `- ` before each table",
-    DocumentFormat.JSON: "write a list, with `[` and `]` around the tables",
+    DocumentFormat.TOML: "write `[[{}]]` above each table",
+    DocumentFormat.YAML: "write a list: put `- ` before each table",
+    DocumentFormat.JSON: "write a list: put `[` and `]` around the tables",
 }
 _ONE_TABLE = {
-    DocumentFormat.TOML: "write `[{}]`, one table only",
-    DocumentFormat.YAML: "write one table only, without `- `",
-    DocumentFormat.JSON: "write one table only, without `[` and `]`",
+    DocumentFormat.TOML: "write `[{}]`: only one table is allowed",
+    DocumentFormat.YAML: "remove `- `: only one table is allowed",
+    DocumentFormat.JSON: "remove `[` and `]`: only one table is allowed",
 }
-_DAY = "write a day as in `2027-12-31`"
-_BEGIN = f"begin the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
+_DATE_HINT = "write a date such as `2027-12-31`"
+_SCHEMA_HINT = f"start the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 
 
 def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -100,11 +100,11 @@ def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
 def _check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:
     choices = fields.list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
-        # A day in quotes means the same as one without.
+        # A date in quotes means the same as one without.
         try:
             convert(value, date)
         except ValidationError:
-            yield at.problem(rules.CONFIG_BAD_VALUE, f"{quote_text(value)} is no day", _DAY)
+            yield at.problem(rules.CONFIG_BAD_VALUE, f"{quote_text(value)} is not a date", _DATE_HINT)
         return
     for choice in choices:
         # A date with a time is an instance of a date, too.
@@ -145,12 +145,12 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
                 yield at.problem(rules.CONFIG_BAD_VALUE, fields.describe_unknown_variant(value, known), hint)
         case inspect.CustomType(cls=kind):
             ##= man/spec/service.md#configuration
-            ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+            ##% duvet MUST NOT show the value of a secret or a variable in any message.
             if kind is Secret and not is_variable(value):
-                hint = "put it into an environment variable, and write its name here, as in `$API_KEY`"
-                yield at.problem(rules.CONFIG_BAD_VALUE, "a secret can't be written here", hint)
+                hint = "set an environment variable, and write its name here, such as `$API_KEY`"
+                yield at.problem(rules.CONFIG_BAD_VALUE, "a secret must not be written in this file", hint)
         case inspect.StrType() if choice.refuses(value):
-            message = f"{quote_text(value)} is not {choice.wanted}" if choice.wanted else "this is blank"
+            message = f"{quote_text(value)} is not {choice.expected}" if choice.expected else "the value is blank"
             more = f": {reason}" if (reason := choice.fault(value)) else ""
             yield at.problem(rules.CONFIG_BAD_VALUE, message + more)
         case _ if choice.is_template:
@@ -179,9 +179,9 @@ def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
         case [{}, *_], "a table":
             return _ONE_TABLE[format].format(name)
         case _, "a date":
-            return _DAY
+            return _DATE_HINT
         case None, _:
-            return "leave the key out, or give it a value"
+            return "remove the key, or give it a value"
     return ""
 
 
@@ -191,12 +191,12 @@ def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: Docu
     for name, value in values.items():
         below = at / name
         if pattern and not re.search(pattern, name):
-            yield below.problem(rules.CONFIG_BAD_VALUE, f"this is not {name_kind.wanted}", at_key=True)
+            yield below.problem(rules.CONFIG_BAD_VALUE, f"the key is not {name_kind.expected}", at_key=True)
         yield from _check_value(kind.value_type, value, below)
 
 
 def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    """Check a value of any type, for which TOML and YAML have more types than JSON."""
+    """Check that a value of any type is valid JSON; TOML and YAML have more types."""
     match value:
         case dict():
             for name, inner in value.items():
@@ -205,10 +205,10 @@ def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
             for index, inner in enumerate(value):
                 yield from _check_free(inner, at / index)
         case float() if not isfinite(value):
-            yield at.problem(rules.CONFIG_BAD_VALUE, "this is no number")
+            yield at.problem(rules.CONFIG_BAD_VALUE, "the number is not finite")
         case date() | time():
             message = fields.describe_invalid_type(value, _TYPES[inspect.AnyType][1])
-            yield at.problem(rules.CONFIG_WRONG_TYPE, message, "write it between quotes")
+            yield at.problem(rules.CONFIG_WRONG_TYPE, message, "put it in quotes")
 
 
 def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
@@ -216,7 +216,7 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
     wider = fields.list_fields(_EXTENSIONS[kind.cls]) if kind.cls in _EXTENSIONS else {}
     found: list[Problem] = []
     for name in (name for name, field in known.items() if field.required and name not in values):
-        hint = _BEGIN if name == "$schema" else ""
+        hint = _SCHEMA_HINT if name == "$schema" else ""
         found.append(at.problem(rules.CONFIG_MISSING_KEY, fields.describe_missing_field(name), hint))
     for name, value in values.items():
         below = at / name

@@ -28,7 +28,7 @@ SpanFinder = Callable[[str], dict[KeyPath, KeySpans]]
 
 
 class DataDocument:
-    """The values of a file, and the position of each; `find_spans` is called when a position is first asked for."""
+    """The values of a file, and the position of each; `find_spans` is called when a position is first needed."""
 
     def __init__(self, values: dict[str, Any], text: str, path: str, find_spans: SpanFinder) -> None:
         self.values = values
@@ -54,7 +54,7 @@ class DataDocument:
         return (0, 0)
 
     def select(self, names: Collection[str]) -> DataDocument:
-        """Return a document with these tables alone, and the places of the whole one."""
+        """Return a document with only these tables, and the places of the whole document."""
         values = {name: value for name, value in self.values.items() if name in names}
         return DataDocument(values, self.text, self.path, lambda _: self.spans)
 
@@ -74,7 +74,7 @@ class DataDocument:
 
 
 class DocumentError(DuvetError):
-    """A file that is not valid in its format; the message quotes nothing of it but keys."""
+    """A file with a syntax error; the message quotes only keys of the file."""
 
     def __init__(self, message: str, path: str, place: Place, hint: str = "", *, is_text: bool = True) -> None:
         super().__init__(message, path=path, line=place.line, hint=hint)
@@ -92,7 +92,7 @@ class DocumentDraft:
         self.format = format
 
     def broken(self, reason: str, place: Place | int, *, is_text: bool = True) -> DocumentError:
-        """Return the error for a text that breaks its format at this place or character."""
+        """Return the error for invalid syntax at this place or character."""
         if isinstance(place, int):
             place = find_place(self.text, place, place)
         at = f"at line {place.line}, column {place.column}"
@@ -103,20 +103,20 @@ class DocumentDraft:
         return DocumentError(message, self.path, find_place(self.text, start, end), hint)
 
     def repeated(self, name: str, start: int, end: int, first: int) -> DocumentError:
-        """Return the error for a key that was written at `first` already."""
+        """Return the error for a key that is already set at `first`."""
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a
         ##% second document.
         before = find_place(self.text, first, first)
-        message = f"duplicate key `{name}`, which stands at line {before.line}, column {before.column} already"
-        return self.refused(message, start, end, "keep one of them")
+        message = f"duplicate key `{name}`, first set at line {before.line}, column {before.column}"
+        return self.refused(message, start, end, "remove one of them")
 
 
 MAX_DOCUMENT_BYTES = 1 << 20
 MAX_DOCUMENT_LEVELS = 64
 _MAX_VALUES = 100_000
 _MAX_CHARACTERS = 4 << 20
-TOO_DEEP = f"nested too deeply: more than {MAX_DOCUMENT_LEVELS} levels"
+TOO_DEEP = f"nested too deeply: the limit is {MAX_DOCUMENT_LEVELS} levels"
 
 
 def check_document_size(document: DataDocument) -> None:
@@ -135,9 +135,9 @@ def check_document_size(document: DataDocument) -> None:
         ##% expands to more than 100,000 values or 4 Mi characters.
         message = ""
         if not values:
-            message = f"more than {_MAX_VALUES:,} values"
+            message = f"too many values: the limit is {_MAX_VALUES:,}"
         elif characters < 0:
-            message = f"more than {_MAX_CHARACTERS:,} characters of texts and keys"
+            message = f"too many characters in texts and keys: the limit is {_MAX_CHARACTERS:,}"
         elif isinstance(value, dict | list) and len(pending) > MAX_DOCUMENT_LEVELS:
             message = TOO_DEEP
         if message:
@@ -172,7 +172,7 @@ class ExpressionError(DuvetError):
 
 
 class TemplateExpansion(Struct, frozen=True):
-    """The value of a template, and the variables that it was made of."""
+    """The value of a template, and the variables that it uses."""
 
     text: str
     variables: tuple[str, ...] = ()
@@ -205,9 +205,9 @@ def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
         if value is not None and _is_text(value):
             return value, name
         names.append(f"`{name}`")
-    hint = f"set the environment variable {' or '.join(names)}, or end with a text in quotes: `|| 'text'`"
+    hint = f"set the environment variable {' or '.join(names)}, or add a default: `|| 'text'`"
     if names == ["``"]:
-        hint = "name an environment variable or a text: `${{ NAME || 'text' }}`"
+        hint = "write an environment variable or a text in quotes: `${{ NAME || 'text' }}`"
     raise ExpressionError(f"failed to evaluate expression: {quote_text(expression)}", hint=hint)
 
 
@@ -222,7 +222,7 @@ def _is_text(value: str) -> bool:
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 VARIABLE_PATTERN = rf"^\$({_NAME}|\{{{_NAME}\}})$(?!\n)"
-"""Matches exactly one variable; also in JavaScript, which has no other sign for the end of the text."""
+"""Matches exactly one variable, in Python and in JavaScript, which has no `\\Z`."""
 
 _DOLLAR = re.compile(rf"\$(?:(?P<dollar>\$)|(?P<name>{_NAME})|\{{(?P<braced>{_NAME})\}}|)")
 _CUSTOMARY = re.compile("[A-Z][A-Z0-9_]*")
@@ -237,20 +237,20 @@ def is_variable(text: str) -> bool:
     return re.search(VARIABLE_PATTERN, text) is not None
 
 
-def is_named(text: str) -> bool:
+def has_customary_name(text: str) -> bool:
     """Check for a variable with a customary name, rather than a password that begins with a dollar."""
     return is_variable(text) and _CUSTOMARY.fullmatch(text.strip("${}")) is not None
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """Replace the variables in a text by their values, in which nothing is replaced again."""
+    """Replace the variables in a text by their values; variables in these values are not replaced."""
 
     def value(found: re.Match[str]) -> str:
         if found["dollar"]:
             return "$"
         name = found["name"] or found["braced"]
         if not name:
-            raise VariableError("a `$` with no name after it", hint="write `$$` for a dollar, or `${NAME}`")
+            raise VariableError("`$` is not followed by a name", hint="write `$$` for a dollar sign, or `${NAME}`")
         return _look_up(name, environ)
 
     return _DOLLAR.sub(value, text)
@@ -264,7 +264,9 @@ def _look_up(name: str, environ: Mapping[str, str]) -> str:
     shown = f" `{name}`" if _CUSTOMARY.fullmatch(name) else ""
     value = environ.get(name)
     if value is None:
-        raise VariableError(f"the environment variable{shown} is not set", hint="set it, or write `$$` for a dollar")
+        raise VariableError(
+            f"the environment variable{shown} is not set", hint="set it, or write `$$` for a dollar sign"
+        )
     if not _is_text(value):
-        raise VariableError(f"the environment variable{shown} is not UTF-8", hint="set it to text")
+        raise VariableError(f"the environment variable{shown} is not UTF-8", hint="set it to UTF-8 text")
     return value

@@ -42,7 +42,8 @@ def detect_document_format(path: str) -> DocumentFormat:
 def read_document(data: bytes, path: str) -> document.DataDocument:
     """Parse a file in the format of its name, or raise DocumentError; a blank JSON or YAML file has no values."""
     if len(data) > document.MAX_DOCUMENT_BYTES:
-        raise document.DocumentError("larger than 1 MiB", path, Place())
+        message = f"the file has {len(data):,} bytes, the limit is {document.MAX_DOCUMENT_BYTES:,}"
+        raise document.DocumentError(message, path, Place())
     try:
         text = data.decode().removeprefix(BOM)
     except UnicodeDecodeError as error:
@@ -80,7 +81,7 @@ def _parse_json(text: str, path: str) -> document.DataDocument:
     spans = _JsonScanner(draft).scan()
     if not isinstance(values, dict):
         start = len(text) - len(text.lstrip())
-        raise draft.refused("expected a table, the whole file in `{` and `}`", start, start)
+        raise draft.refused("expected an object: put the whole file in `{` and `}`", start, start)
     return document.DataDocument(values, text, path, lambda _: spans)
 
 
@@ -90,7 +91,7 @@ def _make_json_error(draft: document.DocumentDraft, message: str) -> document.Do
     if "out of range" in message:
         number = _LONG_NUMBER.search(draft.text)
         return draft.broken("number out of range", number.start() if number else 0)
-    return draft.broken("unexpected end of the file", len(draft.text))
+    return draft.broken("unexpected end of file", len(draft.text))
 
 
 class _JsonScanner:
@@ -170,7 +171,7 @@ _FLOAT = re.compile(
 
 
 def parse_scalar(word: str) -> str | int | float | bool | None:
-    """Return the value of an unquoted word; ValueError if it is a number of too many digits."""
+    """Return the value of an unquoted word; ValueError if it is a number with too many digits."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
     ##% document.
@@ -195,7 +196,7 @@ def parse_scalar_as_text(word: str) -> str | bool | None:
 
 _STANDARD = "tag:yaml.org,2002:"
 _TAGS = {f"{_STANDARD}str", f"{_STANDARD}map", f"{_STANDARD}seq"}
-_IN_QUOTES = "write it between quotes"
+_IN_QUOTES = "put it in quotes"
 
 
 class _OpenYaml(Struct):
@@ -219,7 +220,7 @@ def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar
             builder.add_event(event)
     except yaml.MarkedYAMLError as error:
         start = error.problem_mark.index if error.problem_mark else len(text)
-        raise builder.draft.broken(error.problem or "not understood", start) from None
+        raise builder.draft.broken(error.problem or "invalid syntax", start) from None
     except yaml.reader.ReaderError as error:
         # The parser in C counts bytes.
         start = len(text.encode()[: error.position].decode(errors="ignore"))
@@ -241,7 +242,7 @@ class _YamlBuilder:
         if self._whole is None:
             return {}
         if not isinstance(self._whole, dict):
-            raise self.draft.refused("expected a table, lines such as `key: value`", *self.spans[()].value)
+            raise self.draft.refused("expected a table: write lines such as `key: value`", *self.spans[()].value)
         return self._whole
 
     def add_event(self, event: yaml.Event) -> None:
@@ -251,7 +252,7 @@ class _YamlBuilder:
             case yaml.DocumentStartEvent():
                 self._documents += 1
                 if self._documents > 1:
-                    raise self.draft.refused("more than one document in a file", *_get_span(event))
+                    raise self.draft.refused("the file contains more than one document", *_get_span(event))
             case yaml.ScalarEvent() | yaml.AliasEvent() if self._awaits_key():
                 self._set_key(event)
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
@@ -268,7 +269,9 @@ class _YamlBuilder:
                 self._add_value(self._parse_scalar(event), event)
             case yaml.AliasEvent():
                 if event.anchor not in self._anchors:
-                    raise self.draft.refused("an alias of nothing that is complete before it", *_get_span(event))
+                    raise self.draft.refused(
+                        "undefined alias: its anchor must be complete before it", *_get_span(event)
+                    )
                 self._add_value(self._anchors[event.anchor], event)
 
     def _awaits_key(self) -> bool:
@@ -278,9 +281,11 @@ class _YamlBuilder:
         within = self._open[-1]
         name = self._parse_scalar(event) if hasattr(event, "value") else None
         if not isinstance(name, str):
-            raise self.draft.refused("a key has to be a string", *_get_span(event), hint=_IN_QUOTES)
+            raise self.draft.refused("a key must be a string", *_get_span(event), hint=_IN_QUOTES)
         if name == "<<" and event.implicit[0]:
-            raise self.draft.refused("`<<` merges nothing here", *_get_span(event), hint="write the keys themselves")
+            raise self.draft.refused(
+                "merge keys (`<<`) are not supported", *_get_span(event), hint="write out the keys"
+            )
         if before := self.spans.get((*within.keys, name)):
             raise self.draft.repeated(name, *_get_span(event), before.key[0])
         within.name, within.name_span = name, _get_span(event)
@@ -288,7 +293,7 @@ class _YamlBuilder:
 
     def _open_container(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
         if self._awaits_key():
-            raise self.draft.refused("a key has to be a string", *_get_span(event))
+            raise self.draft.refused("a key must be a string", *_get_span(event))
         self._refuse_tag(event)
         if len(self._open) == document.MAX_DOCUMENT_LEVELS:
             raise self.draft.refused(document.TOO_DEEP, *_get_span(event))
@@ -334,12 +339,12 @@ class _YamlBuilder:
         try:
             return self.scalar(event.value)
         except ValueError:
-            raise self.draft.refused("number of too many digits", *_get_span(event)) from None
+            raise self.draft.refused("the number has too many digits", *_get_span(event)) from None
 
     def _refuse_tag(self, event: Any) -> None:
         if event.tag is not None and event.tag not in _TAGS:
             raise self.draft.refused(
-                "a tag, which begins with `!`, can't stand here", *_get_span(event), hint=_IN_QUOTES
+                "YAML tags, which start with `!`, are not supported", *_get_span(event), hint=_IN_QUOTES
             )
 
 

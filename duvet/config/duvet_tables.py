@@ -19,7 +19,7 @@ _DEFAULT = settings.ServerRule()
 
 
 class ProtocolVersion(StrEnum):
-    """The versions of the protocol that are agreed on in a handshake."""
+    """The protocol versions that a handshake can agree on."""
 
     FIRST = "2024-11-05"
     SECOND = "2025-03-26"
@@ -28,7 +28,7 @@ class ProtocolVersion(StrEnum):
 
 
 class PackName(StrEnum):
-    """What tools are switched on by."""
+    """The built-in tool packs."""
 
     TRACE = "trace"
     PAGES = "pages"
@@ -37,24 +37,23 @@ class PackName(StrEnum):
 
 
 # Shared by the server tables of both files.
-SERVER_NAME = settings.doc("What the server is called")
-SERVER_TITLE = settings.doc("What people see as its name")
-SERVER_VERSION = settings.doc("The version that it says it has; by default that of duvet")
-SERVER_DESCRIPTION = settings.doc("What it is for, in a sentence")
+SERVER_NAME = settings.doc("Name of the server, as clients identify it")
+SERVER_TITLE = settings.doc("Name of the server, as clients show it to people")
+SERVER_VERSION = settings.doc("Version that the server reports; by default the version of duvet")
+SERVER_DESCRIPTION = settings.doc("One-sentence description of the server")
 ProtocolVersionSetting = Annotated[
     ProtocolVersion | None,
     settings.doc(
-        "The version of the protocol that every handshake is answered with; by default it is the one that the "
-        "client asks for"
+        "MCP version that the server answers to every handshake; by default the version that the client requests"
     ),
 ]
 PageSize = Annotated[
-    int, settings.doc("How many entries of a list an answer holds unless more are asked for; 0 is all", ge=0, le=10_000)
+    int, settings.doc("Entries per page of a list, unless the call sets a limit; 0 means all", ge=0, le=10_000)
 ]
 
 
 class ServerTable(settings.Table, frozen=True, kw_only=True):
-    """What `duvet mcp` says of itself, and how much it offers."""
+    """Identity and limits of the server that `duvet mcp` runs."""
 
     name: Annotated[settings.NonBlankText, SERVER_NAME] = _DEFAULT.name
     title: Annotated[settings.NonBlankText, SERVER_TITLE] = _DEFAULT.title
@@ -62,7 +61,7 @@ class ServerTable(settings.Table, frozen=True, kw_only=True):
     description: Annotated[settings.NonBlankText, SERVER_DESCRIPTION] = _DEFAULT.description
     protocol_version: ProtocolVersionSetting = None
     page_size: PageSize = _DEFAULT.page_size
-    packs: Annotated[tuple[PackName, ...], settings.doc("Which packs of tools are switched on")] = (PackName.TRACE,)
+    packs: Annotated[tuple[PackName, ...], settings.doc("Tool packs to enable")] = (PackName.TRACE,)
 
     @property
     def pack_names(self) -> tuple[str, ...]:
@@ -70,25 +69,27 @@ class ServerTable(settings.Table, frozen=True, kw_only=True):
 
 
 class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
-    """Source files, and how their comments are marked."""
+    """Source files, and the comment style of their annotations."""
 
     pattern: Annotated[
         project_file.PatternSetting | None,
-        settings.doc("Which files, as one pattern of paths or several; by default those of the language"),
+        settings.doc("Glob pattern of the files, or a list of patterns; by default the patterns of the language"),
     ] = None
     exclude: project_file.Excluded = ()
     gitignore: Annotated[
         bool,
         settings.doc(
-            "Leave out what git ignores, by the `.gitignore` files of the repository and its "
-            "`.git/info/exclude`; the `core.excludesFile` of a user doesn't count"
+            "Skip files that git ignores. duvet reads the `.gitignore` files of the repository and "
+            "`.git/info/exclude`, but not the user's `core.excludesFile`"
         ),
     ] = False
-    language: Annotated[Language | None, settings.doc("The language, for its files and comments")] = None
+    language: Annotated[Language | None, settings.doc("Language, which sets the default pattern and comment style")] = (
+        None
+    )
 
     def __post_init__(self) -> None:
         if self.pattern is None and self.language is None:
-            hint = "name the files, or a `language` that has some"
+            hint = "set `pattern` or `language`"
             raise settings.TableError(CONFIG_MISSING_KEY, describe_missing_field("pattern"), hint)
 
     def style(self) -> tuple[str, str]:
@@ -112,25 +113,26 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
 
 
 class NotApplicableTable(settings.Table, frozen=True, kw_only=True):
-    """Requirements that the project does not owe: they count neither as applicable nor as done."""
+    """Requirements that don't apply to the project. No count and no gate includes them."""
 
     target: Annotated[
         settings.NonBlankText,
         settings.doc(
-            "A specification, or a section as SPEC#SECTION; a numbered section of IETF text stands for "
-            "those below it, too"
+            "Specification, or section as SPEC#SECTION; a numbered section of an IETF document includes its subsections"
         ),
     ]
-    quote: Annotated[settings.NonBlankText | None, settings.doc("The one requirement of the section that is meant")] = (
-        None
-    )
-    reason: Annotated[settings.NonBlankText, settings.doc("Why they are not owed")]
-    owner: Annotated[str | None, settings.doc("Who decided that")] = None
-    expiry: Annotated[date | None, settings.doc("The last day on which that holds, as 2027-12-31")] = None
+    quote: Annotated[
+        settings.NonBlankText | None, settings.doc("Text of one requirement; by default all requirements of the target")
+    ] = None
+    reason: Annotated[settings.NonBlankText, settings.doc("Reason why the requirements don't apply")]
+    owner: Annotated[str | None, settings.doc("Person or team who decided it")] = None
+    expiry: Annotated[date | None, settings.doc("Last day on which the entry is valid, such as 2027-12-31")] = None
 
     def __post_init__(self) -> None:
         if self.quote is not None and not self.target.partition("#")[2]:
-            raise settings.TableError(CONFIG_BAD_VALUE, "a quote needs a section", "write the target as SPEC#SECTION")
+            raise settings.TableError(
+                CONFIG_BAD_VALUE, "`quote` requires a section in `target`", "write the target as SPEC#SECTION"
+            )
 
     def rule(self) -> settings.NotApplicableRule:
         return settings.NotApplicableRule(self.target, self.reason, self.quote or "", self.owner or "", self.expiry)
@@ -151,7 +153,7 @@ class PagesTable(settings.Table, frozen=True, kw_only=True):
 
 
 class SpecText(project_file.ConfigChoice):
-    """How much of a specification stands in the page."""
+    """How much text of a specification the HTML report contains."""
 
     means: bool
 
@@ -160,25 +162,22 @@ class SpecText(project_file.ConfigChoice):
 
 
 class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
-    """The page, and the links that every kind of report shares."""
+    """The HTML report, and the links that all reports share."""
 
     title: Annotated[
-        str | None, settings.doc("The title of the page; by default it names the repository or the specifications")
+        str | None, settings.doc("Title of the report; by default the name of the repository or of the specifications")
     ] = None
-    logo: Annotated[str | None, settings.doc("Text that stands before the title, such as the name of a company")] = None
+    logo: Annotated[str | None, settings.doc("Text before the title, such as a company name")] = None
     spec_text: Annotated[
         SpecText,
         settings.doc(
-            "Whether the page holds the whole text of specifications without requirements, or only the "
-            "sections that are cited"
+            "Text of specifications without requirements: `full` includes all sections, `cited` only the cited sections"
         ),
     ] = SpecText.CITED
-    snippet_lines: Annotated[
-        int, settings.doc("How many lines of the code below a comment the page shows", ge=0, le=50)
-    ] = settings.PageRule().snippet_lines
-    embed_json: Annotated[
-        bool, settings.doc("Put the JSON report into the page as well, for programs that look for it there")
-    ] = False
+    snippet_lines: Annotated[int, settings.doc("Lines of code to show below each annotation", ge=0, le=50)] = (
+        settings.PageRule().snippet_lines
+    )
+    embed_json: Annotated[bool, settings.doc("Embed the JSON report, for programs that read it from the HTML")] = False
 
     def rule(self) -> settings.PageRule:
         return settings.PageRule(
@@ -191,7 +190,7 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
 
 
 class ExtendedReport(settings.Report, frozen=True, kw_only=True):
-    """The reports that every run writes."""
+    """The reports that `duvet report` writes."""
 
     html: Annotated[ExtendedHtmlReport, settings.doc("The HTML report")] = ExtendedHtmlReport()
 
@@ -207,18 +206,21 @@ _NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_O
 ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys in
 ##% its own schema.
 class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
-    """The configuration of duvet."""
+    """The configuration of a project."""
 
-    source: Annotated[tuple[_Source, ...], settings.doc("Source files to scan")] = ()
+    source: Annotated[tuple[_Source, ...], settings.doc("Source files to scan for annotations")] = ()
     schema: Annotated[project_file.SchemaName, project_file.restrict_schema_names(extended=True)] = field(
         name="$schema"
     )
     report: Annotated[ExtendedReport, settings.doc("Reports to write")] = ExtendedReport()
-    not_applicable: Annotated[tuple[_NotApplicable, ...], settings.doc("Requirements that are not owed")] = ()
+    not_applicable: Annotated[
+        tuple[_NotApplicable, ...], settings.doc("Requirements that don't apply to the project")
+    ] = ()
 
-    server: Annotated[ServerTable, settings.doc("The server for agents")] = ServerTable()
+    server: Annotated[ServerTable, settings.doc("Identity and limits of the MCP server")] = ServerTable()
     pages: Annotated[
-        tuple[PagesTable, ...], settings.doc("Notes in Markdown; by default those in `docs` that are no specification")
+        tuple[PagesTable, ...],
+        settings.doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),
     ] = ()
 
     def resolve(self, path: str, toml: TomlDocument) -> settings.Config:

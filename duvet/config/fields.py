@@ -30,12 +30,12 @@ class FieldType(NamedTuple):
         return bool(self.extra.get("expands"))
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         """A description of what its pattern matches."""
-        return str(self.extra.get("wanted", ""))
+        return str(self.extra.get("expected", ""))
 
     def fault(self, value: str) -> str:
-        """Return a fault of a string that the pattern can't detect; empty if there is none."""
+        """Return a fault of a string that the pattern can't detect; empty if it has none."""
         found = self.extra.get("fault")
         return found(value) if found else ""
 

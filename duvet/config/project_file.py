@@ -17,14 +17,14 @@ from duvet.model import Format, Kind
 from duvet.tree.files import Tree
 
 PatternSetting = str | Annotated[tuple[str, ...], Meta(min_length=1)]
-Included = Annotated[PatternSetting, settings.doc("Which files, as one pattern of paths or several")]
+Included = Annotated[PatternSetting, settings.doc("Glob pattern of the files, or a list of patterns")]
 Excluded = Annotated[
-    str | tuple[str, ...], settings.doc("Which of these files to leave out, or folders with all that is in them")
+    str | tuple[str, ...], settings.doc("Glob pattern of files or folders to skip, or a list of patterns")
 ]
 
 
 class ConfigChoice(StrEnum):
-    """A string of the file that stands for something."""
+    """A string in the file, and the value that it stands for."""
 
     means: Any
 
@@ -48,7 +48,7 @@ class SchemaName(ConfigChoice):
 
 
 class SourceType(ConfigChoice):
-    """What a comment is that does not say its type."""
+    """The type of comments without a type."""
 
     means: Kind
 
@@ -61,7 +61,7 @@ class SourceType(ConfigChoice):
 
 
 class FormatName(ConfigChoice):
-    """How a specification is written."""
+    """The format of a specification."""
 
     means: Format
 
@@ -72,21 +72,21 @@ class FormatName(ConfigChoice):
 
 
 class StyleTable(settings.Table, frozen=True, kw_only=True):
-    """What comments begin with."""
+    """The prefixes of annotation comments."""
 
-    meta: Annotated[str | None, settings.doc("What begins a line that names a target; `//=` by default")] = None
-    content: Annotated[str | None, settings.doc("What begins a line that quotes it; `//#` by default")] = None
+    meta: Annotated[str | None, settings.doc("Prefix of lines with the target; `//=` by default")] = None
+    content: Annotated[str | None, settings.doc("Prefix of lines with the quote; `//#` by default")] = None
 
 
 class SourceTable(settings.Table, frozen=True, kw_only=True):
     """Source files, in either schema."""
 
-    pattern: Annotated[str | tuple[str, ...] | None, settings.doc("Which files, as one pattern or several")] = None
-    comment_style: Annotated[StyleTable, settings.doc("What comments begin with")] = StyleTable()
-    type: Annotated[SourceType, settings.doc("The type of comments that name none")] = SourceType.IMPLEMENTATION
-    blob_link: Annotated[
-        settings.TemplateText | None, settings.doc("The URL below which these sources can be read")
+    pattern: Annotated[
+        str | tuple[str, ...] | None, settings.doc("Glob pattern of the files, or a list of patterns")
     ] = None
+    comment_style: Annotated[StyleTable, settings.doc("Prefixes of annotation comments")] = StyleTable()
+    type: Annotated[SourceType, settings.doc("Type of annotations without a type")] = SourceType.IMPLEMENTATION
+    blob_link: Annotated[settings.TemplateText | None, settings.doc("Base URL of these source files, for links")] = None
 
     def style(self) -> tuple[str, str]:
         """Return the prefixes of comments if the table has none."""
@@ -114,22 +114,22 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
 
 
 class UpstreamSource(SourceTable, frozen=True, kw_only=True):
-    """Source files, and how their comments are marked."""
+    """Source files, and the comment style of their annotations."""
 
-    pattern: Annotated[str, settings.doc("Which files: a pattern of paths")]
+    pattern: Annotated[str, settings.doc("Glob pattern of the files")]
 
 
 class RequirementTable(settings.Table, frozen=True, kw_only=True):
     """Requirement files beside the built-in ones."""
 
-    pattern: Annotated[str, settings.doc("Which files: a pattern of paths")]
+    pattern: Annotated[str, settings.doc("Glob pattern of the files")]
 
 
 class SpecificationTable(settings.Table, frozen=True, kw_only=True):
     """A specification whose requirements are extracted."""
 
-    source: Annotated[str, settings.doc("A URL, or a path in the project")] = ""
-    format: Annotated[FormatName | None, settings.doc("How it is written; found out by default")] = None
+    source: Annotated[str, settings.doc("URL, or path in the project")] = ""
+    format: Annotated[FormatName | None, settings.doc("Format of the specification; detected by default")] = None
 
     def rule(self) -> settings.SpecificationRule:
         return settings.SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
@@ -138,11 +138,11 @@ class SpecificationTable(settings.Table, frozen=True, kw_only=True):
 class ConfigTable(settings.Table, frozen=True, kw_only=True):
     """A whole configuration, in either schema."""
 
-    source: Annotated[tuple[SourceTable, ...], settings.doc("Source files to scan")] = ()
-    requirement: Annotated[tuple[RequirementTable, ...], settings.doc("Requirement files to read")] = ()
+    source: Annotated[tuple[SourceTable, ...], settings.doc("Source files to scan for annotations")] = ()
+    requirement: Annotated[tuple[RequirementTable, ...], settings.doc("Additional requirement files to read")] = ()
     report: Annotated[settings.Report, settings.doc("Reports to write")] = settings.Report()
     specification: Annotated[tuple[SpecificationTable, ...], settings.doc("Specifications to trace")] = ()
-    schema: Annotated[SchemaName, settings.doc("The schema of this file")] = field(name="$schema")
+    schema: Annotated[SchemaName, settings.doc("Schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
         """Return this configuration with its defaults and variables filled in."""
@@ -178,9 +178,9 @@ def restrict_schema_names(*, extended: bool) -> Meta:
 
 
 class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
-    """The configuration of duvet."""
+    """The configuration of a project."""
 
-    source: Annotated[tuple[UpstreamSource, ...], settings.doc("Source files to scan")] = ()
+    source: Annotated[tuple[UpstreamSource, ...], settings.doc("Source files to scan for annotations")] = ()
     schema: Annotated[SchemaName, restrict_schema_names(extended=False)] = field(name="$schema")
 
 

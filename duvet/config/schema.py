@@ -23,35 +23,37 @@ from duvet.tree.files import Tree
 class ServiceConfig(settings.ServiceSection, frozen=True, kw_only=True):
     """The configuration of `duvet mcp` and of the commands that call tools."""
 
-    schema: Annotated[str | None, settings.doc("Where the schema of this file is, for editors")] = field(
+    schema: Annotated[str | None, settings.doc("URL or path of the JSON Schema of this file, for editors")] = field(
         default=None, name="$schema"
     )
-    server: Annotated[service_tables.ServerSection, settings.doc("The server")] = service_tables.ServerSection()
+    server: Annotated[service_tables.ServerSection, settings.doc("The MCP server")] = service_tables.ServerSection()
     providers: Annotated[
-        dict[service_tables.Name, service_tables.ProviderSection], settings.doc("Who answers for models, by name")
+        dict[service_tables.Name, service_tables.ProviderSection], settings.doc("Model providers by name")
     ] = field(default_factory=dict)
-    tool_packs: Annotated[
-        dict[service_tables.Name, service_tables.PackSection], settings.doc("Packs of tools, by name")
-    ] = field(default_factory=dict)
-    workflows: Annotated[dict[service_tables.Name, WorkflowSection], settings.doc("Workflows, by name")] = field(
+    tool_packs: Annotated[dict[service_tables.Name, service_tables.PackSection], settings.doc("Tool packs by name")] = (
+        field(default_factory=dict)
+    )
+    workflows: Annotated[dict[service_tables.Name, WorkflowSection], settings.doc("Workflows by name")] = field(
         default_factory=dict
     )
-    routing: Annotated[
-        dict[service_tables.Name, service_tables.RouteSection], settings.doc("The model for each kind of task")
-    ] = field(default_factory=dict)
+    routing: Annotated[dict[service_tables.Name, service_tables.RouteSection], settings.doc("Models by task")] = field(
+        default_factory=dict
+    )
     pages: Annotated[
         tuple[service_tables.PagesSection, ...],
-        settings.doc("Notes in Markdown; by default those in `docs` that are no specification"),
+        settings.doc("Markdown pages; by default the Markdown files in `docs` that are not specifications"),
     ] = ()
-    ingest: Annotated[service_tables.IngestSection, settings.doc("What is taken in of the project")] = (
+    ingest: Annotated[service_tables.IngestSection, settings.doc("Files that `duvet ingest` indexes")] = (
         service_tables.IngestSection()
     )
-    store: Annotated[settings.StoreSection, settings.doc("Where that is kept")] = settings.StoreSection()
-    search: Annotated[
-        service_tables.SearchSection, settings.doc("What counts in a search in it, besides the words")
-    ] = service_tables.SearchSection()
+    store: Annotated[settings.StoreSection, settings.doc("Location of the index and its backups")] = (
+        settings.StoreSection()
+    )
+    search: Annotated[service_tables.SearchSection, settings.doc("Ranking of `km-search` results")] = (
+        service_tables.SearchSection()
+    )
     uploads: Annotated[
-        service_tables.UploadsSection, settings.doc("Files that are handed in by `km-upload` and `km-storetext`")
+        service_tables.UploadsSection, settings.doc("Files that `km-upload` and `km-storetext` write")
     ] = service_tables.UploadsSection()
 
     def notes(self) -> tuple[settings.NotesRule, ...] | None:
@@ -78,13 +80,13 @@ def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
             other = seen.setdefault(one.lower().replace("-", "_"), one)
             if other != one:
                 line = table_at.document.key_place(*table_at.keys, other).line
-                message = f"`{one}` and `{other}` at line {line} are too much alike"
+                message = f"`{one}` is too similar to `{other}` at line {line}"
                 yield (table_at / one).problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
     providers, tasks = tables["providers"], tables["routing"]
     for task, route in tasks.items():
         route_at = at / "routing" / task
         if task in providers:
-            message = f"`{task}` is a provider, too: nobody could tell which is meant"
+            message = f"`{task}` is also the name of a provider"
             yield route_at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
         yield from _check_model(route.get("model"), providers, providers, route_at / "model")
         for model, fallback_at in _list_items(route.get("fallbacks"), route_at / "fallbacks"):
@@ -120,8 +122,8 @@ def _check_model(
     ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
     ##% or in `-` and `_`.
     if name not in known:
-        hint = did_you_mean(name, known) or "describe it in `providers`"
-        yield at.problem(rules.CONFIG_BAD_VALUE, f"there is no provider `{name}`", hint)
+        hint = did_you_mean(name, known) or "add it to `providers`"
+        yield at.problem(rules.CONFIG_BAD_VALUE, f"unknown provider `{name}`", hint)
 
 
 def find_repeated_names(workflow: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
@@ -138,7 +140,7 @@ def _find_repeated(names: list[tuple[Any, DocumentLocation]]) -> Iterator[Proble
     seen: dict[str, DocumentLocation] = {}
     for name, at in names:
         if isinstance(name, str) and (first := seen.setdefault(name, at)) is not at:
-            message = f"`{name}` is the name of another at line {first.place.line} already"
+            message = f"duplicate name `{name}`, first used at line {first.place.line}"
             yield at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name")
 
 
@@ -174,7 +176,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
 
 
 def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Return every setting of the given configuration, or else of this folder's."""
+    """Return every setting of the given configuration, or else the one of this folder."""
     path = require_config(tree, config_path)
     overrides = {"config-path": CommandLineValue("--config-path", path)} if config_path else {}
     return explain_config(read_config(tree.read(path), path, environ), environ, overrides)
@@ -229,7 +231,7 @@ def _make_setting(
 
 
 def _find_written(values: Any, keys: SettingKeys) -> Any:
-    """Return the value in the file; None if there is none, because TOML has no null."""
+    """Return the value in the file; None if the file doesn't set it, because TOML has no null."""
     for key in keys:
         if isinstance(key, str) and key not in values:
             return None
@@ -246,7 +248,7 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
     ##% The schema that `duvet config --schema` prints MUST accept exactly the keys and types of values that duvet
     ##% accepts.
     schema = json.schema(ExtendedConfig if extended else UpstreamConfig)
-    return {"$schema": DIALECT, "title": "Configuration of duvet", **_drop_null(schema)}
+    return {"$schema": DIALECT, "title": "duvet project configuration", **_drop_null(schema)}
 
 
 def service_schema() -> dict[str, Any]:
@@ -256,7 +258,7 @@ def service_schema() -> dict[str, Any]:
     ##% from names and variables.
     # The hook is for secrets, the only type that msgspec doesn't know.
     schema = json.schema(ServiceConfig, schema_hook=lambda _: {"type": "string", "pattern": VARIABLE_PATTERN})
-    return {"$schema": DIALECT, "title": "Configuration of the service of duvet", **_drop_null(schema)}
+    return {"$schema": DIALECT, "title": "duvet service configuration", **_drop_null(schema)}
 
 
 def _drop_null(node: Any) -> Any:

@@ -12,7 +12,14 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.check import DocumentLocation, check_table, sort_problems
-from duvet.config.document import DataDocument, DocumentError, VariableError, expand_variables, is_named, is_variable
+from duvet.config.document import (
+    DataDocument,
+    DocumentError,
+    VariableError,
+    expand_variables,
+    has_customary_name,
+    is_variable,
+)
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, list_field_types
@@ -28,47 +35,49 @@ from duvet.tree.files import Tree
 
 SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 SERVICE_FILE_NAMES = tuple(f"{name}.config.{ending}" for name in ("duvet", "contextive") for ending in DOCUMENT_ENDINGS)
-"""The files that are looked for in the working directory."""
+"""The names of the service's configuration in the working directory."""
 
 ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--config", "found", "defaults"
 
 
 class ServiceFile(Struct, frozen=True):
-    """The path of the configuration, and why that file is the one."""
+    """The path of the configuration, and how it was found."""
 
-    path: str  # Empty if there is none, and the defaults are in force.
+    path: str  # Empty if the defaults apply because no file was found.
     origin: str  # `--config`, the name of a variable, `found` or `defaults`.
 
 
 def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str | None = None) -> ServiceFile:
-    """Return the given file, else that of a variable, else that of this folder."""
+    """Return the given file, else the file of a variable, else the one in this folder."""
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
-    ##% defaults.
+    ##% duvet MUST read the service configuration from the file that `--config`, `DUVET_CONFIG` or
+    ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
+    ##% and otherwise use the defaults.
     path, origin = service_path or "", ORIGIN_OPTION
     if not path:
         naming = [name for name in SERVICE_VARIABLES if environ.get(name)]
         if len({environ[name] for name in naming}) > 1:
-            both = " and ".join(f"`{name}` names `{environ[name]}`" for name in naming)
-            raise DuvetError(f"two configurations: {both}", hint="unset one of the variables")
+            both = " and ".join(f"{name} points to {environ[name]}" for name in naming)
+            raise DuvetError(f"conflicting configurations: {both}", hint="unset one of the variables")
         path, origin = (environ[naming[0]], naming[0]) if naming else ("", ORIGIN_FOUND)
     if path:
         if not tree.exists(path):
-            raise UnreadableError(f"no such file, though `{origin}` names it", path=path, hint="name another, or none")
+            hint = "correct the path" if origin == ORIGIN_OPTION else "correct or unset it"
+            raise UnreadableError(f"{origin} points to {path}, which does not exist", hint=hint)
         if find_file_ending(path) not in DOCUMENT_ENDINGS:
             known = ", ".join(f"`.{one}`" for one in DOCUMENT_ENDINGS)
-            raise UnreadableError(
-                f"`{origin}` names a file of an unknown format", path=path, hint=f"it ends in {known}"
-            )
+            message = f"{origin} points to {path}, which has an unknown extension"
+            raise UnreadableError(message, hint=f"rename the file; supported extensions: {known}")
         return ServiceFile(path, origin)
     present = [path for path in SERVICE_FILE_NAMES if tree.exists(path)]
     if len(present) > 1:
         ##= man/spec/service.md#configuration
-        ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these
+        ##% duvet MUST fail if several files could be the configuration or a named file is missing, and name these
         ##% files.
         names = " and ".join(f"`{path}`" for path in present)
-        raise DuvetError(f"more than one configuration: {names}", hint="keep one of them, or name it with `--config`")
+        raise DuvetError(
+            f"found several configurations: {names}", hint="keep one of them, or choose one with `--config`"
+        )
     return ServiceFile(present[0], ORIGIN_FOUND) if present else ServiceFile("", ORIGIN_DEFAULTS)
 
 
@@ -80,7 +89,7 @@ def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | 
     with suppress(DuvetError):
         path = find_config(tree, config_path)
         data = tree.read(path) if path else b""
-        # Most files have none of these tables, and an answer waits.
+        # Most files have none of these tables: skip the parser to answer sooner.
         if path and any(name in data for name in _TABLES):
             toml = parse_toml_bytes(data, path)
             return toml if toml.values.get("$schema") == EXTENDED_SCHEMA else None
@@ -95,8 +104,8 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
         ##% read from the one that has it.
         assert project is not None
         place = project.key_place(name)
-        message = f"this stands in `{project.path}:{place.line}:{place.column}`, too"
-        yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "keep one of them", at_key=True)
+        message = f"this table is also in `{project.path}:{place.line}:{place.column}`"
+        yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "remove one of them", at_key=True)
 
 
 def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
@@ -110,10 +119,10 @@ def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
 
 
 class Service(Struct, frozen=True, kw_only=True):
-    """The configuration of the service that is in force, and the file that it is from."""
+    """The service's configuration in force, and its file."""
 
     config: ServiceConfig
-    path: str = ""  # Empty if the defaults are in force.
+    path: str = ""  # Empty if the defaults apply.
     origin: str  # `--config`, the name of a variable, `found` or `defaults`.
     document: DataDocument | None = None
     packs: tuple[str, ...] = ServerRule().packs  # The packs that are switched on.
@@ -133,14 +142,14 @@ def load_service(
 ) -> Service:
     """Read the service's configuration, or raise ProblemsError with all of its problems.
 
-    `service_path` is the file that `--config` names; `project_path` is the configuration of the project if it isn't the
-    usual one.
+    `service_path` is the file of `--config`; `project_path` is the configuration of the project if it is not in the
+    usual place.
     """
     found = find_service_file(tree, environ, service_path)
     project = _read_project_tables(tree, project_path)
     document, config = None, ServiceConfig()
     if found.path:
-        # Most projects have no such file, and an answer waits.
+        # Most projects have no such file: skip its tables to answer sooner.
         document = _read_service_document(tree, found.path)
         config = _resolve_tables(ServiceConfig, document, environ, project)
     packs, table = config.packs(), _read_server_table(project)
@@ -160,7 +169,7 @@ def load_service_tables(
     project_path: str | None = None,
     service_path: str | None = None,
 ) -> TablesType | None:
-    """Read the tables that are the fields of this type; None if there is no file, ProblemsError if they are wrong."""
+    """Read the tables that are the fields of this type; None without a file, ProblemsError if they are invalid."""
     found = find_service_file(tree, environ, service_path)
     if not found.path:
         return None
@@ -175,12 +184,12 @@ class _PageTables(Struct, frozen=True):
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None
 ) -> tuple[NotesRule, ...] | None:
-    """Return the files that are pages, None if the service's file names none; ProblemsError if the table is wrong."""
+    """Return the files that are pages, None if the service's file has no `pages`; ProblemsError if the table is invalid."""
     ##= man/spec/service.md#configuration
-    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables are invalid.
     ##= man/spec/pages.md#files
-    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
-    ##% specifications.
+    ##% duvet MUST read pages from the Markdown files that the configuration names or, by default, from those in
+    ##% `docs` that are not specifications.
     found = load_service_tables(_PageTables, tree, environ, project_path)
     return tuple(one.rule() for one in found.pages) or None if found else None
 
@@ -193,7 +202,7 @@ class _IngestTables(Struct, frozen=True):
 def load_service_ingest(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, service_path: str | None = None
 ) -> tuple[IngestRule, StoreSection]:
-    """Return the settings of `duvet ingest` and of the index; ProblemsError if their tables are wrong."""
+    """Return the settings of `duvet ingest` and of the index; ProblemsError if their tables are invalid."""
     found = load_service_tables(_IngestTables, tree, environ, project_path, service_path) or _IngestTables()
     return found.ingest.rule(environ), found.store
 
@@ -262,8 +271,8 @@ class VariableExpander:
             case str():
                 text = self._expand_text(value, at)
                 if text != value and choice.refuses(text):
-                    what = f"not {choice.wanted}" if choice.wanted else "blank"
-                    self._report(f"once its variables are filled in, this is {what}", at)
+                    what = f"not {choice.expected}" if choice.expected else "blank"
+                    self._report(f"the value is {what} after its variables are expanded", at)
                 return text
         return value
 
@@ -273,9 +282,9 @@ class VariableExpander:
             return text
         value = self._expand_text(text, at)
         ##= man/spec/service.md#configuration
-        ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+        ##% duvet MUST NOT show the value of a secret or a variable in any message.
         if value != text and not (value.strip() and value.isprintable()):
-            self._report("the variable holds nothing, or characters that no key has", at)
+            self._report("the variable is empty or contains characters that are invalid in a key", at)
         return Secret(value)
 
     def _expand_text(self, text: str, at: DocumentLocation) -> str:
@@ -286,23 +295,24 @@ class VariableExpander:
             return text
 
     def _report(self, message: str, at: DocumentLocation) -> None:
-        self.problems.append(at.problem(rules.CONFIG_BAD_VALUE, message, "set the variable to another value"))
+        self.problems.append(at.problem(rules.CONFIG_BAD_VALUE, message, "set the variable to a valid value"))
 
 
 _HIDDEN = "***"
 _SHORTEST = 4  # A shorter secret is part of many words; it is hidden only between quotes.
 _SHOWN_BITS = 64  # Messages don't show larger integers.
-_MOST_SECRETS = 100  # To search for more of them would take long.
-_WITHHELD = "what is wrong here is told once fewer secrets are written down in this file"
+_MOST_SECRETS = 100  # Searching for more of them would take too long.
+_WITHHELD = f"problem hidden, because more than {_MOST_SECRETS} secrets are written in this file"
+_WITHHELD_HINT = "replace the secrets by environment variables, such as `$API_KEY`"
 
 
 def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) -> list[Problem]:
-    """Hide what is written in a file of that type in place of secrets."""
+    """Hide secrets that are written in the file in place of variables."""
     secrets = set(_find_secrets(kind, values))
     if not secrets:
         return problems
     if len(secrets) > _MOST_SECRETS:
-        return [replace(one, message=_WITHHELD, hint="") for one in problems]
+        return [replace(one, message=_WITHHELD, hint=_WITHHELD_HINT) for one in problems]
     written = {piece for secret in secrets for piece in _list_spellings(secret)}
     pieces = re.compile("|".join(map(re.escape, sorted(written, key=len, reverse=True))))
     return [
@@ -311,7 +321,7 @@ def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) ->
 
 
 def _find_secrets(kind: inspect.Type, value: Any) -> Iterator[str]:
-    """Yield the texts and numbers in place of secrets."""
+    """Yield the texts and numbers that are written in place of secrets."""
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.CustomType(cls=wanted), _ if wanted is Secret:
@@ -336,7 +346,7 @@ def _list_leaves(value: Any) -> Iterator[str]:
         case list():
             for inner in value:
                 yield from _list_leaves(inner)
-        case str() if value and not is_named(value):
+        case str() if value and not has_customary_name(value):
             yield value
         case int() if value.bit_length() < _SHOWN_BITS and not isinstance(value, bool):
             yield str(value)

@@ -25,11 +25,11 @@ from duvet.errors import DuvetError
 from duvet.tree.files import SPECIAL_CHARACTERS, find_path_fault
 
 PATTERN_END = r"$(?!\n)"
-"""The end of a text in Python, whose `$` also stands before a last line end, and in JavaScript alike."""
+"""The end of a text in Python and in JavaScript; Python's `$` also matches before a final line end."""
 
-_NAME = "a name: a letter, and up to 63 letters, digits, `-` and `_` after it"
+_NAME = "a name: a letter, then up to 63 letters, digits, `-` or `_`"
 NAME_PATTERN = rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{PATTERN_END}"
-Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"wanted": _NAME})]  # A name in this file.
+Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"expected": _NAME})]  # A name in this file.
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
@@ -37,14 +37,14 @@ _DEFAULT = ServerRule()
 
 
 class Mode(StrEnum):
-    """How clients reach the server."""
+    """How clients connect to the server."""
 
     STDIO = "stdio"
     HTTP = "http"
 
 
 class LogLevel(StrEnum):
-    """What is logged: this and what is worse."""
+    """The least severe level that is logged."""
 
     TRACE = "trace"
     DEBUG = "debug"
@@ -54,14 +54,14 @@ class LogLevel(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """How it is logged."""
+    """The format of log lines."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class ServerSection(ServiceSection, frozen=True, kw_only=True):
-    """The server: what it says of itself, and where it listens."""
+    """Identity, address and limits of the server."""
 
     name: Annotated[ExpandedText, duvet_tables.SERVER_NAME] = _DEFAULT.name
     title: Annotated[ExpandedText, duvet_tables.SERVER_TITLE] = _DEFAULT.title
@@ -69,21 +69,19 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     description: Annotated[ExpandedText, duvet_tables.SERVER_DESCRIPTION] = _DEFAULT.description
     protocol_version: duvet_tables.ProtocolVersionSetting = None
     page_size: duvet_tables.PageSize = _DEFAULT.page_size
-    mode: Annotated[Mode, doc("How clients reach the server")] = Mode.STDIO
-    host: Annotated[ExpandedText, doc("With `http`, the address to listen at")] = "127.0.0.1"
-    port: Annotated[int, doc("With `http`, the port to listen at", ge=1, le=65_535)] = 8931
+    mode: Annotated[Mode, doc("Transport: `stdio` or `http`")] = Mode.STDIO
+    host: Annotated[ExpandedText, doc("Address to listen on; only with `http`")] = "127.0.0.1"
+    port: Annotated[int, doc("Port to listen on; only with `http`", ge=1, le=65_535)] = 8931
     allowed_hosts: Annotated[
-        tuple[ExpandedText, ...], doc("With `http`, names that the server goes by, such as that of a proxy")
+        tuple[ExpandedText, ...], doc("Host headers to accept, such as the name of a proxy; only with `http`")
     ] = ()
-    rate: Annotated[float, doc("With `http`, requests a second of a client; 0 is any number", ge=0, le=1_000_000)] = (
-        1000.0
-    )
-    log_level: Annotated[LogLevel, doc("What is logged: this and what is worse")] = LogLevel.WARN
-    log_format: Annotated[LogFormat, doc("How it is logged")] = LogFormat.TEXT
-    tool_timeout: Annotated[Seconds, doc("How many seconds a tool of a further pack may take")] = 30.0
-    shutdown_timeout: Annotated[
-        Seconds, doc("How many seconds what is at work may take when the server is told to end")
-    ] = 3.0
+    rate: Annotated[
+        float, doc("Requests per second and client; 0 means no limit; only with `http`", ge=0, le=1_000_000)
+    ] = 1000.0
+    log_level: Annotated[LogLevel, doc("Least severe level to log")] = LogLevel.WARN
+    log_format: Annotated[LogFormat, doc("Format of log lines")] = LogFormat.TEXT
+    tool_timeout: Annotated[Seconds, doc("Time limit in seconds for tools of installed packs")] = 30.0
+    shutdown_timeout: Annotated[Seconds, doc("Seconds that running calls have to finish when the server stops")] = 3.0
 
     @classmethod
     def from_project(cls, table: duvet_tables.ServerTable) -> Self:
@@ -104,14 +102,15 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
 ModelName = Annotated[
     str,
     Meta(
-        pattern=rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}(/\S+)?{PATTERN_END}", extra={"wanted": "PROVIDER/MODEL, or PROVIDER"}
+        pattern=rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}(/\S+)?{PATTERN_END}",
+        extra={"expected": "PROVIDER/MODEL, or PROVIDER"},
     ),
 ]
 """`PROVIDER/MODEL`, or `PROVIDER` alone for its default model."""
 
 
 class ProviderKind(StrEnum):
-    """Which protocol a provider speaks."""
+    """The protocol of a provider."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -119,47 +118,49 @@ class ProviderKind(StrEnum):
 
 
 class ProviderSection(ServiceSection, frozen=True, kw_only=True):
-    """Who answers for models."""
+    """A provider of models."""
 
     kind: Annotated[
-        ProviderKind, doc("The protocol: `openai` for all that are compatible with it, `client` for the client's model")
+        ProviderKind, doc("Protocol: `openai` for all compatible APIs, `client` for the model of the MCP client")
     ] = ProviderKind.OPENAI
-    enabled: Annotated[bool, doc("Whether it may be used")] = True
-    base_url: Annotated[
-        ExpandedText | None, doc("The URL below which it answers; by default that of OpenAI or Anthropic")
-    ] = None
+    enabled: Annotated[bool, doc("Use this provider")] = True
+    base_url: Annotated[ExpandedText | None, doc("Base URL of the API; by default the one of OpenAI or Anthropic")] = (
+        None
+    )
     api_key: Annotated[
         Secret | None,
-        doc("The variable with its key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY where that is set"),
+        doc("Environment variable with the API key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY if set"),
     ] = None
-    default_model: Annotated[ExpandedText | None, doc("The model where only the provider is named")] = None
-    timeout: Annotated[Seconds, doc("How many seconds an answer may take")] = 60.0
-    retries: Annotated[int, doc("How often a call is tried again that was refused for now", ge=0, le=10)] = 2
-    discover: Annotated[bool, doc("Whether to ask it which models it has, by `GET /models`")] = False
-    llms_txt: Annotated[bool, doc("Whether to read hints about its models from `/llms.txt` of its origin")] = False
+    default_model: Annotated[ExpandedText | None, doc("Model to use if only the provider is named")] = None
+    timeout: Annotated[Seconds, doc("Time limit of an answer, in seconds")] = 60.0
+    retries: Annotated[int, doc("Retries after a temporary failure (429, 5xx)", ge=0, le=10)] = 2
+    discover: Annotated[bool, doc("Ask the provider for its models with `GET /models`")] = False
+    llms_txt: Annotated[bool, doc("Read hints about the models from `/llms.txt` of the provider")] = False
 
 
 class RouteSection(ServiceSection, frozen=True, kw_only=True):
-    """The model for one kind of task."""
+    """The models for a task."""
 
-    model: Annotated[ModelName, doc("The model as PROVIDER/MODEL, or PROVIDER for its default model")]
-    fallbacks: Annotated[tuple[ModelName, ...], doc("Those to take in this order where that one doesn't answer")] = ()
+    model: Annotated[ModelName, doc("Model as PROVIDER/MODEL, or PROVIDER for its default model")]
+    fallbacks: Annotated[tuple[ModelName, ...], doc("Models to try in this order if the first one fails")] = ()
 
 
 class Access(StrEnum):
-    """What a pack may do."""
+    """The access of a pack to the project."""
 
     READ_ONLY = "read-only"
     READ_WRITE = "read-write"
 
 
 class PackSection(ServiceSection, frozen=True, kw_only=True):
-    """Tools that belong together."""
+    """Settings of a tool pack."""
 
-    enabled: Annotated[bool, doc("Whether the pack is switched on")] = True
-    mode: Annotated[Access, doc("`read-only` leaves out the tools that write")] = Access.READ_WRITE
-    tools: Annotated[dict[str, bool], doc("Tools by name, each switched on or off")] = field(default_factory=dict)
-    settings: Annotated[dict[str, Any], doc("What the pack itself wants to know", extra={"expands": True})] = field(
+    enabled: Annotated[bool, doc("Enable the pack")] = True
+    mode: Annotated[Access, doc("`read-only` removes the tools that write")] = Access.READ_WRITE
+    tools: Annotated[dict[str, bool], doc("Tools by name: true enables a tool, false disables it")] = field(
+        default_factory=dict
+    )
+    settings: Annotated[dict[str, Any], doc("Settings that the pack defines", extra={"expands": True})] = field(
         default_factory=dict
     )
 
@@ -171,13 +172,13 @@ class PagesSection(duvet_tables.PagesTable, frozen=True, kw_only=True):
 _INGEST_DEFAULT = IngestRule()
 
 SYMBOLS_VARIABLE, EDITOR_VARIABLE = "KM_SYMBOLS_ENABLED", "KM_EDITOR_URI_TEMPLATE"
-"""The variables that count where the file says nothing."""
+"""The variables that apply if the file doesn't set these keys."""
 
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 class Auto(StrEnum):
-    """Where it can be done."""
+    """Enabled if the extra is installed."""
 
     AUTO = "auto"
 
@@ -185,49 +186,49 @@ class Auto(StrEnum):
 _Switch = bool | Auto
 _FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
 _TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{PATTERN_END}"
-_URI = f"a template of URIs, whose fields are {_FIELDS}"
-EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "wanted": _URI})]
+_URI = f"a URI template with the fields {_FIELDS}"
+EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
 PROFILE_PATTERN, PROFILE_IN_WORDS = r"[A-Za-z0-9._-]{1,64}", "up to 64 letters, digits, `.`, `-` and `_`"
-"""What a run may be called."""
+"""The names of ingest runs."""
 IngestProfile = Annotated[
-    str, Meta(pattern=f"^{PROFILE_PATTERN}{PATTERN_END}", extra={"wanted": f"a name: {PROFILE_IN_WORDS}"})
+    str, Meta(pattern=f"^{PROFILE_PATTERN}{PATTERN_END}", extra={"expected": f"a name: {PROFILE_IN_WORDS}"})
 ]
 
 
 class IngestSection(ServiceSection, frozen=True, kw_only=True):
-    """What `duvet ingest` takes in."""
+    """The files that `duvet ingest` indexes."""
 
     include: Annotated[
         PatternSetting,
         doc(
-            "Which files, or folders with all that is in them; what git ignores never, and secrets and "
-            "dependencies only where their very paths are named"
+            "Files or folders to index. Files that git ignores are always skipped; secrets and vendored "
+            "dependencies are skipped unless a pattern is their exact path"
         ),
     ] = "**"
     exclude: Excluded = ()
-    max_file_bytes: Annotated[
-        int, doc("Of files that are larger, nothing but the name is taken in", ge=1, le=1 << 26)
-    ] = _INGEST_DEFAULT.max_file_bytes
+    max_file_bytes: Annotated[int, doc("Size limit; of larger files only the name is indexed", ge=1, le=1 << 26)] = (
+        _INGEST_DEFAULT.max_file_bytes
+    )
     symbols: Annotated[
-        _Switch, doc("Whether to look for classes and functions; `auto` is where the extra `symbols` is installed")
+        _Switch, doc("Index classes and functions; `auto` does so if the extra `symbols` is installed")
     ] = Auto.AUTO
-    semantic: Annotated[_Switch, doc("Whether to make vectors; `auto` is where the extra `semantic` is installed")] = (
+    semantic: Annotated[_Switch, doc("Compute vectors; `auto` does so if the extra `semantic` is installed")] = (
         Auto.AUTO
     )
     profile: Annotated[
         IngestProfile | None,
-        doc("What a run is called that is called nothing else; by default `local`, or `manual` where a tool begins it"),
+        doc("Default name of ingest runs; without it `local`, or `manual` for a run that a tool starts"),
     ] = None
-    stale_days: Annotated[int, doc("After so many days without a change a document is old", ge=0, le=36_500)] = (
+    stale_days: Annotated[int, doc("Days without a change after which a document is stale", ge=0, le=36_500)] = (
         _INGEST_DEFAULT.stale_days
     )
     editor_uri: Annotated[
         EditorUriTemplate | None,
-        doc(f"What opens a place in an editor, with the fields {_FIELDS}; `{{{{` stands for a brace"),
+        doc(f"URI that opens a place in an editor, with the fields {_FIELDS}; write `{{{{` for a brace"),
     ] = None
 
     def rule(self, environ: Mapping[str, str]) -> IngestRule:
-        """Return the settings of this table, with variables for those that it leaves open."""
+        """Return the settings of this table; environment variables replace the keys that it doesn't set."""
         ##= man/spec/knowledge.md#files
         ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
         ##% `ingest.editorUri` is not set.
@@ -250,7 +251,9 @@ def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool 
         return setting
     word = environ.get(name, "").strip().lower()
     if word and word not in (*_YES, *_NO):
-        raise DuvetError(f"the variable `{name}` is neither true nor false", hint="set it to `true` or `false`")
+        raise DuvetError(
+            f"the environment variable `{name}` is neither true nor false", hint="set it to `true` or `false`"
+        )
     return word in _YES if word else None
 
 
@@ -258,7 +261,7 @@ _Weight = Annotated[float, Meta(ge=0, le=1)] | None
 
 
 class ProfileName(StrEnum):
-    """What somebody looks for mostly."""
+    """A set of weights for a typical use."""
 
     DEFAULT = "default"
     ANALYSIS = "analysis"
@@ -267,28 +270,26 @@ class ProfileName(StrEnum):
 
 
 class WeightsSection(ServiceSection, frozen=True, kw_only=True):
-    """How much each thing counts, where it isn't what the profile says."""
+    """Weights that override those of the profile."""
 
     subsystem: Annotated[
-        _Weight, doc("That the query names the subsystem; here and below, the profile counts where nothing is said")
+        _Weight, doc("Weight of a subsystem that the query names; by default the weight of the profile, here and below")
     ] = None
-    relationship: Annotated[_Weight, doc("That much hangs together with the file")] = None
-    support: Annotated[_Weight, doc("That there are documents and tests for it")] = None
-    criticality: Annotated[_Weight, doc("How critical the subsystem is")] = None
+    relationship: Annotated[_Weight, doc("Weight of the file's links to other files and requirements")] = None
+    support: Annotated[_Weight, doc("Weight of existing documents and tests")] = None
+    criticality: Annotated[_Weight, doc("Weight of the subsystem's criticality")] = None
 
 
 class SearchSection(ServiceSection, frozen=True, kw_only=True):
-    """How results that match equally well are ordered."""
+    """Ranking of results that match equally well."""
 
-    profile: Annotated[
-        ProfileName, doc("The weights, by what is looked for mostly; each answer of `km-search` tells them")
-    ] = ProfileName.DEFAULT
-    weights: Annotated[WeightsSection, doc("Single weights, from 0 to 1")] = WeightsSection()
-    feedback: Annotated[bool, doc("Whether the votes given by `km-feedback-submit` count, a little")] = False
+    profile: Annotated[ProfileName, doc("Set of weights; each answer of `km-search` lists them")] = ProfileName.DEFAULT
+    weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
+    feedback: Annotated[bool, doc("Rank results slightly by the votes of `km-feedback-submit`")] = False
 
     def rule(self) -> SearchRule:
-        said = {name: value for name, value in asdict(self.weights).items() if value is not None}
-        return SearchRule(profile=self.profile.value, weights=said, feedback=self.feedback)
+        weights = {name: value for name, value in asdict(self.weights).items() if value is not None}
+        return SearchRule(profile=self.profile.value, weights=weights, feedback=self.feedback)
 
 
 ROOT_VARIABLE, OVERWRITE_VARIABLE, INGEST_VARIABLE = (
@@ -296,21 +297,19 @@ ROOT_VARIABLE, OVERWRITE_VARIABLE, INGEST_VARIABLE = (
     "KM_UPLOAD_DEFAULT_OVERWRITE",
     "KM_UPLOAD_DEFAULT_INGEST",
 )
-"""The variables that count where the file says nothing."""
+"""The variables that apply if the file doesn't set these keys."""
 
 _UPLOADS_DEFAULT = UploadRule()
 _PART = rf"(?:\.|[^./{SPECIAL_CHARACTERS}\s][^/{SPECIAL_CHARACTERS}]*)"
-"""A part of a path, as far as a pattern can tell which names every system allows."""
+"""A part of a path; the pattern rejects most names that some systems don't allow."""
 
 
 class UploadsSection(ServiceSection, frozen=True, kw_only=True):
-    """Files that are handed in."""
+    """Settings of uploads."""
 
     root: Annotated[
         ExpandedText | None,
-        doc(
-            "The folder that files which are handed in stay in; by default the project, and what is elsewhere is not taken in"
-        ),
+        doc("Content root, the folder for uploads; by default the project. Files outside the project are not indexed"),
     ] = None
     ##= man/spec/gateway.md#uploads
     ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
@@ -318,25 +317,25 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     docs_subdir: Annotated[
         str,
         doc(
-            "The folder in it for those that nobody says a place for",
+            "Folder in the content root for uploads without a destination",
             pattern=rf"^{_PART}(?:/+{_PART})*/*{PATTERN_END}",
             extra={
                 "expands": True,
                 "fault": find_path_fault,
-                "wanted": "a folder below the content root, without hidden names and .., which every system can have",
+                "expected": "a portable folder below the content root, without hidden names and `..`",
             },
         ),
     ] = _UPLOADS_DEFAULT.docs_subdir
     overwrite: Annotated[
-        bool | None, doc("Whether one replaces another where the call doesn't say; false by default")
+        bool | None, doc("Replace existing files unless the call says otherwise; false by default")
     ] = None
     ingest: Annotated[
-        bool | None, doc("Whether one is taken in at once where the call doesn't say; false by default")
+        bool | None, doc("Index uploads immediately unless the call says otherwise; false by default")
     ] = None
-    max_bytes: Annotated[int, doc("Larger ones are refused", ge=1, le=1 << 30)] = _UPLOADS_DEFAULT.max_bytes
+    max_bytes: Annotated[int, doc("Size limit of an upload", ge=1, le=1 << 30)] = _UPLOADS_DEFAULT.max_bytes
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
-        """Return the settings of this table, with variables for those that it leaves open."""
+        """Return the settings of this table; environment variables replace the keys that it doesn't set."""
         ##= man/spec/gateway.md#uploads
         ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads`
         ##% sets nothing, and be refused at the start if they are invalid.

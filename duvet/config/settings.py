@@ -25,7 +25,7 @@ TemplateText = Annotated[str, Meta(extra={"template": True})]
 NonBlankText = Annotated[str, Meta(pattern=r"\S")]  # Text that is not blank.
 
 ExpandedText = Annotated[NonBlankText, Meta(extra={"expands": True})]
-"""Text in which `$NAME` and `${NAME}` stand for environment variables, and `$$` for a dollar."""
+"""Text in which `$NAME` and `${NAME}` are replaced by environment variables, and `$$` by a dollar sign."""
 
 
 def doc(description: str, **constraints: Any) -> Meta:
@@ -39,7 +39,7 @@ class SourceRule(Struct, frozen=True):
     patterns: tuple[str, ...]
     meta: str = DEFAULT_META
     content: str = DEFAULT_CONTENT
-    kind: Kind = Kind.CITATION  # The type of a comment that names none.
+    kind: Kind = Kind.CITATION  # The type of comments without a type.
     blob_link: str | None = None
     exclude: tuple[str, ...] = ()
     gitignore: bool = False
@@ -93,10 +93,12 @@ class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class StoreSection(ServiceSection, frozen=True, kw_only=True):
-    """Where all of that is kept."""
+    """The location of the index."""
 
-    path: Annotated[ExpandedText, doc("The file; sqlite puts others beside it")] = f"{STORE_FOLDER}/store.db"
-    backups: Annotated[ExpandedText | None, doc("The folder for backups; by default `backups` beside that file")] = None
+    path: Annotated[ExpandedText, doc("File of the index; sqlite creates further files beside it")] = (
+        f"{STORE_FOLDER}/store.db"
+    )
+    backups: Annotated[ExpandedText | None, doc("Folder for backups; by default `backups` beside the index")] = None
 
 
 class SearchRule(Struct, frozen=True, kw_only=True):
@@ -108,7 +110,7 @@ class SearchRule(Struct, frozen=True, kw_only=True):
 
 
 class PageRule(Struct, frozen=True, kw_only=True):
-    """The content of the HTML report beside the trace."""
+    """Settings of the HTML report's content."""
 
     title: str = ""
     logo: str = ""
@@ -142,38 +144,38 @@ class TableError(ValueError):
         self.rule = rule
         self.hint = hint
         self.key = key
-        """The wrong key, as it is written in the file; empty for the whole table."""
+        """The invalid key, as it is written in the file; empty for the whole table."""
 
 
 class HtmlReport(Table, frozen=True, kw_only=True):
-    """The page, and the links that every kind of report shares."""
+    """The HTML report, and the links that all reports share."""
 
     enabled: Annotated[bool, doc("Write the HTML report")] = True
-    path: Annotated[str, doc("Where the HTML report is written")] = ".duvet/reports/report.html"
-    blob_link: Annotated[TemplateText | None, doc("The URL below which sources can be read")] = None
-    issue_link: Annotated[TemplateText | None, doc("The URL where issues are opened")] = None
+    path: Annotated[str, doc("Path of the HTML report")] = ".duvet/reports/report.html"
+    blob_link: Annotated[TemplateText | None, doc("Base URL of source files, for links")] = None
+    issue_link: Annotated[TemplateText | None, doc("URL for opening issues")] = None
 
 
 class JsonReport(Table, frozen=True, kw_only=True):
     """The report as JSON."""
 
     enabled: Annotated[bool, doc("Write the JSON report")] = False
-    path: Annotated[str, doc("Where the JSON report is written")] = ".duvet/reports/report.json"
+    path: Annotated[str, doc("Path of the JSON report")] = ".duvet/reports/report.json"
 
 
 class SnapshotReport(Table, frozen=True, kw_only=True):
-    """The text that is committed to see coverage change."""
+    """The snapshot of coverage, a text file to commit."""
 
-    enabled: Annotated[bool, doc("Write the snapshot, or check it in CI")] = False
-    path: Annotated[str, doc("Where the snapshot is written")] = ".duvet/snapshot.txt"
+    enabled: Annotated[bool, doc("Write the snapshot; with `--ci`, compare it instead")] = False
+    path: Annotated[str, doc("Path of the snapshot")] = ".duvet/snapshot.txt"
 
 
 class Report(Table, frozen=True, kw_only=True):
-    """The reports that every run writes."""
+    """The reports that `duvet report` writes."""
 
     html: Annotated[HtmlReport, doc("The HTML report")] = HtmlReport()
     json: Annotated[JsonReport, doc("The JSON report")] = JsonReport()
-    snapshot: Annotated[SnapshotReport, doc("The snapshot of coverage")] = SnapshotReport()
+    snapshot: Annotated[SnapshotReport, doc("The coverage snapshot")] = SnapshotReport()
 
 
 class Config(Struct, frozen=True):

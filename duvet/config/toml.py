@@ -74,7 +74,7 @@ def _make_syntax_error(message: str, draft: DocumentDraft) -> DocumentError:
     if not found:
         # All other messages name a position; this one is about Python's limit for whole numbers.
         long = re.search("[0-9_]{4300,}", text)
-        return draft.broken("number of too many digits", find_place(text, *long.span()) if long else Place(1, 1))
+        return draft.broken("the number has too many digits", find_place(text, *long.span()) if long else Place(1, 1))
     place = Place(int(found["line"]), int(found["column"])) if found["line"] else find_place(text, len(text), len(text))
     return draft.broken(_reword(found["reason"]), place)
 

@@ -13,7 +13,7 @@ from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 
 
 class VariableType(StrEnum):
-    """What a variable can be."""
+    """The type of a variable."""
 
     STRING = "string"
     INTEGER = "integer"
@@ -45,31 +45,31 @@ def check_exactly_one(present: list[str], known: list[str]) -> None:
     """Raise TableError unless exactly one of the keys is present."""
     named = ", ".join(f"`{name}`" for name in known)
     if not present:
-        raise TableError(CONFIG_MISSING_KEY, f"one of {named} has to be here", "")
+        raise TableError(CONFIG_MISSING_KEY, f"missing one of {named}", "")
     if len(present) > 1:
-        raise TableError(CONFIG_BAD_VALUE, f"only one of {named} can be here", "keep one of them", present[1])
+        raise TableError(CONFIG_BAD_VALUE, f"only one of {named} is allowed", "keep one of them", present[1])
 
 
 class VariableSection(ServiceSection, frozen=True, kw_only=True):
-    """What a workflow is told. Without a default it has to be."""
+    """A variable of a workflow; it is required unless it has a default."""
 
-    type: Annotated[VariableType, doc("What it can be")] = VariableType.STRING
-    description: Annotated[str, doc("What it is for")] = ""
-    default: Annotated[Any, doc("What it is where nothing is said")] = UNSET
+    type: Annotated[VariableType, doc("Type of the value")] = VariableType.STRING
+    description: Annotated[str, doc("Purpose of the variable")] = ""
+    default: Annotated[Any, doc("Default value")] = UNSET
 
     def __post_init__(self) -> None:
         if self.default is not UNSET and not self.type.takes(self.default):
-            message = f"the default is not of the type `{self.type.value}`"
-            raise TableError(CONFIG_BAD_VALUE, message, "change the one or the other", "default")
+            message = f"the default is not of type `{self.type.value}`"
+            raise TableError(CONFIG_BAD_VALUE, message, "change the default or the type", "default")
 
 
 class CheckSection(ServiceSection, frozen=True, kw_only=True):
-    """Something that has to hold of a result; one of the three is given."""
+    """A check of a value in a result, with exactly one of `equals`, `notEquals` and `exists`."""
 
-    path: Annotated[NonBlankText, doc("Where to look, as in `result.items[0].status`")]
-    equals: Annotated[Any, doc("What stands there")] = UNSET
-    not_equals: Annotated[Any, doc("What doesn't stand there")] = UNSET
-    exists: Annotated[bool | UnsetType, doc("Whether anything stands there")] = UNSET
+    path: Annotated[NonBlankText, doc("Path of the value, such as `result.items[0].status`")]
+    equals: Annotated[Any, doc("Expected value")] = UNSET
+    not_equals: Annotated[Any, doc("Value that fails the check")] = UNSET
+    exists: Annotated[bool | UnsetType, doc("Whether the path must exist")] = UNSET
 
     def __post_init__(self) -> None:
         ##= man/spec/workflows.md#checks
@@ -99,64 +99,68 @@ _Variable = Annotated[VariableSection, Meta(extra_json_schema=_OF_ITS_TYPE)]
 
 
 class CaptureSection(ServiceSection, frozen=True, kw_only=True):
-    """Something to keep of a result."""
+    """A value of a result to store under a name."""
 
-    name: Annotated[Name, doc("What it is called from then on, as in `${captures.NAME}`")]
-    path: Annotated[NonBlankText, doc("Where it stands")]
+    name: Annotated[Name, doc("Name of the value, used as `${captures.NAME}`")]
+    path: Annotated[NonBlankText, doc("Path of the value in the result")]
 
 
 class WaitSection(ServiceSection, frozen=True, kw_only=True):
-    """A tool to be called until its result is as wanted."""
+    """A tool to call repeatedly until its result passes a check."""
 
-    tool: Annotated[NonBlankText, doc("Which tool")]
-    params: Annotated[dict[str, Any], doc("Its arguments")] = field(default_factory=dict)
-    until: Annotated[_Check, doc("What has to hold")]
-    interval_seconds: Annotated[float, doc("Seconds from the end of a call to the next", ge=0.5, le=3600)] = 5.0
-    timeout_seconds: Annotated[Seconds, doc("Seconds after which the step has failed")] = 300.0
+    tool: Annotated[NonBlankText, doc("Tool to call")]
+    params: Annotated[dict[str, Any], doc("Arguments of the tool")] = field(default_factory=dict)
+    until: Annotated[_Check, doc("Check that ends the wait")]
+    interval_seconds: Annotated[float, doc("Seconds between two calls", ge=0.5, le=3600)] = 5.0
+    timeout_seconds: Annotated[Seconds, doc("Time limit of the wait, in seconds")] = 300.0
 
 
 class StepSection(ServiceSection, frozen=True, kw_only=True):
     """A step: one of `tool`, `model` and `wait`."""
 
-    id: Annotated[Name, doc("What later steps call it, as in `${steps.ID.result}`")]
-    description: Annotated[str, doc("What it is for")] = ""
-    tool: Annotated[NonBlankText | None, doc("The tool to call")] = None
-    model: Annotated[NonBlankText | None, doc("The model to ask: PROVIDER/MODEL, PROVIDER, or a task of `routing`")] = (
-        None
-    )
-    wait: Annotated[WaitSection | None, doc("The tool to call until its result is as wanted")] = None
+    id: Annotated[Name, doc("Id of the step, used as `${steps.ID.result}`")]
+    description: Annotated[str, doc("Purpose of the step")] = ""
+    tool: Annotated[NonBlankText | None, doc("Tool to call")] = None
+    model: Annotated[NonBlankText | None, doc("Model to ask: PROVIDER/MODEL, PROVIDER, or a task of `routing`")] = None
+    wait: Annotated[WaitSection | None, doc("Tool to call until its result passes a check")] = None
     params: Annotated[dict[str, Any], doc("Arguments of the tool, or `maxTokens` and `temperature` for a model")] = (
         field(default_factory=dict)
     )
-    prompt: Annotated[NonBlankText | None, doc("What the model is asked")] = None
-    system: Annotated[NonBlankText | None, doc("What the model is told before")] = None
-    expect: Annotated[dict[str, Any], doc("By path, what has to stand in the result")] = field(default_factory=dict)
-    asserts: Annotated[tuple[_Check, ...], doc("What else has to hold of it")] = field(default=(), name="assert")
-    capture: Annotated[tuple[CaptureSection, ...], doc("What to keep of it")] = ()
-    timeout_seconds: Annotated[Seconds | None, doc("Seconds after which the step has failed")] = None
+    prompt: Annotated[NonBlankText | None, doc("Prompt for the model")] = None
+    system: Annotated[NonBlankText | None, doc("System prompt for the model")] = None
+    expect: Annotated[dict[str, Any], doc("Expected values in the result, by path")] = field(default_factory=dict)
+    asserts: Annotated[tuple[_Check, ...], doc("Further checks of the result")] = field(default=(), name="assert")
+    capture: Annotated[tuple[CaptureSection, ...], doc("Values of the result to store")] = ()
+    timeout_seconds: Annotated[Seconds | None, doc("Time limit of the step, in seconds")] = None
 
     def __post_init__(self) -> None:
         keys = {"tool": self.tool, "model": self.model, "wait": self.wait}
         check_exactly_one([name for name, value in keys.items() if value is not None], list(keys))
         if self.model is not None and self.prompt is None:
             raise TableError(
-                CONFIG_MISSING_KEY, describe_missing_field("prompt"), "say what the model is asked", "model"
+                CONFIG_MISSING_KEY, describe_missing_field("prompt"), "add a `prompt` for the model", "model"
             )
         for name, value in {"prompt": self.prompt, "system": self.system}.items():
             if value is not None and self.model is None:
-                raise TableError(CONFIG_BAD_VALUE, "this is for a step with a `model`", "leave it out", name)
+                raise TableError(
+                    CONFIG_BAD_VALUE, f"`{name}` requires a `model`", "add a `model`, or remove this key", name
+                )
         if self.wait is not None and self.params:
-            raise TableError(CONFIG_BAD_VALUE, "the arguments of the tool stand in `wait`", "move them there", "params")
+            raise TableError(
+                CONFIG_BAD_VALUE, "`params` can't be used with `wait`", "move the arguments to `wait.params`", "params"
+            )
 
 
 _Step = Annotated[StepSection, Meta(extra_json_schema=_ONE_ACTION)]
 
 
 class WorkflowSection(ServiceSection, frozen=True, kw_only=True):
-    """Steps, one after another."""
+    """A list of steps that run in order."""
 
-    description: Annotated[NonBlankText, doc("What it does, for who chooses it")]
-    variables: Annotated[dict[Name, _Variable], doc("What it is told, by name")] = field(default_factory=dict)
-    steps: Annotated[tuple[_Step, ...], doc("What it does, in this order", min_length=1)]
-    outputs: Annotated[dict[str, Any], doc("What it answers, such as `${captures.NAME}`")] = field(default_factory=dict)
-    timeout_seconds: Annotated[Seconds, doc("Seconds after which it has failed")] = 600.0
+    description: Annotated[NonBlankText, doc("Description that helps agents choose the workflow")]
+    variables: Annotated[dict[Name, _Variable], doc("Variables by name")] = field(default_factory=dict)
+    steps: Annotated[tuple[_Step, ...], doc("Steps in order", min_length=1)]
+    outputs: Annotated[dict[str, Any], doc("Result of the workflow, such as `${captures.NAME}`")] = field(
+        default_factory=dict
+    )
+    timeout_seconds: Annotated[Seconds, doc("Time limit of the workflow, in seconds")] = 600.0

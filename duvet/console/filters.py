@@ -9,8 +9,8 @@ import click
 
 from duvet.console.completion_values import complete_section_ids, complete_specification_ids
 from duvet.model import Kind
-from duvet.queries.gaps import LEVELS_BY_WORD, RequirementFilter
-from duvet.trace.records import Status
+from duvet.queries.gaps import LEVEL_SYNONYMS, LEVELS_BY_WORD, STATES_BY_WORD, RequirementFilter, fold_word
+from duvet.trace.records import State
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -21,12 +21,13 @@ class _Words(click.Choice[str]):
         self.synonyms = synonyms
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return super().convert(self.synonyms.get(str(value).lower(), value), param, ctx)
+        word = fold_word(str(value))
+        return self.synonyms[word] if word in self.synonyms else super().convert(word, param, ctx)
 
 
-_STATUSES = {status.words.replace(" ", "-"): status for status in Status}
 _KINDS = {kind.name.lower(): kind for kind in (Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION, Kind.TODO)}
-_STATUS_TYPE = _Words(_STATUSES, {status.words: name for name, status in _STATUSES.items()})
+_STATUS_TYPE = _Words([fold_word(state.words) for state in State], {word: word for word in STATES_BY_WORD})
+_LEVEL_TYPE = _Words(LEVELS_BY_WORD, LEVEL_SYNONYMS)
 KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # A type of annotations that cite.
 
 add_spec_option = click.option(
@@ -48,7 +49,7 @@ add_section_option = click.option(
 add_level_option = click.option(
     "--level",
     "levels",
-    type=click.Choice(list(LEVELS_BY_WORD), case_sensitive=False),
+    type=_LEVEL_TYPE,
     multiple=True,
     help="Only of this level.",
 )
@@ -75,7 +76,7 @@ def split_filter(options: dict[str, Any]) -> tuple[RequirementFilter, dict[str, 
         specs,
         sections,
         tuple(LEVELS_BY_WORD[name] for name in levels),
-        tuple(_STATUSES[name] for name in statuses),
+        tuple(dict.fromkeys(state for name in statuses for state in STATES_BY_WORD[name])),
         tuple(_KINDS[name] for name in kinds),
     )
     return filters, rest

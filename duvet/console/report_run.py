@@ -123,7 +123,7 @@ def find_gate_problems(project: Project, request: ReportRequest, snapshot: bytes
     ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     cited, unknown = _select_targets(project, request.require_citations, "--require-citations")
     tested, unknown_tested = _select_targets(project, request.require_tests, "--require-tests")
-    found = (*find_unimplemented(cited), *find_untested(tested, project.trace.coverages), *unknown, *unknown_tested)
+    found = (*find_unimplemented(cited), *find_untested(tested), *unknown, *unknown_tested)
     return problems + [problem for problem in found if (problem.code, problem.path, problem.place.line) not in listed]
 
 

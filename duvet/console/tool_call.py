@@ -60,7 +60,7 @@ async def _print_progress(done: float, total: float | None, message: str) -> Non
 def make_shell_error(error: ToolError) -> Exception:
     """Turn the error of a tool into that of a command; wrong arguments are wrong usage."""
     ##= man/spec/service.md#calls
-    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
+    ##% `duvet call` MUST refuse an invalid or conflicting argument and name it.
     if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
         return click.UsageError("\n".join(filter(None, [escape_cell(error.message), escape_cell(error.hint)])))
     return DuvetError(error.message, hint=error.hint)

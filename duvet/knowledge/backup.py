@@ -32,13 +32,11 @@ _MAX_PER_SECOND = 99
 _BLOCK = 1 << 20
 _SCRATCH_PREFIX = f".{BACKUP_PREFIX}"
 _SCRATCH_AGE = 86_400  # Seconds after which a scratch folder is abandoned, even if its process is on another machine.
-_NAME_HINT = (
-    f"a file ends in {' or '.join(BACKUP_ENDINGS)}; a folder that is not there yet has no suffix, or / at its end"
-)
+_NAME_HINT = f"end a file name with {' or '.join(BACKUP_ENDINGS)}, and the name of a new folder with /"
 
 
 class ArchiveError(DuvetError):
-    """An archive that is damaged or not a backup."""
+    """An archive is damaged or not a backup."""
 
 
 class ManifestEntry(Struct, frozen=True):
@@ -50,7 +48,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """The first file of an archive."""
 
     format: int = ARCHIVE_FORMAT
-    duvet: str  # The version that made it.
+    duvet: str  # The version of duvet that wrote it.
     schema: int  # The schema of the store.
     revision: str  # The revision of the store; empty without a store.
     created_at: str  # In ISO 8601.
@@ -66,13 +64,15 @@ def decode_manifest(data: bytes, path: str) -> Manifest:
     try:
         found = json.decode(data, type=Manifest)
     except DecodeError as error:
-        raise ArchiveError("its manifest makes no sense", path=path) from error
+        raise ArchiveError("not a duvet backup archive: the manifest is not valid", path=path) from error
     if found.format != ARCHIVE_FORMAT:
-        raise ArchiveError(f"a newer duvet has made it: its format is {found.format}, not {ARCHIVE_FORMAT}", path=path)
+        raise ArchiveError(
+            f"unsupported backup format {found.format}; this version of duvet reads format {ARCHIVE_FORMAT}", path=path
+        )
     names = set(found.files)
     is_known = names <= {*ARCHIVE_MEMBERS} and not names.isdisjoint({STORE_MEMBER, FEEDBACK_MEMBER})
     if not is_known or any(entry.size < 0 for entry in found.files.values()):
-        raise ArchiveError("its manifest names other files than those of a backup", path=path)
+        raise ArchiveError("not a duvet backup archive: the manifest lists unexpected files or sizes", path=path)
     return found
 
 
@@ -93,10 +93,10 @@ class Backup(Struct, frozen=True):
 
 
 def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup:
-    """Write an archive to a new file, or under a name with the time to a folder; raise DuvetError if that fails."""
+    """Write an archive to a new file, or to a folder under a name with the time; raise DuvetError on failure."""
     check_backup_name(destination)
     is_inside = leads_into_folder(places.root, destination)
-    # Scratch files go outside of the project, in case the folder of the store is read-only.
+    # Scratch files go outside the project in case the folder of the store is read-only.
     with _copied(places, now, gettempdir() if is_inside else find_existing_folder(destination)) as (folder, names):
         if leads_into_folder(places.folder, destination):
             # Before the backup, so that git never sees it.
@@ -110,7 +110,7 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
                     raise
                 continue
             return Backup(path, os.path.getsize(path))
-    raise OutputError("there are too many backups of this second", path=destination)
+    raise OutputError(f"{_MAX_PER_SECOND} backups were already written in this second", path=destination)
 
 
 def write_archive(places: StorePaths, file: BinaryIO, now: datetime, elsewhere: str) -> None:
@@ -120,20 +120,22 @@ def write_archive(places: StorePaths, file: BinaryIO, now: datetime, elsewhere: 
 
 
 def check_backup_name(destination: str) -> None:
-    """Raise QueryError for a destination that is neither named like a backup nor a folder for backups."""
+    """Raise QueryError for a destination that is neither a backup file name nor a folder."""
     ##= man/spec/gateway.md#backups
     ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
     ##% folder.
     path = destination.rstrip("/") or destination
     if os.path.isdir(path):
         if destination.endswith(BACKUP_ENDINGS):
-            raise QueryError("this is a folder", path=path, hint="with / at its end, the backup goes into it")
+            raise QueryError(
+                "the destination is a folder", path=path, hint="add / at the end to write the backup into it"
+            )
     elif destination.endswith(BACKUP_ENDINGS):
         return
     elif os.path.isfile(path) and path != destination:
-        raise QueryError("this is a file, and no folder for backups", path=path, hint=_NAME_HINT)
+        raise QueryError("the destination is a file, not a folder", path=path, hint=_NAME_HINT)
     elif os.path.isfile(path) or os.path.splitext(destination)[1]:
-        raise QueryError("a backup can't be called so, and no such folder is there", path=path, hint=_NAME_HINT)
+        raise QueryError(f"a backup file name must end in {' or '.join(BACKUP_ENDINGS)}", path=path, hint=_NAME_HINT)
 
 
 def _candidate_paths(destination: str, now: datetime) -> Iterator[str]:
@@ -240,7 +242,7 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
 def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
     """Make a temporary folder in the first of these that is writable; raise OutputError if none is."""
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
+    ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote, including backups.
     for folder in dict.fromkeys((place, *others, gettempdir())):
         names: Sequence[str] = ()
         with suppress(OSError):
@@ -280,5 +282,7 @@ def report_write_errors(place: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(
-            f"can't write here: {describe_os_error(error)}", path=place, hint="see who may write there, and make room"
+            f"can't write to this folder: {describe_os_error(error)}",
+            path=place,
+            hint="check the folder's permissions and the free disk space",
         ) from error

@@ -30,7 +30,7 @@ class Vote(Struct, frozen=True, kw_only=True):
 
     request_id: str  # Id of the response with the result.
     chunk_id: str
-    vote: float | None = None  # From -1, of no use, to 1.
+    vote: float | None = None  # From -1 (useless) to 1 (useful).
     note: str | None = None
     context: dict[str, Any] | None = field(default=None)
     timestamp: str  # In ISO 8601.
@@ -117,7 +117,7 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
                         rest = rest[os.write(handle, rest) :]
                     os.fsync(handle)
                 except OSError:
-                    # The caller gets an error, so nothing may remain.
+                    # The caller gets an error, so nothing may stay in the file.
                     with suppress(OSError):
                         os.ftruncate(handle, size)
                     raise
@@ -126,9 +126,9 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
         if is_new:
             sync_folder(os.path.dirname(path))
     except BlockingIOError as error:
-        raise OutputError("can't add to this file: somebody else has locked it", path=path) from error
+        raise OutputError("can't append to this file: another process has locked it", path=path) from error
     except OSError as error:
-        raise OutputError(f"can't add to this file: {describe_os_error(error)}", path=path) from error
+        raise OutputError(f"can't append to this file: {describe_os_error(error)}", path=path) from error
 
 
 def _repair_last_line(handle: int) -> None:

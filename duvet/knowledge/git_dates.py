@@ -16,7 +16,7 @@ _VARIABLES = ("PATH", "HOME", "SYSTEMROOT")
 _COMMIT = b"\x01"  # Begins the line of a commit in the log.
 _BLOCK = 1 << 20
 _LAST_COMMITS_TIMEOUT, _FIRST_COMMITS_TIMEOUT = 120.0, 10.0
-"""Seconds; afterwards the modification times of files count."""
+"""Seconds; after a timeout the modification times of files are used."""
 
 
 class LastCommit(Struct, frozen=True, array_like=True, gc=False):
@@ -35,8 +35,8 @@ class CommitTimes(Struct, frozen=True, array_like=True):
     def of(self, path: str) -> LastCommit | None:
         """Return the last commit of a file, or None if the file has uncommitted changes."""
         ##= man/spec/knowledge.md#files
-        ##% The date of a file MUST be that of the last commit that changed it, or that of the file itself if git does
-        ##% not know this content.
+        ##% `duvet ingest` MUST date a file by the last commit that changed it, or by its modification time if git does
+        ##% not have this content.
         return None if path in self.edited else self.changes.get(path)
 
 
@@ -77,7 +77,7 @@ def _edited_files(git: GitCommand) -> Iterator[str]:
         *("--ignore-submodules=all", "HEAD"),
     )
     if out is None:
-        raise DuvetError("git did not tell which files have changed", path=git.folder)
+        raise DuvetError("git could not list the changed files", path=git.folder)
     yield from filter(None, map(_decode_path, out.split(b"\0")))
 
 
@@ -131,7 +131,7 @@ def _log(git: GitCommand, timeout: float, *options: str) -> Iterator[bytes]:
             yield from words
         yield rest
         if process.wait() != 0:
-            raise DuvetError("git did not tell when files were changed", path=git.folder)
+            raise DuvetError("git could not list the commit dates of files", path=git.folder)
     finally:
         timer.cancel()
         process.kill()
@@ -189,8 +189,8 @@ def _first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, float]:
             moment = float(word[1:])
         elif word.lstrip("\n").startswith("R"):
             ##= man/spec/pages.md#files
-            ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
-            ##% configuration, or of its file.
+            ##% duvet MUST take the date of a page from its front matter, or else from its first commit, following
+            ##% renames and ignoring git's configuration, or else from the file.
             before, after = next(words), next(words)
             heirs[before] = {*heirs.get(before, ()), *heirs.pop(after, ()), after}
         elif word:

@@ -40,7 +40,7 @@ _KEY_PROPERTIES = {
     NodeLabel.REQUIREMENT: "key",
     NodeLabel.SPECIFICATION: "key",
 }
-"""Names of the keys of nodes among their properties."""
+"""The property of each label that contains the key of the node."""
 _MAX_IDENTIFIER = 4096
 _ID_DIGITS = 12  # Digits of a requirement's id in its key.
 _MAX_ALIKE = 50  # Requirements that are compared with the first digits of an id.
@@ -48,7 +48,7 @@ _FULL_PATH = re.compile(
     r"/?specifications/(?P<spec>[^/]+)(/sections/(?P<section>[^/]+))?(/requirements/(?P<id>[^/]+))?\Z"
 )
 _DIGITS = re.compile(r"[0-9a-f]{4,64}\Z")
-MAX_OTHERS = 100  # Edges of the other direction that are counted.
+MAX_OTHERS = 100  # Limit for counting the edges in the other direction.
 _SCORES = {
     NodeLabel.SUBSYSTEM: 0.95,
     NodeLabel.SPECIFICATION: 0.9,
@@ -68,7 +68,7 @@ _FILE_RELATIONS = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
 
 
 class IdentifierError(QueryError):
-    """A malformed name of a node."""
+    """A node identifier is malformed."""
 
 
 class NodeIdentifier(Struct, frozen=True):
@@ -113,7 +113,7 @@ def parse_identifier(text: str) -> NodeIdentifier:
     if not colon or not key.strip() or len(whole) > _MAX_IDENTIFIER:
         raise IdentifierError("Invalid node identifier", hint="write LABEL:KEY, such as DesignDoc:docs/README.md")
     if name not in _LABELS_BY_NAME:
-        hint = suggest_nearest(shorten_text(name), tuple(_LABELS_BY_NAME)) or f"there are {', '.join(_LABELS_BY_NAME)}"
+        hint = suggest_nearest(shorten_text(name), tuple(_LABELS_BY_NAME)) or f"available: {', '.join(_LABELS_BY_NAME)}"
         raise IdentifierError(f"Unsupported node label '{shorten_text(name)}'", hint=hint)
     return NodeIdentifier(_LABELS_BY_NAME[name], key)
 
@@ -166,8 +166,8 @@ def find_node(store: Store, text: str) -> GraphNode:
                     return structs.replace(node, properties={**node.properties, **more})
             return node
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed name and `not_found` for an unknown node, with
-    ##% the node of the same path if there is one.
+    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed identifier and `not_found` for an unknown
+    ##% node, and suggest an existing node with the same path.
     digits, others = identifier.digits, []
     if digits:
         alike = store.found_nodes(f"/{digits}", [NodeLabel.REQUIREMENT], _MAX_ALIKE)
@@ -176,11 +176,11 @@ def find_node(store: Store, text: str) -> GraphNode:
             return found[0]
         if found:
             message = f"{len(found)} requirements begin with {quote_text(digits)}"
-            raise NotFoundError(message, hint=f"give one of {_list_ids(found)}")
+            raise NotFoundError(message, hint=f"use one of: {_list_ids(found)}")
     elif identifier.label in _FILE_LABELS:
         nodes = (store.node(label, key) for label in _FILE_LABELS for key in identifier.keys)
         others = [node for node in nodes if node is not None]
-    hint = f"there is {_list_ids(others)}" if others else "km-graph-search finds nodes by a part of their names"
+    hint = f"available: {_list_ids(others)}" if others else "call km-graph-search to find nodes by part of a name"
     raise NotFoundError(f"Node '{shorten_text(text.strip())}' not found", hint=hint)
 
 
@@ -201,11 +201,11 @@ class NodeWithEdges(Struct, frozen=True):
     node: NodeView
     relationships: tuple[Relationship, ...]
     is_cut: bool  # Whether there are more edges.
-    others: int = 0  # Number of edges of the other direction, if there are none of the selected one.
+    others: int = 0  # Number of edges in the other direction if the selected one has no edges.
 
 
 def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: int) -> NodeWithEdges:
-    """Find a node by its name, with at most so many edges; raise DuvetError if there is no such node."""
+    """Find a node by its name, with at most `limit` edges; raise DuvetError for an unknown node."""
     node = find_node(store, text)
     # One edge more than the limit shows that the list is cut.
     edges = list(islice(_read_edges(store, node.id, selection, limit + 1), limit + 1))
@@ -217,8 +217,8 @@ def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: in
 
 def _read_edges(store: Store, id: str, selection: EdgeSelection, limit: int) -> Iterator[Relationship]:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST return up to `limit` edges with direction and the node at the other end, outgoing ones
-    ##% first, and say how many more there are.
+    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, with the direction, the node at the other
+    ##% end, and the number of omitted edges.
     if selection in (EdgeSelection.OUTGOING, EdgeSelection.ALL):
         for edge, node in store.edges(id, out=True, limit=limit):
             yield make_relationship(edge, node, EdgeDirection.OUT)
@@ -235,7 +235,7 @@ class FoundNode(Struct, frozen=True):
 
 
 def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
-    """Return the nodes whose names or texts contain the term in any case, the best first."""
+    """Return the nodes whose names or texts contain the term in any case, best match first."""
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-search` MUST find a term literally, in any case, in names and in the texts of requirements.
     term = term.strip()[:_MAX_TERM]
@@ -280,7 +280,7 @@ class SubsystemQuery(Struct, frozen=True, kw_only=True):
     cursor: str | None = None
     include_artifacts: bool = True
     cut: Callable[[Sequence[RelatedNode]], Sequence[RelatedNode]] = lambda nodes: nodes
-    """Shortens a page to what the answer has room for."""
+    """Shortens a page to the space left in the answer."""
 
 
 class RelatedNodes(Struct, frozen=True, kw_only=True):
@@ -296,11 +296,11 @@ class SubsystemView(Struct, frozen=True, kw_only=True):
 
 
 def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemView:
-    """Find a subsystem by its name in any case; raise NotFoundError if there is none."""
+    """Find a subsystem by its name in any case; raise NotFoundError for an unknown name."""
     node = store.node(NodeLabel.SUBSYSTEM, name.strip())
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]
-        hint = suggest_nearest(shorten_text(name), known) or "km-graph-search finds subsystems by a part of their names"
+        hint = suggest_nearest(shorten_text(name), known) or "call km-graph-search to find subsystems by part of a name"
         raise NotFoundError(f"Subsystem '{shorten_text(name.strip())}' not found", hint=hint)
     hops = sorted(
         store.around(node.id, max(query.depth, 1)),
@@ -311,8 +311,8 @@ def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemV
         edges = store.edges(node.id, out=False, limit=_MAX_FILE_EDGES, relations=_FILE_RELATIONS)
         artifacts = {file.key: file for _, file in edges if file.label in _FILE_LABELS}
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path to it, by name and page
-    ##% by page.
+    ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path, sorted by name and in
+    ##% pages.
     begin = _decode_cursor(query.cursor)
     nodes = tuple(query.cut([_make_related(hop, node.id) for hop in hops[begin : begin + query.limit]]))
     end = begin + len(nodes)

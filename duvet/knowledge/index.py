@@ -70,7 +70,7 @@ class Knowledge:
         self._file: tuple[int, int] | None = None
 
     def use_settings(self, rules: Callable[[], KnowledgeSettings]) -> None:
-        """Use these settings from the next question on."""
+        """Use these settings for all later questions."""
         self.rules = rules
 
     def ask(self, question: Callable[[OpenStore], Answer]) -> Answer:
@@ -83,7 +83,7 @@ class Knowledge:
             except StoreError:
                 ##= man/spec/knowledge.md#answers
                 ##% When the index is missing, locked, damaged or of another version, these tools MUST answer
-                ##% `upstream_error` with a remedy, and recover without a restart.
+                ##% `upstream_error` with a remedy, and work again without a restart once it is fixed.
                 self._close()
                 raise
 
@@ -131,7 +131,7 @@ class Maintenance:
         now: Callable[[], datetime],
         patience: float | None = None,
     ) -> None:
-        """A run waits `patience` seconds for another one, the default of `IngestOptions` if None."""
+        """An ingest run waits `patience` seconds for another run; None means the default of `IngestOptions`."""
         self._rules = rules
         self._uploads = uploads
         self._open = open_project

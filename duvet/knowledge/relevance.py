@@ -15,7 +15,7 @@ from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphN
 
 MAX_RELATED = 10  # Relationships, related files and requirements of a result.
 _MAX_SUPPORTING = MAX_RELATED // 2  # Documents of a subsystem, and tests of it.
-_MAX_CITED = 100  # Requirements of a file among which those of a chunk's lines come first.
+_MAX_CITED = 100  # Requirements of a file to read; those cited in the lines of the chunk come first.
 _MAX_CACHED_FILES = 500
 _SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
 _SHOWN_RELATIONS = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
@@ -27,9 +27,9 @@ _QUALIFIERS = re.compile(r"[.:]+")
 _NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
 """Scores above all ranks: for the chunk of the file or symbol that is named, and for chunks that contain the name."""
 _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_SIGNALS_SHARE = 0.03  # Scale of all signals: about one rank, so that they only order results that are nearly equal.
+_SIGNALS_SHARE = 0.03  # Scale of all signals: about one rank, so they only reorder results that are nearly equal.
 _VOTE_WEIGHT = 0.3
-_MIN_STEM, _SUFFIX = 4, 3  # Letters that all forms of a word share at least, and last letters that may differ.
+_MIN_STEM, _SUFFIX = 4, 3  # Forms of a word share at least so many letters, and may differ in so many last letters.
 _PLACES = 6
 
 
@@ -68,7 +68,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
         needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file
-        ##% cites, under a unique `request_id`.
+        ##% cites, and a unique `request_id`.
         inside = range(chunk.piece.line_start, chunk.piece.line_end + 1)
         cited = sorted(
             self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())
@@ -148,8 +148,8 @@ def score_named_chunks(
     scores: dict[int, float] = defaultdict(float)
     for name in names:
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before
-        ##% those with some.
+        ##% `km-search` MUST list a file or symbol that the query names first, and chunks with all words before chunks
+        ##% with some of them.
         numbers = dict.fromkeys(store.called(name, filters))
         if "/" not in name:
             numbers |= dict.fromkeys(store.declaring(_QUALIFIERS.split(name)[-1], filters))
@@ -166,7 +166,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
 
     text: str
     terms: tuple[str, ...]  # Words of the query, without stop words unless there are no others.
-    parts: tuple[str, ...]  # The terms and the words that names in them consist of.
+    parts: tuple[str, ...]  # The terms, and the words inside the names among them.
     names: tuple[str, ...]  # Possible names of files and symbols.
     is_name: bool  # Whether the query is only a name.
     filters: ChunkFilters
@@ -179,20 +179,20 @@ def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQ
     text = request.query[: vocabulary.MAX_QUERY_CHARACTERS]
     words, is_cut = vocabulary.extract_query_words(request.query)
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters or
-    ##% 64 words.
+    ##% `km-search` MUST split a query into words, ignore very common words, and warn when it cuts a query at 2,000
+    ##% characters or 64 words.
     terms = [word for word in words if word not in vocabulary.STOP_WORDS] or words
     parts = [word for word in vocabulary.extract_index_words(text) if word not in vocabulary.STOP_WORDS]
     warnings = []
     if is_cut:
         warnings.append(
             f"only the first {vocabulary.MAX_QUERY_CHARACTERS:,} characters and "
-            f"{vocabulary.MAX_QUERY_WORDS} words of the query count"
+            f"{vocabulary.MAX_QUERY_WORDS} words of the query were used"
         )
     if not words:
-        warnings.append("the query has no word in it")
+        warnings.append("the query contains no words")
     if request.limit > search_query.MAX_RESULTS:
-        warnings.append(f"no more than {search_query.MAX_RESULTS} results are answered")
+        warnings.append(f"at most {search_query.MAX_RESULTS} results are returned")
     names = extract_names(text)
     return SearchQuestion(
         text=text,
@@ -314,7 +314,7 @@ def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
     if not parts:
         return 0.0
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
+    ##% `km-search` MUST find other forms of a word, symbols by their name or a part of it, and files by their
     ##% path or name.
     words = {*vocabulary.extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
     text = " ".join(words)

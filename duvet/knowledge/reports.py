@@ -16,7 +16,7 @@ from duvet.store import records
 COVERAGE_NAME, LIFECYCLE_NAME = "coverage", "lifecycle"
 _KEPT_REPORTS = {COVERAGE_NAME: 5, LIFECYCLE_NAME: 10}
 _CONNECTED_LABELS = (records.NodeLabel.DESIGN_DOC, records.NodeLabel.SOURCE_FILE, records.NodeLabel.TEST_CASE)
-"""Files that should be connected with something."""
+"""Kinds of files that should have connections."""
 _CONNECTING = tuple(relation for relation in records.Relation if relation is not records.Relation.HAS_CHUNK)
 _BATCH = 500  # Nodes whose edges are read at once.
 _MAX_RUNS = 100  # Runs among which the last successful one is searched.
@@ -62,7 +62,7 @@ def gather_facts(
 
 
 def load_facts(store: records.Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
-    """Return the facts of the store, those of the graph only if asked for."""
+    """Return the facts of the store, and those of the graph on request."""
     artifacts = store.artifacts()
     isolated: tuple[records.GraphNode, ...] = ()
     cited: tuple[RequirementFiles, ...] = ()
@@ -314,8 +314,8 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
 def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     before = now - facts.rule.stale_days * _DAY_SECONDS
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
-    ##% citing files are all older.
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays` (30 by default), and requirements
+    ##% whose citing files are all older.
     old = (
         StaleDoc(one.path, one.subsystem, one.git_timestamp)
         for one in facts.artifacts.values()
@@ -325,8 +325,8 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     untested, removed = tuple(_find_untested(facts)), list_removed_artifacts(facts)
     requirements = tuple(found for cited in facts.cited if (found := _find_stale(cited, facts, before)))
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
-    ##% tests.
+    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but
+    ##% without tests.
     isolated: dict[str, list[IsolatedNode]] = {}
     for node in facts.isolated:
         isolated.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
@@ -386,7 +386,8 @@ PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
 
 def save_reports(writing: records.StoreWriter, facts: ProjectFacts, now: float) -> None:
     ##= man/spec/knowledge.md#reports
-    ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
+    ##% Each ingest run MUST store both reports; duvet keeps the last 5 coverage reports and the last 10 lifecycle
+    ##% reports.
     coverage, lifecycle = make_coverage_report(facts, now), make_lifecycle_report(facts, now)
     time, run = coverage.generated_at_iso, coverage.run
     past: dict[str, PastReport] = {

@@ -28,9 +28,9 @@ _MAX_TRIES = 5
 _VOTES_AT_ONCE = 1000
 _BLOCK = 1 << 20
 _FREE_SHARE = 2
-"""An archive may unpack to one part in so many of the free space, because the store takes as much again."""
+"""An archive may unpack to half of the free space; the restored store needs the other half."""
 _OVERHEAD = 1 << 16  # More bytes than sqlite and tar headers need besides the content.
-_FORCE_HINT = "make room, or keep no backup of what is there, with --force"
+_FORCE_HINT = "free some disk space, or pass --force to skip the backup of the current index"
 _MAX_MANIFEST = 1 << 20
 _TYPE_FLAG = slice(156, 157)  # The type of a member in its header.
 
@@ -50,9 +50,9 @@ def restore_backup(
     patience: float = RESTORE_PATIENCE,
     stream: BinaryIO | None = None,
 ) -> RestoreResult:
-    """Replace the index by that of an archive and add its feedback; raise DuvetError if the index stays as it is.
+    """Replace the index with the one in an archive and add its feedback; on DuvetError the index is unchanged.
 
-    If there is a stream, the archive is read from it, and the path is only its name in messages.
+    With a stream, the archive is read from it, and `path` is only its name in messages.
     """
     with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
@@ -79,7 +79,7 @@ def restore_backup(
             feedback.append_lines(places.make(places.feedback), some)
             votes += len(some)
         if backup.STORE_MEMBER in manifest.files:
-            # On the same disk, so that it is moved and not copied.
+            # On the same disk, so the store is moved, not copied.
             name = f"{BACKUP_PREFIX}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
             aside = os.path.join(places.folder, BACKUPS_FOLDER, name)
 
@@ -95,7 +95,7 @@ def restore_backup(
 def _store_folder(places: StorePaths) -> Iterator[None]:
     """Make the folder of the store, and remove it again after an error if it was new."""
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
+    ##% duvet MUST NOT create an index when it only reads, and MUST report that the project is not indexed yet.
     made, at = [], places.folder
     while at and not os.path.lexists(at):
         made.append(at)
@@ -118,12 +118,16 @@ def _check_store(copy: str) -> None:
         with closing(location.open_store(copy)) as store:
             store.artifacts()
     except DuvetError as error:
-        hint = "take everything in again instead" if isinstance(error, db.StoreVersionError) else "take another backup"
-        raise type(error)(f"the store in this backup is of no use: {error.message}", hint=hint) from error
+        hint = (
+            "run `duvet ingest` to index the project instead"
+            if isinstance(error, db.StoreVersionError)
+            else "use another backup"
+        )
+        raise type(error)(f"the index in this backup can't be used: {error.message}", hint=hint) from error
 
 
 def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
-    """Replace the store by a copy, and return the path of the old one if `keep` is given.
+    """Replace the store with a copy, and return the path of the old one if `keep` is given.
 
     `keep` saves a readable store; a damaged one is moved to the folder `aside`.
     """
@@ -160,7 +164,9 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
                 move_into_place(copy, places.store, replaces=False)
             sync_folder(places.folder)
             return kept
-    raise db.StoreBusyError("others write to it again and again", path=places.store, hint="try again when that is done")
+    raise db.StoreBusyError(
+        "the index keeps changing", path=places.store, hint="try again when no ingest run is in progress"
+    )
 
 
 def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
@@ -177,7 +183,7 @@ def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
 
 @contextmanager
 def advise_force() -> Iterator[None]:
-    """Add the hint that the backup of the replaced index can be left out."""
+    """Add the hint that --force skips the backup of the replaced index."""
     try:
         yield
     except OutputError as error:
@@ -189,7 +195,7 @@ def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool
     """Raise OutputError unless so many bytes can be unpacked and replace the present store."""
     current = _measure_backup(places)
     if not current:
-        # The store is missing, or it is moved and not copied.
+        # The store is missing, or it is moved instead of copied.
         return
     free = _measure_free_space(folder)
     # sqlite first logs all pages, each with a header.
@@ -202,9 +208,9 @@ def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool
     ):
         needed += current
     if needed > free:
-        what = "this backup and one of what is there" if keeps else "this backup in the place of what is there"
-        message = f"there is no room for {what}: that takes up to {needed:,} bytes, and {free:,} are free"
-        hint = _FORCE_HINT if keeps and forced <= free else "make room"
+        what = "restore this backup and save the current index" if keeps else "restore this backup"
+        message = f"not enough disk space to {what}: up to {needed:,} bytes needed, {free:,} bytes free"
+        hint = _FORCE_HINT if keeps and forced <= free else "free some disk space"
         raise OutputError(message, path=places.folder, hint=hint)
 
 
@@ -230,9 +236,9 @@ def _measure_free_space(folder: str) -> int:
 
 def _make_no_space_error(folder: str, what: str) -> OutputError:
     return OutputError(
-        f"there is no room for {what}: it would take more than half of what is free",
+        f"not enough disk space for {what}: it would use more than half of the free space",
         path=os.path.dirname(folder),
-        hint="make room, if this is a backup of yours",
+        hint="free some disk space if you trust this archive",
     )
 
 
@@ -249,12 +255,12 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
                 return path
             left -= len(data)
             if left < 0:
-                raise _make_no_space_error(folder, "what comes there")
+                raise _make_no_space_error(folder, "the archive on the input stream")
             file.write(data)
 
 
 class _BoundedReader:
-    """Decompresses an archive up to a number of bytes: first those of a manifest, then those that it announces."""
+    """Decompresses an archive with a limit on the bytes: first for the manifest, then for the files it lists."""
 
     def __init__(self, file: gzip.GzipFile, path: str) -> None:
         self._file = file
@@ -268,17 +274,17 @@ class _BoundedReader:
         try:
             data = self._file.read(min(size, self._left + 1))
         except gzip.BadGzipFile as error:
-            raise backup.ArchiveError("it is no backup", path=self._path) from error
+            raise backup.ArchiveError("not a duvet backup archive", path=self._path) from error
         except OSError as error:
             raise UnreadableError(describe_os_error(error), path=self._path) from error
         self._left -= len(data)
         if self._left < 0:
-            raise backup.ArchiveError("it unpacks to more than its manifest says", path=self._path)
+            raise backup.ArchiveError("the archive unpacks to more bytes than its manifest lists", path=self._path)
         return data
 
 
 def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.Manifest], None]) -> backup.Manifest:
-    """Write the checked members of an archive to a folder; `check` may refuse the manifest before."""
+    """Write the checked members of an archive to a folder; `check` may reject the manifest first."""
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
     ##% manifest, or does not fit on the disk.
@@ -292,7 +298,7 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
                 or not _is_plain(first)
                 or first.size > _MAX_MANIFEST
             ):
-                raise backup.ArchiveError("it is no backup: it does not begin with a manifest", path=name)
+                raise backup.ArchiveError("not a duvet backup archive: it does not begin with a manifest", path=name)
             manifest = backup.decode_manifest(_open_member(archive, first).read(), name)
             if manifest.size > _measure_free_space(folder) // _FREE_SHARE:
                 raise _make_no_space_error(folder, f"the {manifest.size:,} bytes of this backup")
@@ -300,24 +306,24 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
             bounded.allow(manifest.size)
             found = dict(_unpack_members(archive, members, manifest, name, folder))
     except (zlib.error, EOFError) as error:
-        raise backup.ArchiveError("it is cut off, or no archive", path=name) from error
+        raise backup.ArchiveError("the archive is truncated or corrupt", path=name) from error
     except OSError as error:
         raise UnreadableError(describe_os_error(error), path=name) from error
     if wrong := sorted(member for member, entry in manifest.files.items() if found.get(member) != entry):
-        raise backup.ArchiveError(f"it is damaged: {', '.join(wrong)} is not what its manifest says", path=name)
+        raise backup.ArchiveError(f"the archive is damaged; missing or changed: {', '.join(wrong)}", path=name)
     return manifest
 
 
 @contextmanager
 def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _BoundedReader]]:
     class PlainInfo(tarfile.TarInfo):
-        """A member without extended headers, which would be read into memory whatever their size."""
+        """A member without extended headers, which tarfile would read into memory at any size."""
 
         @classmethod
         def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
             found = super().frombuf(buf, encoding, errors)
             if buf[_TYPE_FLAG] not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-                raise backup.ArchiveError("it holds what no backup does: something that is no file", path=name)
+                raise backup.ArchiveError("the archive contains an entry that is not a regular file", path=name)
             return found
 
     try:
@@ -331,7 +337,7 @@ def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _Boun
             while bounded.read(_BLOCK):
                 pass
     except (tarfile.TarError, ValueError, LookupError, OverflowError, RecursionError) as error:
-        raise backup.ArchiveError("it is no backup", path=name) from error
+        raise backup.ArchiveError("not a duvet backup archive", path=name) from error
 
 
 def _unpack_members(
@@ -339,10 +345,10 @@ def _unpack_members(
 ) -> Iterator[tuple[str, backup.ManifestEntry]]:
     left = dict(manifest.files)
     for member in members:
-        # The names of the manifest are known ones, so that none leads out of the folder.
+        # The manifest contains only known names, so no name leads out of the folder.
         expected = left.pop(member.name, None)
         if expected is None or not _is_plain(member) or member.size != expected.size:
-            raise backup.ArchiveError(f"it holds what no backup does: {member.name[:200]!r}", path=name)
+            raise backup.ArchiveError(f"the archive contains an unexpected file: {member.name[:200]!r}", path=name)
         target = os.path.join(folder, member.name)
         with backup.report_write_errors(os.path.dirname(folder)):
             os.makedirs(os.path.dirname(target), exist_ok=True)

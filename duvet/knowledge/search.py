@@ -19,7 +19,7 @@ from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
 
 _DEPTH = 100  # Chunks of each ranking.
 _SPARE = 5  # Chunks beyond the limit that the signals may move up.
-_NO_VECTORS = "found by words alone: no vectors were made of what was taken in"
+_NO_VECTORS = "searched by words only: the index has no vectors"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
@@ -32,12 +32,12 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
         raise _make_template_error(template, str(error)) from error
     for _, name, form, conversion in parsed:
         if name is not None and (name not in EDITOR_FIELDS or form or conversion):
-            raise _make_template_error(template, f"no field {{{name}}}", text.suggest_nearest(name, EDITOR_FIELDS))
+            raise _make_template_error(template, f"unknown field {{{name}}}", text.suggest_nearest(name, EDITOR_FIELDS))
     base = root.replace("\\", "/").rstrip("/")
 
     def format_uri(path: str, symbol: Symbol) -> str:
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
+        ##% `km-search` MUST return an editor URI for each symbol, and reject a template with an unknown field.
         return template.format(
             abs_path=quote(f"{base}/{path}"),
             path=quote(path),
@@ -51,8 +51,8 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
 
 def _make_template_error(template: str, reason: str, hint: str = "") -> errors.DuvetError:
     fields = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
-    message = f"the template of editor URIs can't be used: {reason}: {template}"
-    return errors.DuvetError(message, hint=hint or f"its fields are {fields}")
+    message = f"invalid editor URI template {text.quote_text(template)}: {reason}"
+    return errors.DuvetError(message, hint=hint or f"available: {fields}")
 
 
 class _Vectors(Struct, frozen=True):
@@ -68,23 +68,26 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
     dummy = DummyEmbedder().space(data) if data else None
     if dummy is not None:
         ##= man/spec/knowledge.md#vectors
-        ##% duvet MUST compute vectors with what is installed, without the network.
+        ##% duvet MUST compute vectors with installed models, without the network.
         matrix = PurePythonMatrix(dummy.width, store.segments())
-        warning = "the vectors are stand-ins that tell nothing of meaning"
+        warning = "the index has dummy vectors, which carry no meaning"
         return (_Vectors(dummy, matrix), warning) if len(matrix) else (None, _NO_VECTORS)
     if embedder is None:
-        return None, "found by words alone: the extra `semantic` is not installed, or not wanted"
+        return None, "searched by words only: the extra `semantic` is not installed or is switched off"
     if not data:
         return None, _NO_VECTORS
     space = embedder.space(data)
     if space is None:
-        return None, "found by words alone: the vectors were made by another model; they have to be made again"
+        return (
+            None,
+            "searched by words only: the vectors come from another model; run `duvet ingest` to compute them again",
+        )
     from duvet.queries.vectors import Matrix
 
     rows = Matrix(space.width, store.segments())
     if not len(rows):
         return None, _NO_VECTORS
-    return _Vectors(space, rows), "" if len(rows) == store.chunk_total() else "some pieces have no vectors"
+    return _Vectors(space, rows), "" if len(rows) == store.chunk_total() else "some chunks have no vectors"
 
 
 class _Ranking(Struct, frozen=True, kw_only=True):
@@ -105,7 +108,7 @@ def _rank_chunks(
         return _Ranking(pool=[*by_words][:most], by_vector={}, by_words=by_words, cosines={})
     query = vectors.space.query(question.text)
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
+    ##% `km-search` MUST apply filters before it ranks, and ignore case in names.
     nearest = vectors.rows.best(query, _DEPTH, store.allowed(question.filters))
     by_vector, by_words = compute_shares(nearest, 2), fuse_rankings([compute_shares(lexical, 2), named])
     pool = [*fuse_rankings([by_words, by_vector])][:most]
@@ -121,8 +124,8 @@ def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Sequence
     if not question.terms:
         return []
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before those
-    ##% with some.
+    ##% `km-search` MUST list a file or symbol that the query names first, and chunks with all words before chunks with
+    ##% some of them.
     every = store.lexical(question.terms, question.filters, _DEPTH, every=True)
     found: dict[int, object] = {number: (True, score) for number, score in every}
     if len(found) < _DEPTH and len(question.parts) > 1:
@@ -209,8 +212,8 @@ class SearchEngine:
         warnings = [*self._warnings(snapshot, request, question)]
         if request.include_graph and any(context.is_cut for _, _, context, _ in found):
             warnings.append(
-                f"no more than {relevance.MAX_RELATED} relationships, related files and requirements of a file are told; "
-                "km-graph-node has all"
+                f"at most {relevance.MAX_RELATED} relationships, related files and requirements are shown for each file; "
+                "call km-graph-node for all"
             )
         both = snapshot.vectors is not None
         filters = {name: value for name, value in structs.asdict(request.filters).items() if value not in ((), None)}
@@ -260,11 +263,11 @@ class SearchEngine:
         if snapshot.warning:
             yield snapshot.warning
         if request.sort_by_vector and snapshot.vectors is None:
-            yield "there are no vectors to sort by"
+            yield "sort_by_vector was ignored: no vectors can be used"
         if (filters.symbols or filters.symbol_kinds or filters.symbol_languages) and not self._store.has_symbols():
             yield (
-                "no symbols are known, so that filters for them let nothing through: they come with the extra "
-                "`symbols`, unless `ingest.symbols` says no, the next time everything is taken in"
+                "the index has no symbols, so symbol filters match nothing; install the extra `symbols`, "
+                "make sure that `ingest.symbols` is not `false`, and run `duvet ingest`"
             )
         if filters.since is not None and self._store.lacks_times():
             yield "recency filter skipped results lacking timestamps"

@@ -24,7 +24,7 @@ class SearchFilters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     """Filters of the results; the entries of a list are alternatives."""
 
     subsystems: Annotated[
-        tuple[str, ...], Meta(description="Files of any of these subsystems, or linked with one")
+        tuple[str, ...], Meta(description="Files that belong or link to any of these subsystems")
     ] = ()
     artifact_types: tuple[ArtifactType, ...] = ()
     namespaces: tuple[str, ...] = ()
@@ -32,21 +32,21 @@ class SearchFilters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     symbols: Annotated[tuple[str, ...], Meta(description="Qualified names, such as Kettle.boil")] = ()
     symbol_kinds: tuple[SymbolKind, ...] = ()
     symbol_languages: tuple[SymbolLanguage, ...] = ()
-    updated_after: Annotated[str, Meta(description="In ISO 8601")] | None = None
+    updated_after: Annotated[str, Meta(description="ISO 8601 date or time")] | None = None
     max_age_days: Annotated[int, Meta(ge=1)] | None = None
 
 
 class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    query: Annotated[str, Meta(description="Words, a question, a path, or a name in code")]
+    query: Annotated[str, Meta(description="Words, a question, a path, or a symbol name")]
     # The maximum is only documented: a higher limit counts as the maximum.
-    limit: Annotated[int, Meta(ge=MIN_RESULTS, description="Results", extra_json_schema={"maximum": MAX_RESULTS})] = (
-        DEFAULT_RESULTS
-    )
-    include_graph: Annotated[bool, Meta(description="Whether to tell what each file is connected with")] = True
-    filters: Annotated[SearchFilters, Meta(description="What may be found; entries of a list are alternatives")] = (
-        SearchFilters()
-    )
-    sort_by_vector: Annotated[bool, Meta(description="Whether nearness of meaning alone counts")] = False
+    limit: Annotated[
+        int, Meta(ge=MIN_RESULTS, description="Number of results", extra_json_schema={"maximum": MAX_RESULTS})
+    ] = DEFAULT_RESULTS
+    include_graph: Annotated[bool, Meta(description="Include the graph context of each file")] = True
+    filters: Annotated[
+        SearchFilters, Meta(description="Return only matching chunks; entries of a list are alternatives")
+    ] = SearchFilters()
+    sort_by_vector: Annotated[bool, Meta(description="Rank by vector similarity only")] = False
 
 
 class FoundSymbol(Struct, frozen=True, kw_only=True):
@@ -114,12 +114,12 @@ class ScoreSignals(Struct, frozen=True, kw_only=True):
     coverage_penalty: float
     path_depth: int
     freshness_days: float | None
-    feedback: float | UnsetType = UNSET  # The mean vote for the chunk, if votes count.
+    feedback: float | UnsetType = UNSET  # The mean vote for the chunk if votes are used.
 
 
 class ScoreDetails(Struct, frozen=True, kw_only=True):
     vector_score: float  # The cosine to the query; 0 without vectors.
-    lexical_score: float  # The share of the query's words in the text, the path and the tags.
+    lexical_score: float  # The share of the query's words that the text, the path or the tags contain.
     weighted_vector_score: float  # The score of its rank by vectors.
     weighted_lexical_score: float  # The score of its rank by words.
     adjusted_score: float
@@ -143,7 +143,7 @@ class SearchMetadata(Struct, frozen=True, kw_only=True):
     hybrid_weights: dict[str, float]
     filters_applied: dict[str, Any] | UnsetType = UNSET
     request_id: str
-    feedback_prompt: str | UnsetType = UNSET  # How to give feedback, for callers that may.
+    feedback_prompt: str | UnsetType = UNSET  # How to give feedback, for callers with that right.
 
 
 class SearchResponse(Struct, frozen=True, kw_only=True):
@@ -177,12 +177,12 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
 def parse_search_request(arguments: Mapping[str, Any]) -> SearchRequest:
     """Parse the arguments of a search; raise QueryError if they are invalid."""
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
-    ##% name.
+    ##% `km-search` MUST reject a missing query, an unknown or mistyped field, and a blank or too long filter, and name
+    ##% it.
     query = arguments.get("query")
     unknown = _find_unknown(arguments, tuple(_CHECKS), "field")
     if query is None or (isinstance(query, str) and not query.strip()):
-        hint = f"{unknown.message}: {unknown.hint}" if unknown else "give words to look for"
+        hint = f"{unknown.message}; {unknown.hint}" if unknown else "pass the words to search for"
         raise QueryError("Field 'query' is required", hint=hint)
     if unknown:
         raise unknown
@@ -212,11 +212,11 @@ def _check_filters(filters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_list(name: str, value: Any) -> list[str]:
-    """Return the entries of a filter, in lower case if only certain ones are valid."""
+    """Return the entries of a filter, in lower case if the valid ones are fixed."""
     if not isinstance(value, list | tuple) or not all(isinstance(entry, str) for entry in value):
         raise QueryError(f"filters.{name} must be an array of strings")
     if not all(entry.strip() for entry in value):
-        raise QueryError(f"filters.{name} has a blank entry", hint="leave it out to let everything through")
+        raise QueryError(f"filters.{name} has a blank entry", hint="remove the blank entry, or omit the filter")
     if len(value) > MAX_FILTER_ENTRIES:
         raise QueryError(f"filters.{name} has more than {MAX_FILTER_ENTRIES:,} entries")
     if any(len(entry) > MAX_FILTER_LENGTH for entry in value):
@@ -226,7 +226,7 @@ def _check_list(name: str, value: Any) -> list[str]:
     what, known = _CLOSED_LISTS[name]
     for entry in value:
         if entry.strip().lower() not in known:
-            hint = suggest_nearest(shorten_text(entry), known) or f"there are {', '.join(known)}"
+            hint = suggest_nearest(shorten_text(entry), known) or f"available: {', '.join(known)}"
             raise QueryError(f"Unsupported {what} '{shorten_text(entry)}'", hint=hint)
     return [entry.strip().lower() for entry in value]
 
@@ -235,13 +235,13 @@ def _find_unknown(arguments: Mapping[str, Any], known: tuple[str, ...], what: st
     name = next((shorten_text(name) for name in arguments if name not in known), None)
     if name is None:
         return None
-    return QueryError(f"Unknown {what} '{name}'", hint=suggest_nearest(name, known) or f"there are {', '.join(known)}")
+    return QueryError(f"Unknown {what} '{name}'", hint=suggest_nearest(name, known) or f"available: {', '.join(known)}")
 
 
 def compute_result_limit(request: SearchRequest) -> int:
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
-    ##% under a unique `request_id`.
+    ##% and a unique `request_id`.
     return min(request.limit, MAX_RESULTS)
 
 
@@ -275,4 +275,4 @@ def _parse_moment(text: object) -> float:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (TypeError, ValueError, OverflowError):
         message = "filters.updated_after must be an ISO-8601 string"
-        raise QueryError(message, hint="such as 2026-01-31T00:00:00Z") from None
+        raise QueryError(message, hint="write it like 2026-01-31T00:00:00Z") from None

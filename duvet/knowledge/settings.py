@@ -33,7 +33,7 @@ class IngestOptions(Struct, frozen=True, kw_only=True):
     default_profile: str = "local"  # The name if the configuration has none either.
     dry_run: bool = False
     full: bool = False  # Read unchanged files again.
-    dummy: bool = False  # Make vectors without meaning.
+    dummy: bool = False  # Compute dummy vectors without meaning.
     patience: float = 10.0  # Seconds to wait for another run.
     run_id: str = ""  # Random if empty.
 
@@ -41,8 +41,8 @@ class IngestOptions(Struct, frozen=True, kw_only=True):
 def require_profile(name: str) -> str:
     """Return a valid name of a profile; raise QueryError for others."""
     if not _PROFILE.fullmatch(name):
-        hint = "take up to 64 letters, digits, `.`, `-` and `_`"
-        raise errors.QueryError(f"{text.quote_text(text.shorten_text(name))} can't be the name of a profile", hint=hint)
+        hint = "use up to 64 letters, digits, `.`, `-` and `_`"
+        raise errors.QueryError(f"invalid profile name {text.quote_text(text.shorten_text(name))}", hint=hint)
     return name
 
 

@@ -1,4 +1,4 @@
-"""Files that clients upload, and texts, which get a front matter."""
+"""Files and texts that clients upload; texts get front matter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_NUMBER = 1000
 _MAX_SLUG = 100
 _MAX_DEPTH = 8
 _DEFAULT_TITLE = "note"
-_PATH_HINT = "name a path such as docs/notes/tea.md, which stays below the content root"
+_PATH_HINT = "use a path below the content root, such as docs/notes/tea.md"
 
 
 class StoredFile(Struct, frozen=True):
@@ -50,17 +50,17 @@ class ContentFolder:
         at = os.path.join(self.root if only_inside else self._places.root, source)
         if only_inside and not self._is_visible(at):
             raise QueryError(
-                f"{quote_text(shorten_text(source))} is no file below the content root that may be read",
-                hint="over HTTP, files are taken from there alone, and none that are hidden or ignored, keys or dependencies; "
-                "km-storetext takes text from anywhere",
+                f"{quote_text(shorten_text(source))} is not an allowed file below the content root",
+                hint="over HTTP, name a file there that is not hidden, ignored, secret or vendored, "
+                "or send its text with km-storetext",
             )
         try:
             if os.stat(at).st_size > self._rule.max_bytes:
                 raise self._make_size_error(source)
             data = DiskTree().read(at)
         except (OSError, ValueError, UnreadableError, NotRegularError) as error:
-            hint = "give the path of a file that the server can read"
-            raise QueryError(f"{quote_text(shorten_text(source))} can't be read", hint=hint) from error
+            hint = "pass the path of a file that the server can read"
+            raise QueryError(f"can't read {quote_text(shorten_text(source))}", hint=hint) from error
         if len(data) > self._rule.max_bytes:
             raise self._make_size_error(source)
         return data
@@ -83,8 +83,8 @@ class ContentFolder:
     ) -> StoredFile:
         """Write a file; raise QueryError for a forbidden destination. A made-up name gets a number if it is taken."""
         if not os.path.isdir(self.root):
-            hint = f"see what {self._rule.root_origin or 'the working directory'} says"
-            raise DuvetError("the content root is no folder that is there", hint=hint)
+            hint = f"check {self._rule.root_origin or 'the working directory'}"
+            raise DuvetError("the content root is not an existing folder", hint=hint)
         if len(data) > self._rule.max_bytes:
             raise self._make_size_error(name)
         replaces = self._rule.overwrite if overwrite is None else overwrite
@@ -103,19 +103,19 @@ class ContentFolder:
                     file.write(data)
             except OutputExistsError as error:
                 if not is_ours:
-                    hint = "give overwrite=true to replace it, or another destination"
-                    raise QueryError(f"{quote_text(relative)} is there already", hint=hint) from error
+                    hint = "pass overwrite=true to replace it, or choose another destination"
+                    raise QueryError(f"{quote_text(relative)} already exists", hint=hint) from error
             else:
                 return StoredFile(os.path.realpath(whole), relative, was_there)
-        raise QueryError("there are too many texts of this second", hint="say a title, or try again")
+        raise QueryError("too many texts were stored in this second", hint="pass a title, or try again")
 
     def ingests(self, wanted: bool | None) -> bool:
         return self._rule.ingest if wanted is None else wanted
 
     def _make_size_error(self, name: str) -> QueryError:
         most = format_count(self._rule.max_bytes, "byte")
-        hint = "uploads.maxBytes of the configuration says how many"
-        return QueryError(f"{quote_text(shorten_text(name))} has more than {most}", hint=hint)
+        hint = "send less, or increase `uploads.maxBytes` in the configuration"
+        return QueryError(f"{quote_text(shorten_text(name))} is larger than the limit of {most}", hint=hint)
 
 
 def _number_names(name: str) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _number_names(name: str) -> Iterator[str]:
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
     """Return the path of an upload below the root; raise QueryError for a forbidden one.
 
-    A destination with an ending is a file, another one a folder; without one, the file goes into the default folder.
+    A destination with an extension is a file, and any other one a folder. The default is the configured folder.
     """
     wanted = (destination or "").strip() or f"{folder}/"
     ##= man/spec/gateway.md#uploads
@@ -138,22 +138,22 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 
 
 def check_destination(root: str, path: str) -> str:
-    """Return the shortest form of a path below the root; raise QueryError if nothing may be written there."""
+    """Return the shortest form of a path below the root; raise QueryError if writing there is forbidden."""
     ##= man/spec/gateway.md#uploads
     ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
     ##% content root, also by `..` or through a link.
     if reason := find_path_fault(path):
         raise _refuse(path, reason)
     if _CONFIGURATION.fullmatch(posixpath.basename(path)):
-        raise _refuse(path, "it is a configuration")
+        raise _refuse(path, "it is a configuration file")
     path = posixpath.normpath(path)
     whole = os.path.join(root, path)
     if not leads_into_folder(root, os.path.dirname(whole)) or os.path.islink(whole):
-        raise _refuse(path, "it leads through a link")
+        raise _refuse(path, "it leads through a symbolic link")
     real = os.path.relpath(os.path.realpath(os.path.dirname(whole)), os.path.realpath(root))
     for part in real.split(os.sep):
         if part != "." and (reason := find_name_fault(part)):
-            raise _refuse(path, f"it leads through a link, and {reason}")
+            raise _refuse(path, f"it leads through a symbolic link, and {reason}")
     if os.path.isdir(whole):
         raise _refuse(path, "it is a folder")
     folder = os.path.dirname(path)
@@ -168,9 +168,9 @@ def check_not_reserved(places: StorePaths, whole: str) -> None:
     """Raise QueryError for the files of duvet and for its configuration."""
     real = os.path.realpath(whole)
     if any(leads_into_folder(own, real) for own in places.own):
-        raise _refuse(os.path.basename(whole), "duvet keeps something of its own there")
+        raise _refuse(os.path.basename(whole), "duvet stores its own files there")
     if any(_is_same_file(configuration, real) for configuration in places.configurations):
-        raise _refuse(os.path.basename(whole), "it is a configuration")
+        raise _refuse(os.path.basename(whole), "it is a configuration file")
 
 
 def _is_same_file(path: str, real: str) -> bool:
@@ -184,7 +184,7 @@ def _is_same_file(path: str, real: str) -> bool:
 
 
 def _refuse(path: str, reason: str) -> QueryError:
-    return QueryError(f"nothing can be stored as {quote_text(shorten_text(path))}: {reason}", hint=_PATH_HINT)
+    return QueryError(f"can't write to {quote_text(shorten_text(path))}: {reason}", hint=_PATH_HINT)
 
 
 class StoredText(Struct, frozen=True, kw_only=True):
@@ -249,7 +249,7 @@ def _format_yaml(front: Mapping[str, Any]) -> str:
 def _copy_plain(value: Any, depth: int = 0) -> Any:
     """Copy metadata as dicts and lists; raise QueryError if it is nested too deeply."""
     if depth > _MAX_DEPTH:
-        raise QueryError("metadata is nested too deeply", hint=f"{_MAX_DEPTH} levels are enough for anybody")
+        raise QueryError(f"metadata is nested deeper than {_MAX_DEPTH} levels", hint="use flatter metadata")
     if isinstance(value, Mapping):
         return {name: _copy_plain(item, depth + 1) for name, item in value.items()}
     return [_copy_plain(item, depth + 1) for item in value] if isinstance(value, list) else value

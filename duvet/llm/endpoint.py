@@ -20,15 +20,15 @@ MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 _MAX_REFUSAL_BYTES = 64 * 1024
 HIDDEN_KEY = "***"
 _MIN_HIDDEN = 4  # A shorter key occurs in any text, and is not replaced.
-_MIN_HIDDEN_PART = 8  # A shorter part of a URL is no secret, and occurs in many words.
-_MAX_WAIT = 30.0  # The longest `Retry-After` in seconds that is waited for.
+_MIN_HIDDEN_PART = 8  # A shorter part of a URL is not a secret, and occurs in many words.
+_MAX_WAIT = 30.0  # Maximum `Retry-After` in seconds; duvet does not wait longer.
 _FIRST_PAUSE, _MAX_PAUSE = 0.5, 8.0
 _DAY = 86_400
 _SECONDS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?\Z")
 
 
 class ProviderDefaults(Struct, frozen=True):
-    """The URL of the provider that a kind is named after, and the usual variable of its key."""
+    """The default URL of each kind of provider, and the usual environment variable of its key."""
 
     base_url: str
     variable: str
@@ -45,7 +45,7 @@ class ProviderKey(settings.Secret):
 
     @property
     def is_sendable(self) -> bool:
-        """True if a header can contain it."""
+        """True if an HTTP header can contain the key."""
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def hidden_in(self, text: str) -> str:
@@ -70,7 +70,7 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
 
 
 def is_default_provider(section: service_tables.ProviderSection) -> bool:
-    """Return True for the provider that its kind is named after."""
+    """Return True for a provider at the default URL of its kind."""
     defaults = PROVIDER_DEFAULTS.get(section.kind)
     return defaults is not None and (section.base_url or defaults.base_url).rstrip("/") == defaults.base_url
 
@@ -111,13 +111,17 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
     parts = parse_base_url(base)
     # The message doesn't quote the URL: it may contain a password.
     if parts is None:
-        raise DuvetError(f"the baseUrl of {name} is not one", hint="give it as https://HOST/PATH, and a key as apiKey")
+        raise DuvetError(
+            f"provider `{name}` has an invalid `baseUrl`", hint="write it as https://HOST/PATH, and the key as `apiKey`"
+        )
     ##= man/spec/ask.md#keys
     ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     if not is_safe_address(parts):
-        raise DuvetError(f"the baseUrl of {name} is not https", hint="http:// is for models on this machine")
+        raise DuvetError(
+            f"the `baseUrl` of provider `{name}` is not https", hint="use https://; only this machine may use http://"
+        )
     if key is not None and not key.is_sendable:
-        raise DuvetError(f"the key of {name} can't be sent: it holds blanks, or what is not ASCII")
+        raise DuvetError(f"the key of provider `{name}` contains blanks or non-ASCII characters")
     return Endpoint(name, base, key, section.timeout, section.retries)
 
 
@@ -138,7 +142,7 @@ class ProviderClient:
         try:
             content = json.encode(body)
         except UnicodeEncodeError:
-            raise ModelError(ModelFault.REFUSED, "what is asked holds characters that are none") from None
+            raise ModelError(ModelFault.REFUSED, "the request contains invalid Unicode") from None
         headers = {**headers, "content-type": "application/json"}
 
         def pause(error: TemporaryModelError, attempt: int) -> float | None:
@@ -148,7 +152,7 @@ class ProviderClient:
 
         ##= man/spec/ask.md#calls
         ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks
-        ##% within reason, and give up when the provider's time limit is over.
+        ##% (at most 30 seconds), and give up when the provider's time limit expires.
         with anyio.move_on_after(endpoint.timeout):
             return await retry(
                 lambda: self._send(endpoint, "POST", f"{endpoint.base}{path}", headers, content),
@@ -188,16 +192,20 @@ class ProviderClient:
                 method, url, headers, content, max_bytes=max_bytes, max_error_bytes=_MAX_REFUSAL_BYTES
             )
         except UnreachableError as error:
-            hint = f"is `providers.{name}.baseUrl` right, and up?"
-            raise TemporaryModelError(ModelFault.UNAVAILABLE, f"{name} can't be reached: {error}", hint=hint) from None
+            hint = f"check `providers.{name}.baseUrl`, and that the provider is running"
+            raise TemporaryModelError(
+                ModelFault.UNAVAILABLE, f"can't reach provider `{name}`: {error}", hint=hint
+            ) from None
         if reply.status != 200:
             raise _make_refusal(endpoint, reply, self.clock.now())
         ##= man/spec/ask.md#calls
-        ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
+        ##% duvet MUST reject an answer that is larger than 4 MiB, compressed, or without text.
         if reply.is_compressed:
-            raise ModelError(ModelFault.MALFORMED, f"{name} answers compressed, which it was not asked for")
+            raise ModelError(
+                ModelFault.MALFORMED, f"provider `{name}` sent a compressed answer, which duvet does not accept"
+            )
         if reply.is_cut:
-            raise ModelError(ModelFault.TOO_LARGE, f"{name} answers more than {max_bytes:,} bytes")
+            raise ModelError(ModelFault.TOO_LARGE, f"provider `{name}` sent more than {max_bytes:,} bytes")
         return reply.body
 
 
@@ -206,20 +214,21 @@ def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelErro
     reason = shorten_to_line(endpoint.without_address(_read_error_message(reply.body)))
     words = f": {reason}" if reason else ""
     if status in (401, 403):
-        hint = f"check the key that `providers.{name}.apiKey` names"
-        return ModelError(ModelFault.UNAUTHORIZED, f"{name} refuses the key ({status}){words}", hint=hint)
+        hint = f"check the key in `providers.{name}.apiKey`"
+        return ModelError(ModelFault.UNAUTHORIZED, f"provider `{name}` rejected the key ({status}){words}", hint=hint)
     wait = _parse_retry_after(reply.headers.get("retry-after"), now)
     if status == 429:
         hint = f"try again in {wait:.0f} seconds" if wait is not None and wait <= _DAY else "try again later"
-        message = f"{name} takes no more for now ({status}){words}"
+        message = f"provider `{name}` reached its rate limit ({status}){words}"
         return TemporaryModelError(ModelFault.RATE_LIMITED, message, hint=hint, wait=wait)
     if status >= 500:
-        return TemporaryModelError(ModelFault.UNAVAILABLE, f"{name} is out of order ({status}){words}", wait=wait)
+        return TemporaryModelError(ModelFault.UNAVAILABLE, f"provider `{name}` answered {status}{words}", wait=wait)
     if 300 <= status < 400:
-        hint = f"give the URL where it is now as `providers.{name}.baseUrl`"
-        return ModelError(ModelFault.REFUSED, f"{name} is elsewhere ({status})", hint=hint)
+        hint = f"set `providers.{name}.baseUrl` to the new URL"
+        return ModelError(ModelFault.REFUSED, f"provider `{name}` redirects to another URL ({status})", hint=hint)
     hint = f"check `baseUrl` and the model of `providers.{name}`"
-    return ModelError(ModelFault.REFUSED, f"{name} refuses the request ({status}){words}", hint=hint)
+    message = f"rejected the request ({status})" if status >= 400 else f"answered {status}"
+    return ModelError(ModelFault.REFUSED, f"provider `{name}` {message}{words}", hint=hint)
 
 
 def _read_error_message(body: bytes) -> str:
@@ -246,5 +255,5 @@ def _parse_retry_after(header: str | None, now: float) -> float | None:
 
 
 def _make_timeout_error(endpoint: Endpoint, seconds: float) -> ModelError:
-    hint = "`timeout` of the provider says how long an answer may take"
-    return ModelError(ModelFault.TIMEOUT, f"{endpoint.name} has not answered within {seconds:g} seconds", hint=hint)
+    hint = f"increase `providers.{endpoint.name}.timeout`"
+    return ModelError(ModelFault.TIMEOUT, f"provider `{endpoint.name}` did not answer within {seconds:g} s", hint=hint)

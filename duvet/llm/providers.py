@@ -60,17 +60,17 @@ class _HttpProvider:
 
     def _decode(self, data: bytes, kind: type[AnswerType]) -> AnswerType:
         ##= man/spec/ask.md#calls
-        ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
+        ##% duvet MUST reject an answer that is larger than 4 MiB, compressed, or without text.
         try:
             return json.decode(data, type=kind)
         except ValidationError as error:
-            raise self._malformed(f"not what the protocol has: {error}") from None
+            raise self._malformed(f"an unexpected answer: {error}") from None
         except (DecodeError, UnicodeDecodeError, RecursionError):
-            raise self._malformed("what is no JSON") from None
+            raise self._malformed("an answer that is not JSON") from None
 
     def _malformed(self, what: str) -> ModelError:
-        hint = "does `kind` say which protocol it speaks?"
-        return ModelError(ModelFault.MALFORMED, f"{self.endpoint.name} answers {what}", hint=hint)
+        hint = f"check `providers.{self.endpoint.name}.kind`, which selects the protocol"
+        return ModelError(ModelFault.MALFORMED, f"provider `{self.endpoint.name}` sent {what}", hint=hint)
 
     def _answer(self, text: str, usage: TokenUsage, *, is_cut: bool) -> ProviderAnswer:
         return _require_text(self.endpoint.name, ProviderAnswer(self.endpoint.without_key(text), usage, is_cut))
@@ -137,7 +137,7 @@ class OpenAiProvider(_HttpProvider):
         body = {"model": model, "messages": messages, "temperature": request.temperature, **limit}
         answer = await self._post("/chat/completions", _OpenAiAnswer, **body)
         if not answer.choices:
-            raise self._malformed("without any choice")
+            raise self._malformed("an answer without choices")
         first = answer.choices[0]
         usage = _read_usage(answer.usage, "prompt_tokens", "completion_tokens")
         return self._answer(first.message.content, usage, is_cut=first.finish_reason == "length")
@@ -159,7 +159,9 @@ class ClientModel:
 
 def _require_text(name: str, answer: ProviderAnswer) -> ProviderAnswer:
     if not answer.text.strip():
-        raise ModelError(ModelFault.MALFORMED, f"{name} answers nothing", hint="try again, or allow it more tokens")
+        raise ModelError(
+            ModelFault.MALFORMED, f"provider `{name}` sent an empty answer", hint="try again, or allow more tokens"
+        )
     return answer
 
 
@@ -187,15 +189,17 @@ def make_backend(
     sampler: Sampler | None,
 ) -> Backend:
     if not section.enabled:
-        return Backend(name, section, trouble="it is disabled", hint=f"`providers.{name}.enabled` switches it on")
+        return Backend(
+            name, section, trouble="the provider is disabled", hint=f"set `providers.{name}.enabled` to true"
+        )
     if section.kind is ProviderKind.CLIENT:
         if sampler is None:
-            return Backend(name, section, trouble="no client offers its model")
+            return Backend(name, section, trouble="no MCP client offers a model")
         return Backend(name, section, ClientModel(name, sampler))
     if key is None and endpoints.is_default_provider(section):
         variable = endpoints.PROVIDER_DEFAULTS[section.kind].variable
-        hint = f"set {variable}, or name another variable as `providers.{name}.apiKey`"
-        return Backend(name, section, trouble="it has no key", hint=hint)
+        hint = f"set {variable}, or name another variable in `providers.{name}.apiKey`"
+        return Backend(name, section, trouble="the provider has no key", hint=hint)
     try:
         endpoint = endpoints.make_endpoint(name, section, key)
     except DuvetError as error:

@@ -12,8 +12,8 @@ from duvet.text import escape_line_ends
 
 MAX_ANSWER_TOKENS = 1024  # The default limit of an answer.
 SETUP_HINT = (
-    'name a provider in `duvet.config.toml`, such as `[providers.openai]` with `defaultModel = "MODEL"`, and put its key '
-    "into OPENAI_API_KEY; for a model on this machine give its `baseUrl`, as `http://127.0.0.1:11434/v1`"
+    'add a provider to `duvet.config.toml`, such as `[providers.openai]` with `defaultModel = "MODEL"`, and set '
+    "OPENAI_API_KEY; for a model on this machine set `baseUrl`, such as `http://127.0.0.1:11434/v1`"
 )
 MAX_LINE_CHARACTERS = 200
 
@@ -61,7 +61,7 @@ class ResolvedModel(Struct, frozen=True):
 
 
 class TokenUsage(Struct, frozen=True):
-    """The tokens that were read and written, as far as the provider reports them."""
+    """The numbers of tokens read and written; None if the provider does not report them."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -96,10 +96,10 @@ class KnownModel(Struct, frozen=True):
 class NoModelError(DuvetError):
     """No model is usable."""
 
-    def __init__(self, message: str = "no model is set up", *, hint: str = SETUP_HINT) -> None:
+    def __init__(self, message: str = "no model is configured", *, hint: str = SETUP_HINT) -> None:
         ##= man/spec/ask.md#choosing-a-model
-        ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
-        ##% when there is none.
+        ##% duvet MUST warn when it skips an unusable provider or answers with a fallback. duvet MUST explain how to
+        ##% configure a model when none is usable.
         super().__init__(message, hint=hint)
 
 
@@ -114,7 +114,7 @@ class ModelFault(StrEnum):
 
 
 class ModelError(DuvetError):
-    """A provider has not answered, or not usably."""
+    """A provider did not answer, or sent an unusable answer."""
 
     def __init__(self, code: ModelFault, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)

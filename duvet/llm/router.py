@@ -29,7 +29,7 @@ HINTS_PATH = "llms.txt"
 _TIMEOUT = 5.0
 _MAX_HINTS_BYTES = 64 * 1024
 _FOUND_SECONDS, _FAILED_SECONDS = 3600.0, 300.0
-"""How long a listing is valid, and how long a failed one is not tried again."""
+"""Seconds until a listing expires, and until a failed one is tried again."""
 
 
 class ModelHint(Struct, frozen=True):
@@ -41,7 +41,7 @@ class ModelHint(Struct, frozen=True):
 
 
 def parse_model_hints(text: str) -> tuple[ModelHint, ...]:
-    """Return the links about models in an `llms.txt`, cut to what can be shown."""
+    """Return the links about models in an `llms.txt`, with shortened texts."""
     hints: list[ModelHint] = []
     section = ""
     for line in text.splitlines():
@@ -75,7 +75,7 @@ class ModelDiscovery:
         self._clock = clock
         self._blobs = blobs
         self._cached: dict[str, _CachedListing] = {}
-        self._locks: dict[str, Lock] = {}  # Of several tasks that want the same listing, one asks.
+        self._locks: dict[str, Lock] = {}  # Only one of several tasks requests the same listing.
 
     def listing(self, backend: Backend) -> ModelListing:
         cached = self._cached.get(backend.name)
@@ -128,7 +128,7 @@ async def _log_failure(result: Awaitable[Result], what: str, log: Callable[[str]
     try:
         return await result
     except records.ModelError as error:
-        log(f"{what} can't be looked up: {error.message}")
+        log(f"can't look up {what}: {error.message}")
         return None
 
 
@@ -189,24 +189,24 @@ class StaticRouter:
 
     def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
         if request.model:
-            return self._resolve([request.model], "it is asked for")
+            return self._resolve([request.model], "requested")
         route = self.routing.get(request.task or "")
         if route is not None:
             ##= man/spec/ask.md#choosing-a-model
             ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback
             ##% of the task's route, otherwise the default model of the first usable provider.
-            return self._resolve([route.model, *route.fallbacks], f"`routing.{request.task}` says so")
+            return self._resolve([route.model, *route.fallbacks], f"selected by `routing.{request.task}`")
         names = list(self.providers)
         usable = (count for count, name in enumerate(names, 1) if not self._trouble(name))
-        return self._resolve(names[: next(usable, None)], "its provider is the first that can be used")
+        return self._resolve(names[: next(usable, None)], "first usable provider")
 
     def _resolve(self, candidates: Sequence[str], reason: str) -> records.ResolvedModel:
         troubles = {name: trouble for name in candidates if (trouble := self._trouble(name))}
         choices = [self._parse_choice(name) for name in candidates if name not in troubles]
         ##= man/spec/ask.md#choosing-a-model
-        ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
-        ##% when there is none.
-        skipped = [f"{name} is passed over: {trouble}" for name, trouble in troubles.items()]
+        ##% duvet MUST warn when it skips an unusable provider or answers with a fallback. duvet MUST explain how to
+        ##% configure a model when none is usable.
+        skipped = [f"skipped {name}: {trouble}" for name, trouble in troubles.items()]
         if not choices:
             raise self._make_no_model_error(troubles)
         unlisted = [warning for choice in choices for warning in self._warn_unlisted(choice)]
@@ -220,11 +220,13 @@ class StaticRouter:
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST call only the providers that the configuration names.
         if backend is None:
-            return "there is no such provider"
+            return "unknown provider"
         if backend.trouble:
             return backend.trouble
         needs_model = backend.section.kind is not service_tables.ProviderKind.CLIENT
-        return "it has no `defaultModel`" if needs_model and not (model or backend.section.default_model) else ""
+        return (
+            "the provider has no `defaultModel`" if needs_model and not (model or backend.section.default_model) else ""
+        )
 
     def _parse_choice(self, name: str) -> records.ModelChoice:
         provider, _, model = name.partition("/")
@@ -234,17 +236,17 @@ class StaticRouter:
         if not troubles:
             return records.NoModelError()
         words = "; ".join(f"{name}: {trouble}" for name, trouble in troubles.items())
-        return records.NoModelError(f"no model can be asked: {words}", hint=self._hint_for(troubles))
+        return records.NoModelError(f"no usable model: {words}", hint=self._hint_for(troubles))
 
     def _hint_for(self, names: Iterable[str]) -> str:
         for provider in (name.partition("/")[0] for name in names):
             backend = self._backends.get(provider)
             if backend is None and self.providers:
-                return fields.did_you_mean(provider, self.providers) or f"there are {', '.join(self.providers)}"
+                return fields.did_you_mean(provider, self.providers) or f"available: {', '.join(self.providers)}"
             if backend is not None and backend.hint:
                 return backend.hint
             if backend is not None and not backend.trouble:
-                return f"name a model as {provider}/MODEL, or give `providers.{provider}.defaultModel`"
+                return f"choose a model as {provider}/MODEL, or set `providers.{provider}.defaultModel`"
         return records.SETUP_HINT
 
     def _warn_unlisted(self, choice: records.ModelChoice) -> list[str]:
@@ -252,7 +254,7 @@ class StaticRouter:
         if not listed or not choice.model or choice.model in listed:
             return []
         near = fields.did_you_mean(choice.model, listed)
-        return [f"{choice.provider} lists no model {choice.model}{near and '; '}{near}"]
+        return [f"provider `{choice.provider}` does not list the model `{choice.model}`{near and '; '}{near}"]
 
     async def invoke(
         self, request: records.ModelRequest, resolved: records.ResolvedModel | None = None
@@ -274,9 +276,9 @@ class StaticRouter:
                 continue
             lines = [*warnings]
             if failures:
-                lines.append(f"{choice.name} answers instead: {'; '.join(one.message for one in failures)}")
+                lines.append(f"used the fallback {choice.name}: {'; '.join(one.message for one in failures)}")
             if answer.is_cut:
-                lines.append("the answer is cut: the model was allowed no more tokens")
+                lines.append("the answer is incomplete: it reached the token limit")
             for line in lines:
                 self.log(line)
             return records.ModelResponse(answer.text, choice.provider, choice.model, answer.usage, tuple(lines))

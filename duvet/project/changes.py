@@ -21,7 +21,7 @@ from duvet.tree.recorder import RecordedTree, TreeRecord, find_altered_paths, fi
 
 
 class RecordedAnswers:
-    """Everything that a run has asked until now."""
+    """Everything that a run has read so far."""
 
     def __init__(self, project: Project, *, recalled: bool = False) -> None:
         """With `recalled`, the run's patterns are unknown, so that every new name counts as a change."""
@@ -35,7 +35,7 @@ class RecordedAnswers:
         self._unmatched = {""} if recalled else set()
 
     def altered(self) -> set[str]:
-        """Return every path with another answer now."""
+        """Return every path whose answer has changed."""
         found = set(find_altered_paths(self.record, self.tree))
         if any(True for _ in find_refilled_folders(self.record, self.tree)):
             found |= self.listed_otherwise()
@@ -45,15 +45,15 @@ class RecordedAnswers:
         return set(find_altered_paths(self.record.select(paths), self.tree))
 
     def linked(self) -> Iterator[str]:
-        """Yield the files that have other names, too."""
+        """Yield the files with several hard links."""
         for path in self.record.files:
-            # A missing file is a change of its own.
+            # A missing file is a separate change.
             with suppress(OSError, ValueError):
                 if os.stat(self.tree.disk.at(path)).st_nlink > 1:
                     yield path
 
     def listed_otherwise(self) -> set[str]:
-        """Return the files that patterns match only now, or no longer; new folders are added to the record."""
+        """Return the files that patterns newly match or no longer match; new folders are added to the record."""
         if self.matched is None:
             return self._unmatched or self._find_changed_listings()
         patterns, before = self.matched
@@ -76,7 +76,7 @@ class RecordedAnswers:
 
 
 def _describe_inputs(inputs: InputFiles) -> object:
-    """Return all of it, but problems without their order, which depends on the order of names on disk."""
+    """Return the inputs in a comparable form; the order of problems depends on the disk, so it is dropped."""
     return inputs.sources, inputs.requirements, frozenset(inputs.problems)
 
 

@@ -1,4 +1,4 @@
-"""The problems that `duvet validate` finds, and the inputs that names on the command line choose."""
+"""The problems that `duvet validate` finds, and the inputs that command-line names select."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Findings(Struct, frozen=True, array_like=True):
     config: str = ""  # The path of the configuration.
 
     def of(self, paths: Collection[str]) -> Checked:
-        """The problems of these inputs and of the configuration, each one that is reported once only once."""
+        """The problems of these inputs and of the configuration; problems marked `once` are not repeated."""
         selected = frozenset(paths)
         # A problem without a path comes from the command line.
         relevant = {*selected, self.config, ""}
@@ -100,7 +100,7 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
             ##% exist.
             others[name] = None
         else:
-            message, hint = "there is no such file or folder", "paths begin in the working directory"
+            message, hint = "no such file or folder", "write the path relative to the working directory"
             problems.append(rules.FILE_UNREADABLE.problem(message, name, hint=hint))
     return ChosenInputs(tuple(paths), tuple(others), tuple(problems))
 

@@ -1,4 +1,4 @@
-"""Proposes fixes for wrong targets and for drift, that is for quotes that no longer stand in their section."""
+"""Proposes fixes for wrong targets and for drift, that is for quotes that their section no longer contains."""
 
 from __future__ import annotations
 
@@ -137,14 +137,14 @@ def _correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list
     more = f" and {len(ids) - _MOST_SHOWN} more" if len(ids) > _MOST_SHOWN else ""
     is_sure = len(ids) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS
     target = f"{annotation.target.partition('#')[0]}#{ids[0]}" if is_sure else None
-    return Correction(f"these words stand in {names}{more}", target)
+    return Correction(f"the quote is in {names}{more}", target)
 
 
 def _quote_nearest(quote: str, own: TextStretch) -> Correction:
     ##= man/spec/validate.md#checks
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
     ##% differing words marked, and name another section that contains the quote.
-    hint = f"the nearest text in this section is\n{make_word_diff(quote, own.text)}"
+    hint = f"the nearest text in this section is:\n{make_word_diff(quote, own.text)}"
     return Correction(hint, quote=own.text if own.is_clear else None)
 
 
@@ -155,11 +155,11 @@ def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, 
         for name, other in texts.others(near):
             held = other.holding(annotation.quote)
             if held:
-                return Correction(f"these words stand in {name}#{other.section_id(held[0])}")
+                return Correction(f"the quote is in {name}#{other.section_id(held[0])}")
     if stretch is None:
         return _show_nearest_elsewhere(texts, annotation.quote, near)
     id = near.section_id(index)
-    hint = f"the nearest text stands in #{id}:\n{make_word_diff(annotation.quote, stretch.text)}"
+    hint = f"the nearest text is in #{id}:\n{make_word_diff(annotation.quote, stretch.text)}"
     if not stretch.is_clear or stretch.score < _FAR:
         return Correction(hint)
     return Correction(hint, f"{annotation.target.partition('#')[0]}#{id}", stretch.text)
@@ -182,7 +182,7 @@ def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbo
     stretch, number, index = max(found, key=lambda one: one[0].score)
     name, other = others[number]
     return Correction(
-        f"the nearest text stands in {name}#{other.section_id(index)}:\n{make_word_diff(quote, stretch.text)}"
+        f"the nearest text is in {name}#{other.section_id(index)}:\n{make_word_diff(quote, stretch.text)}"
     )
 
 
@@ -204,7 +204,7 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
         return moved._replace(target=f"{name}#{spot.near.section_id(similar[0])}")
     if annotation.quote:
         found = _correct_misplaced_quote(texts, annotation, spot.near)
-        # A section with a similar name has to contain the text; if there is none, any section will do.
+        # A section with a similar name has to contain the text; without one, any section will do.
         return found if not near or (found.target and found.target.partition("#")[2] in near) else Correction()
     return Correction(target=f"{name}#{near[0]}" if len(near) == 1 else None)
 
@@ -278,8 +278,8 @@ class AnnotationFixer:
         edits = () if _is_dangerous(annotation, correction) else self._edits(annotation, correction, text)
         if not edits or not self._is_valid(annotation, correction, apply_edits(text, edits)):
             return None
-        what = "quote what stands there" if correction.quote is not None else ""
-        name = f"name {correction.target}" if correction.target is not None else ""
+        what = "update the quote" if correction.quote is not None else ""
+        name = f"change the target to {correction.target}" if correction.target is not None else ""
         return Fix(" and ".join(filter(None, (name, what))), edits)
 
     def _edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:

@@ -171,10 +171,10 @@ class Options(Struct, frozen=True):
 
 
 class Project:
-    r"""A folder with specifications, sources and, mostly, a configuration; nothing is written there but downloads.
+    r"""A folder with specifications, sources and usually a configuration; duvet writes only downloads into it.
 
-    What is wrong with annotations stands in `trace.problems`. Only what keeps everything from being read is raised,
-    as a DuvetError: a configuration that is wrong, or that is named and absent.
+    `trace.problems` lists the problems of annotations. A DuvetError is raised only if the project can't be read, for
+    example because its configuration is invalid or the file in `options.config_path` does not exist.
 
     >>> from duvet import MemoryTree, Project
     >>> files = {
@@ -185,8 +185,8 @@ class Project:
     ...     "pot.py": b"##= tea.md#tea\n##% The pot MUST be warm.\n",
     ... }
     >>> project = Project(tree=MemoryTree(files))
-    >>> [(one.level.name, one.status.words, one.text) for one in project.requirements]
-    [('MUST', 'needs tests', 'The pot MUST be warm.'), ('MAY', 'not started', 'It MAY be blue.')]
+    >>> [(one.level.name, one.state.words, one.text) for one in project.requirements]
+    [('MUST', 'needs tests', 'The pot MUST be warm.'), ('MAY', 'uncited', 'It MAY be blue.')]
     >>> project.trace.problems
     ()
     """
@@ -220,9 +220,9 @@ class Project:
 
     @cached_property
     def config(self) -> Config | None:
-        """The configuration, or None if there is none; ProblemsError if it is invalid."""
+        """The configuration; None if the project has no file, ProblemsError if it is invalid."""
         if self.on_disk and not (self.tree.exists("") and os.path.isdir(self.disk.at(""))):
-            raise UnreadableError("there is no such folder", path=self.root)
+            raise UnreadableError("no such folder", path=self.root)
         named = self.options.config_path
         if named is None:
             path = CONFIG_PATH

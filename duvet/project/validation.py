@@ -93,7 +93,7 @@ def _find_literals(project: Project, by_path: dict[str, list[int]], places: Anno
         lines = [annotations[id].line for id in by_path[path]]
         return LiteralLines(lines_in_literals(path, places.text(path), lines))
 
-    message = "this annotation stands in a string, so it is none of the code's own comments"
+    message = "this annotation is in a string literal, not in a comment"
     hint = "exclude the file from the sources, or move the annotation into a comment"
     for styles, paths in project.inputs.sources:
         relevant = [path for path in paths if path in by_path and may_have_literals(path)]
@@ -108,8 +108,8 @@ def _find_missing_reasons(trace: Trace, places: AnnotationPlaces) -> Iterator[Fi
     ##% `duvet validate` MUST report an exception without a reason as an error.
     for id, annotation in enumerate(trace.annotations):
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
-            hint = "write down why, in a line `reason=…` below the target"
-            message = "this exception does not say why"
+            hint = "add a line `reason=…` below the target"
+            message = "this exception has no reason"
             yield Finding(_problem(rules.EXCEPTION_NO_REASON, message, annotation, places, hint), id)
 
 
@@ -129,9 +129,9 @@ def _find_duplicates(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding
         # Duplicates that are farther apart are about different code.
         between = places.text(before.path)[before.source.text_end : annotation.source.text_start]
         if between.count("\n") - 1 <= _FEW_LINES:
-            notes = (Note(places.of(before, before.source.target), "first written here"),)
-            message = "this annotation says the same as the one before it"
-            hint = "keep the one that stands at the code that does it"
+            notes = (Note(places.of(before, before.source.target), "first annotation"),)
+            message = "this annotation repeats the one before it"
+            hint = "remove one of them"
             yield Finding(_problem(rules.CITATION_REPEATED, message, annotation, places, hint, notes), id)
 
 
@@ -145,17 +145,25 @@ def _find_cited_exceptions(trace: Trace, places: AnnotationPlaces) -> Iterator[F
                 exceptions |= {id: exception for id, one in members if one.kind in (Kind.CITATION, Kind.TEST)}
     for id, exception in sorted(exceptions.items(), key=lambda item: item[0]):
         annotation = trace.annotations[id]
-        noun = "a test" if annotation.kind is Kind.TEST else "code"
-        message = f"there is {noun} for text that {exception.path}:{exception.line} excepts"
-        hint = "remove the exception, or this annotation"
+        noun = "test" if annotation.kind is Kind.TEST else "code"
+        message = f"this {noun} cites text that {exception.path}:{exception.line} excepts"
+        hint = "remove the exception or this annotation"
         yield Finding(_problem(rules.CITATION_EXCEPTED, message, annotation, places, hint), id)
+
+
+_LABELS = {
+    rules.CITATION_IN_STRING.code: "inside a string literal",
+    rules.EXCEPTION_NO_REASON.code: "exception without a reason",
+    rules.CITATION_REPEATED.code: "repeated annotation",
+    rules.CITATION_EXCEPTED.code: "citation of excepted text",
+}
 
 
 def _problem(
     rule: rules.Rule, message: str, one: Annotation, places: AnnotationPlaces, hint: str, notes: tuple[Note, ...] = ()
 ) -> Problem:
     place = places.of(one, one.source.target)
-    return rule.problem(message, one.path, place, label="here", hint=hint, notes=notes)
+    return rule.problem(message, one.path, place, label=_LABELS[rule.code], hint=hint, notes=notes)
 
 
 def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:
@@ -250,6 +258,6 @@ def _check_writable(project: Project, path: str, before: bytes) -> Problem | Non
         if project.disk.read(path) == before:
             if os.access(project.disk.at(path), os.W_OK):
                 return None
-            return rules.FILE_UNWRITABLE.problem("this file is read-only, so it was not mended", path)
-    message = "this file changed while it was checked, so it was not mended"
+            return rules.FILE_UNWRITABLE.problem("this file is read-only, so it was not fixed", path)
+    message = "this file changed while it was checked, so it was not fixed"
     return rules.FILE_UNWRITABLE.problem(message, path, hint="run the same command again")

@@ -187,11 +187,11 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
 def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
     """Return the uncited requirements, the strongest first."""
     catalogue = context.catalogue
-    spec, word = given.get("spec", ""), given.get("level", "").lower()
-    if word and word not in gaps.LEVELS_BY_WORD:
-        hint = f"give one of {', '.join(gaps.LEVELS_BY_WORD)}"
-        raise QueryError(f"there is no level {quote_text(given['level'])}", hint=hint)
-    filter = gaps.RequirementFilter((spec,) if spec else (), levels=(gaps.LEVELS_BY_WORD[word],) if word else ())
+    spec, word = given.get("spec", ""), given.get("level", "")
+    level = gaps.parse_level(word) if word else None
+    if word and level is None:
+        raise QueryError(f"{quote_text(word)} is not a level", hint=f"available: {', '.join(gaps.LEVELS_BY_WORD)}")
+    filter = gaps.RequirementFilter((spec,) if spec else (), levels=() if level is None else (level,))
     found = gaps.find_gaps(catalogue, filter, gaps.Gap.CITATION)
     strongest = sorted(found.indexes, key=lambda index: -catalogue.requirements[index].level)
     rows = [records.make_requirement_row(catalogue, catalogue.requirements[index]) for index in strongest]
@@ -199,7 +199,7 @@ def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Ma
     shown = fit_items(rows, lambda row: row.identifier + row.specification + row.section + row.text)
     return {
         "specification": catalogue.specifications[require_specification(catalogue, spec)[0]].name if spec else "",
-        "level": word,
+        "level": word.lower(),
         "requirements": shown,
         "total": len(rows),
         "among": found.among,

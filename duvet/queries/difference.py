@@ -86,7 +86,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     def uncited(self) -> tuple[RequirementRow, ...]:
         """The new requirements that only todos cite, or nothing."""
         states = {state.words for state in (State.UNCITED, State.TO_DO)}
-        return tuple(row for row in self.requirements_added if row.state in states)
+        return tuple(row for row in self.requirements_added if row.status in states)
 
 
 class CitationChange(Struct, frozen=True, kw_only=True):
@@ -178,8 +178,10 @@ def _find_coverage_changes(
         ##= man/spec/diff.md#differences
         ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests
         ##% are gone, and otherwise as gained coverage when its status rose or it got code or tests.
-        is_loss = after.status < before.status or bool(lost)
-        if is_loss or gained or after.status > before.status:
+        # A todo that comes or goes is neither a loss nor a gain.
+        state_then, state_now = (max(one.state, State.TO_DO) for one in (before, after))
+        is_loss = state_now < state_then or bool(lost)
+        if is_loss or gained or state_now > state_then:
             rows = make_requirement_row(then, before), make_requirement_row(now, after)
             yield CoverageChange(then=rows[0], now=rows[1], lost=lost, gained=gained), is_loss
 

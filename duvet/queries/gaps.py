@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
@@ -11,10 +12,39 @@ from msgspec.structs import replace
 from duvet.model import Kind, Level
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.trace.catalogue import Catalogue, RequirementCard
-from duvet.trace.records import State, Status
+from duvet.trace.records import State
 
 LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
 """Levels by their names in options and arguments."""
+
+LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
+
+STATES_BY_WORD: dict[str, tuple[State, ...]] = {
+    **{state.words.replace(" ", "-"): (state,) for state in State},
+    "todo": (State.TO_DO,),
+    # The names of former versions, and the classes of `get_prioritized_requirements`.
+    "not-started": (State.UNCITED, State.TO_DO),
+    "missing-implementation": (State.NEEDS_CODE,),
+    "partial": (State.IN_PROGRESS,),
+    "missing-test": (State.NEEDS_TESTS,),
+    "exception": (State.EXCEPTED,),
+    "implied": (State.DONE,),
+    "complete": (State.DONE,),
+    "partially-implemented": (State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS),
+    "fully-implemented": (State.EXCEPTED, State.DONE, State.NOT_APPLICABLE),
+}
+"""States by their names in options and arguments, as `fold_word` returns them."""
+
+
+def fold_word(word: str) -> str:
+    """Return `needs-tests` for `Needs tests`, `NEEDS_TESTS` and the like."""
+    return re.sub(r"[\s_-]+", "-", word.strip().lower())
+
+
+def parse_level(word: str) -> Level | None:
+    """Return the level of this name in any spelling; None for an unknown one."""
+    name = fold_word(word)
+    return LEVELS_BY_WORD.get(LEVEL_SYNONYMS.get(name, name))
 
 
 class RequirementFilter(Struct, frozen=True):
@@ -24,7 +54,7 @@ class RequirementFilter(Struct, frozen=True):
     sections: tuple[str, ...] = ()
     """By id, number or title, or as `spec#section`; a numbered one includes those below it."""
     levels: tuple[Level, ...] = ()
-    statuses: tuple[Status, ...] = ()
+    states: tuple[State, ...] = ()
     kinds: tuple[Kind, ...] = ()  # The types of annotations, of which a requirement needs one.
 
 
@@ -48,8 +78,8 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
         yield lambda card: (card.specification, card.section) in spots
     if filters.levels:
         yield lambda card: card.level in filters.levels
-    if filters.statuses:
-        yield lambda card: card.status in filters.statuses
+    if filters.states:
+        yield lambda card: card.state in filters.states
     if filters.kinds:
         yield lambda card: any(catalogue.citations[number].kind in filters.kinds for number in card.citations)
 
@@ -110,14 +140,14 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
     """Find the requirements that pass the filters and have the gap; None is any."""
     cards = catalogue.requirements
-    examined = select_requirements(catalogue, replace(filters, statuses=()))
+    examined = select_requirements(catalogue, replace(filters, states=()))
     ##= man/spec/queries.md#uncited
     ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
     ##% are not applicable.
     applicable = [index for index in examined if cards[index].state is not State.NOT_APPLICABLE]
     found = (index for index in applicable if gap is None or _has_gap(catalogue, cards[index], gap))
     return RequirementGaps(
-        tuple(index for index in found if not filters.statuses or cards[index].status in filters.statuses),
+        tuple(index for index in found if not filters.states or cards[index].state in filters.states),
         len(applicable),
         len(examined) - len(applicable),
     )
@@ -130,9 +160,9 @@ def _has_gap(catalogue: Catalogue, card: RequirementCard, gap: Gap) -> bool:
             ##= man/spec/queries.md#uncited
             ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is
             ##% not done and tests are missing; and as to do while a todo cites it.
-            return card.status is Status.NOT_STARTED
+            return card.state <= State.TO_DO
         case Gap.TEST:
-            return card.status is Status.NEEDS_TESTS or (card.status is not Status.DONE and Kind.TEST not in kinds)
+            return card.state is State.NEEDS_TESTS or (card.state < State.EXCEPTED and Kind.TEST not in kinds)
         case Gap.TODO:
             return Kind.TODO in kinds
 

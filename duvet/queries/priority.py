@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue, RequirementCard
-from duvet.trace.records import State, Status
+from duvet.trace.records import State
 
 
 class PriorityClass(Rank):
@@ -43,27 +43,23 @@ def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *,
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
     ##% it is asked for them.
-    wants_done = finished or Status.DONE in filters.statuses
+    wants_done = finished or any(state >= State.EXCEPTED for state in filters.states)
     cards = catalogue.requirements
     found = (
-        index
-        for index in select_requirements(catalogue, filters)
-        if wants_done or cards[index].status is not Status.DONE
+        index for index in select_requirements(catalogue, filters) if wants_done or cards[index].state < State.EXCEPTED
     )
     return sorted(found, key=lambda index: compute_priority(catalogue, cards[index]).key)
 
 
 def compute_priority(catalogue: Catalogue, card: RequirementCard) -> Priority:
     todos = sum(catalogue.citations[number].kind is Kind.TODO for number in card.citations)
-    return Priority(card.level, _CLASS_OF[card.status], todos)
+    return Priority(card.level, _classify(card.state), todos)
 
 
-_CLASS_OF = {
-    Status.NOT_STARTED: PriorityClass.NOT_STARTED,
-    Status.IN_PROGRESS: PriorityClass.PARTIALLY_IMPLEMENTED,
-    Status.NEEDS_TESTS: PriorityClass.PARTIALLY_IMPLEMENTED,
-    Status.DONE: PriorityClass.FULLY_IMPLEMENTED,
-}
+def _classify(state: State) -> PriorityClass:
+    if state <= State.TO_DO:
+        return PriorityClass.NOT_STARTED
+    return PriorityClass.PARTIALLY_IMPLEMENTED if state < State.EXCEPTED else PriorityClass.FULLY_IMPLEMENTED
 
 
 class PriorityRow(RequirementRow, frozen=True, kw_only=True):
@@ -94,7 +90,7 @@ def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int 
     return [
         ExplainedRow(
             **_fields(catalogue, card, rank),
-            key=_describe_key(compute_priority(catalogue, card)),
+            key=_describe_key(card, compute_priority(catalogue, card).todos),
             before_next=_explain_order(catalogue, card, after) if after else "",
         )
         for rank, (card, after) in enumerate(zip(cards[:limit], nexts, strict=False), 1)
@@ -103,11 +99,12 @@ def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int 
 
 def _fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str, Any]:
     priority = compute_priority(catalogue, card)
-    kinds = {catalogue.citations[number].kind for number in card.citations}
+    citations = [catalogue.citations[number] for number in card.citations]
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST give the reason for each rank in words.
-    state = describe_shortfall(card.state, kinds) or _STATES[card.state]
-    reason = f"{_level_name(card.level)}, {card.status.words}: {state}"
+    meaning = card.state.meaning
+    state = describe_shortfall(card.state, citations) or meaning[0].lower() + meaning[1:].rstrip(".")
+    reason = f"{_level_name(card.level)}, {card.state.words}: {state}"
     return {
         **make_row_fields(catalogue, card),
         "rank": rank,
@@ -117,32 +114,31 @@ def _fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str,
     }
 
 
-def describe_shortfall(state: State, kinds: Collection[Kind]) -> str:
-    """Describe what is missing if the kinds of citations say more than the state; otherwise return an empty text."""
-    if state is State.MISSING_TEST and Kind.CITATION not in kinds:
-        return "excepted without a reason"
-    if state is State.MISSING_TEST and Kind.TEST in kinds:
-        return "implemented but only tested in part"
-    if state is State.MISSING_IMPLEMENTATION and Kind.CITATION in kinds:
-        return "tested but only implemented in part"
+class _Citation(Protocol):
+    """A card of a citation, or its annotation."""
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def reason(self) -> str | None: ...
+
+
+def describe_shortfall(state: State, citations: Sequence[_Citation]) -> str:
+    """Describe what is missing if the citations say more than the state; otherwise return an empty text."""
+    kinds = {one.kind for one in citations}
+    if state is State.NEEDS_TESTS and Kind.TEST in kinds:
+        return "code cites all of it; tests cite only a part"
+    if state is State.NEEDS_CODE and Kind.CITATION in kinds:
+        return "tests cite all of it; code cites only a part"
+    if state is State.IN_PROGRESS:
+        is_unexcused = any(one.kind is Kind.EXCEPTION and not one.reason for one in citations)
+        return "an exception has no reason" if is_unexcused else "only a part of it is covered"
     return ""
 
 
-_STATES = {
-    State.UNCITED: "nothing refers to it",
-    State.TO_DO: "only todos refer to it",
-    State.MISSING_IMPLEMENTATION: "tested but not implemented",
-    State.PARTIAL: "only a part of it is cited",
-    State.MISSING_TEST: "implemented but not tested",
-    State.EXCEPTION: "excepted with a reason",
-    State.IMPLIED: "implied",
-    State.COMPLETE: "implemented and tested",
-    State.NOT_APPLICABLE: "not applicable",
-}
-
-
-def _describe_key(one: Priority) -> str:
-    return f"{_level_name(one.level)}, {one.priority_class.words}, {format_count(one.todos, 'todo')}"
+def _describe_key(card: RequirementCard, todos: int) -> str:
+    return f"{_level_name(card.level)}, {card.state.words}, {format_count(todos, 'todo')}"
 
 
 def _explain_order(catalogue: Catalogue, card: RequirementCard, after: RequirementCard) -> str:
@@ -151,10 +147,10 @@ def _explain_order(catalogue: Catalogue, card: RequirementCard, after: Requireme
     if one.level is not other.level:
         return f"{_level_name(one.level)} comes before {_level_name(other.level)}"
     if one.priority_class is not other.priority_class:
-        return f"same level; {one.priority_class.words} comes before {other.priority_class.words}"
+        return f"same level; `{card.state.words}` comes before `{after.state.words}`"
     if one.todos != other.todos:
-        return f"same level and class; more todos ({one.todos} against {other.todos})"
-    return "same level, class and todos; stands first in the specifications"
+        return f"same level and progress; more todos ({one.todos} against {other.todos})"
+    return "same level, progress and todos; comes first in the specifications"
 
 
 def _level_name(level: Level) -> str:

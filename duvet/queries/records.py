@@ -14,7 +14,7 @@ from duvet.rules import Rule
 from duvet.text import format_count, shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
 from duvet.trace.coverage import CountedRequirement, Total, compute_level_totals
-from duvet.trace.records import NotApplicable, Status
+from duvet.trace.records import NotApplicable, State
 
 
 class RequirementRow(Struct, frozen=True, kw_only=True):
@@ -28,7 +28,6 @@ class RequirementRow(Struct, frozen=True, kw_only=True):
     target: str
     level: str | None
     status: str
-    state: str
     text: str
     file_path: str
     line_number: int
@@ -53,8 +52,7 @@ def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, An
         "section_title": specification.titles.get(card.section, ""),
         "target": catalogue.target_of(card),
         "level": format_level(card.level),
-        "status": card.status.words,
-        "state": card.state.words,
+        "status": card.state.words,
         "text": card.text,
         "file_path": specification.path,
         "line_number": card.line,
@@ -168,11 +166,13 @@ class RequirementCounts(Struct, frozen=True, kw_only=True):
     """Numbers of requirements; excepted and not applicable ones are not done."""
 
     requirements: int
-    not_started: int
+    uncited: int
+    to_do: int
     in_progress: int
+    needs_code: int
     needs_tests: int
-    done: int
     excepted: int
+    done: int
     not_applicable: int
     applicable: int
     percent: int | None  # The share of the applicable requirements that is done.
@@ -244,9 +244,8 @@ def count_by_level(found: Iterable[CountedRequirement]) -> tuple[LevelCounts, ..
 
 
 def _fields(total: Total) -> dict[str, Any]:
-    names = ("requirements", "done", "excepted", "not_applicable", "applicable", "percent")
-    by_status = {status.name.lower(): total.with_status(status) for status in Status if status is not Status.DONE}
-    return {**by_status, **{name: getattr(total, name) for name in names}}
+    by_state = {state.name.lower(): count for state, count in zip(State, total.counts, strict=True)}
+    return {**by_state, **{name: getattr(total, name) for name in ("requirements", "applicable", "percent")}}
 
 
 def format_section_text(section: Section) -> str:

@@ -75,7 +75,7 @@ class ServerLog:
 
     def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:
         ##= man/spec/service.md#operations
-        ##% The server MUST NOT wait for the reader of its log, and MUST log how many lines it left out.
+        ##% Logging MUST NOT block the server, and the server MUST log how many lines it left out.
         if not self._is_read():
             self._missed += 1
             return
@@ -114,7 +114,7 @@ class ServerLog:
     def record_run(self, run: WorkflowRun) -> None:
         """Write the steps of a cancelled workflow, which nobody gets an answer to."""
         ##= man/spec/workflows.md#steps
-        ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
+        ##% The engine MUST NOT begin another step after a workflow is cancelled, and MUST log the status of each step.
         if failure := run.cancellation:
             self.write_event(
                 EventLevel.WARN,

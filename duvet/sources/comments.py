@@ -241,7 +241,7 @@ class _FieldReader:
         for field in fields:
             if field.key not in _KEYS:
                 place = find_place(self.text, field.start, field.start + len(field.key))
-                hint = f"known are {', '.join(_KEYS[1:])}; a target with `=` in it can be written as source=TARGET"
+                hint = f"available: {', '.join(_KEYS[1:])}; write a target that contains `=` as `source=TARGET`"
                 self._report(rules.COMMENT_UNKNOWN_KEY, "invalid metadata field", place, hint=hint)
             elif field.key in by_key and field.key != "reason":
                 problem = rules.COMMENT_REPEATED_KEY.problem(
@@ -268,7 +268,7 @@ class _FieldReader:
     def _check_allowed(self, by_key: dict[str, list[CommentField]], kind: Kind) -> None:
         for key, kinds in _ONLY_FOR.items():
             if key in by_key and kind not in kinds:
-                hint = f"`{key}` belongs to {', '.join(sorted(kind.name.lower() for kind in kinds))}"
+                hint = f"remove `{key}`, or set `type` to {' or '.join(sorted(kind.name.lower() for kind in kinds))}"
                 place = self._value_place(by_key[key][0])
                 self._report(rules.COMMENT_KEY_NOT_ALLOWED, f"invalid key for type {kind.name}", place, hint=hint)
 
@@ -291,7 +291,7 @@ class SourceStyle(Struct, frozen=True):
 
 
 def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: AnnotationFinder) -> Annotation | None:
-    """The annotation of a run in the usual form without mistakes (target, fields, quote); None for any other."""
+    """The annotation of a valid run in the usual form (target, fields, quote); None for any other."""
     found = run.found
     if found.lastgroup != "quote" or found.start() != run.start:
         return None
@@ -328,7 +328,7 @@ def _parse_usual_fields(kind: Kind, meta: str, fields: str) -> Annotation | None
     return None if parsed.problems else parsed.annotation
 
 
-# Text this close below a target without a quote probably belongs to it.
+# Within this many lines, quoted text probably belongs to the target above.
 _CUT_DISTANCE = 3
 
 
@@ -357,7 +357,7 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
 def parse_block(
     path: str, text: str, block: AnnotationBlock, style: SourceStyle, problems: list[Problem]
 ) -> list[Annotation]:
-    """The annotation of a block; none if it has problems, which are added to the others."""
+    """Return the annotation of a block; if it has problems, add them to the others and return nothing."""
     metas, contents = block.metas, block.contents
     fields = read_fields(path, text, [parse_field(token.text, token.start) for token in metas], style.kind)
     if fields.problems:
@@ -375,9 +375,9 @@ def _without_target(path: str, text: str, block: AnnotationBlock, before: Annota
     place = find_place(text, first.start, last.end)
     has_lost_text = before is not None and before.metas and not before.contents
     if before is not None and has_lost_text and first.line - before.metas[-1].line <= _CUT_DISTANCE:
-        message = f"this text is cut off from its target on line {before.metas[0].line}, which now quotes nothing"
-        hint = "remove the lines between the target and the text"
-        return rules.COMMENT_CUT.problem(message, path, place, label="text here", hint=hint)
-    message = "this text has no target, so it is ignored"
-    hint = "put a line with the target (spec#section) above it, or use another comment prefix"
-    return rules.COMMENT_STRAY_CONTENT.problem(message, path, place, label="text here", hint=hint)
+        message = f"this quote is separated from its target on line {before.metas[0].line}"
+        hint = "remove the lines between the target and the quote"
+        return rules.COMMENT_CUT.problem(message, path, place, label="separated quote", hint=hint)
+    message = "this quote has no target and is ignored"
+    hint = "add a line with the target, such as `spec.md#section`, above it, or use another comment prefix"
+    return rules.COMMENT_STRAY_CONTENT.problem(message, path, place, label="quote without a target", hint=hint)

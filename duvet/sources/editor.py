@@ -35,7 +35,7 @@ def measure_line(line: str) -> int:
 def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
     """Wrap words into lines of these widths, the last one for all that follow.
 
-    A word that is too long has a line of its own.
+    A word that is too long gets its own line.
     """
     line: list[str] = []
     left = chain(rooms, repeat(rooms[-1]))
@@ -51,9 +51,9 @@ def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
 
 
 def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
-    """Put other words on the lines of a quote, which keep the words that they share with the new quote.
+    """Distribute the words of a new quote over the lines of the old one, which keep the words that both share.
 
-    From the first line that gets too long on, the text is wrapped again. A line without words left is empty.
+    The text is wrapped again from the first line that gets too long. A line without remaining words is empty.
     """
     from difflib import SequenceMatcher
 
@@ -282,16 +282,17 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
     count = text.count("\n") + (text[-1:] not in ("", "\n"))
     message = hint = ""
     if not 0 < line <= count:
-        message, hint = "there is no such line", f"the file has {format_count(count, 'line')}"
+        message = f"line {line} does not exist; the file has {format_count(count, 'line')}"
+        hint = "choose another line"
     elif line == 1:
         for sign, what in _FIRST_LINES.items():
             if text.startswith(sign):
-                message, hint = f"the file has to begin with {what}", "put it above another line"
+                message, hint = f"the file must start with {what}", "choose another line"
     else:
         above = text[: line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
         # A backslash continues a line; two of them are one of TeX's own signs.
         if (len(above) - len(above.rstrip("\\"))) % 2 == 1:
-            message, hint = "the line above it goes on in this one", "put it above the line where that begins"
+            message, hint = "this line continues the line above", "choose the line where the statement starts"
     if message:
         raise DuvetError(message, path=path, line=line, hint=hint)
     lines = _format_lines(path, text, line, new, style, most)
@@ -321,17 +322,18 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
     lines = format_annotation(style, own, new.target, new.quote, kind=new.kind, fields=new.fields, most=most)
     if pair is None:
         if lines[-1].endswith("\\"):
-            message = "the code below would belong to a comment that ends with a backslash"
-            raise DuvetError(message, hint="quote another part, by --part")
+            message = "a comment that ends with a backslash would continue on the next line"
+            raise DuvetError(message, hint="quote another part with `--part`")
         return lines
     if any(pair.last in one for one in lines):
         raise DuvetError(
-            f"words with {pair.last} in them would end the comment", hint="quote a part of them, by --part"
+            f"the text contains `{pair.last}`, which would end the comment",
+            hint="quote a part without it with `--part`",
         )
     return lines if is_enclosed else enclose_lines(lines, indent, pair)
 
 
-_FIRST_LINES = {BOM: "a byte order mark", "#!": "the name of the program that runs it", "<?": "what opens its code"}
+_FIRST_LINES = {BOM: "its byte order mark", "#!": "its `#!` line", "<?": "its `<?` tag"}
 
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
@@ -339,15 +341,15 @@ def _check_others(path: str, texts: tuple[str, str], line: int, count: int, styl
     old, new = ([_lines_and_content(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
     for first, last, _ in old:
         if first < line <= last:
-            message = f"this line belongs to the annotation at {path}:{first}"
-            hint = f"put it above line {first} or line {last + 1}"
+            message = f"this line is inside the annotation at {path}:{first}"
+            hint = f"choose line {first} or line {last + 1}"
             raise DuvetError(message, path=path, line=line, hint=hint)
     below = line + count
     ours = [one for one in new if line <= one[0] and one[1] < below]
     shifted = [(one, count if one[0] >= below else 0) for one in new if one not in ours]
     if [(first - by, last - by, content) for (first, last, content), by in shifted] != old or len(ours) != 1:
-        message = "an annotation here would run into the one beside it"
-        raise DuvetError(message, path=path, line=line, hint="put it above another line, or leave a line between them")
+        message = "the new annotation would merge with the one next to it"
+        raise DuvetError(message, path=path, line=line, hint="choose another line, or add an empty line between them")
 
 
 def _lines_and_content(one: Annotation, text: str) -> tuple[int, int, tuple[str, ...]]:

@@ -25,7 +25,7 @@ class LiteralFamily(NamedTuple):
     """Languages with the same multi-line literals."""
 
     signs: tuple[str, ...]  # A text without any of these has no such literal.
-    expression: str  # Matches what is skipped as a whole; the group `literal` is a multi-line literal.
+    expression: str  # Matches text to skip; the group `literal` is a multi-line literal.
     languages: tuple[Language, ...]
 
 
@@ -81,7 +81,7 @@ def may_have_literals(path: str) -> bool:
 
 
 def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
-    """The lines, of these in order, that begin in a string literal; none of those after an unclear one."""
+    """Return the given lines that begin in a string literal, up to the first unclear literal."""
     ##= man/spec/validate.md#checks
     ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
     ##% excepted text.

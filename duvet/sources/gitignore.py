@@ -11,7 +11,7 @@ from duvet.tree.files import Tree
 from duvet.tree.git import GitRepository
 
 IgnoreRule = Callable[[str], bool | None]
-"""Whether a path below the file is ignored, or None; folders end with a slash."""
+"""Whether a path below the file is ignored; None if no line matches. Folders end with a slash."""
 
 _TOKEN = re.compile(rb"(?P<stars>\*+)|(?P<any>\?)|(?P<open>\[[!^]?)|\\(?P<escaped>.)|[^*?\[\\]+", re.DOTALL)
 _MEMBER = re.compile(
@@ -43,11 +43,11 @@ def parse_gitignore(data: bytes) -> IgnoreRule:
     test = re.compile(b"|".join([b"(%s)" % expression for expression, _ in rules]) or b"(?!)", re.DOTALL).fullmatch
     ignores = [None, *(ignored for _, ignored in rules)]
 
-    def says(path: str) -> bool | None:
+    def match_path(path: str) -> bool | None:
         found = test(path.encode(errors="surrogateescape"))
         return ignores[found.lastindex or 0] if found else None
 
-    return says
+    return match_path
 
 
 def _rule(line: bytes) -> tuple[bytes, bool] | None:
@@ -135,7 +135,7 @@ class IgnoredPaths:
         self._folders: dict[str, tuple[bool, str]] = {}
         """Whether a folder is ignored, and the top of its repository."""
         self._tops: dict[str, str] = {}
-        """The folder of a repository that all its working trees share, by its top; empty if there is none."""
+        """The git folder that all working trees of a repository share, by the top of the tree; empty without one."""
 
     def hides(self, path: str, is_folder: bool) -> bool:
         """True if git ignores the path or a folder around it."""

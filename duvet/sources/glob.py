@@ -28,7 +28,7 @@ class PatternError(DuvetError):
     def __init__(self, pattern: str, position: int, reason: str) -> None:
         super().__init__(
             f"Pattern syntax error near position {position}: {reason}",
-            hint=f"`{pattern}`: * and ? stay within a folder, ** is a whole folder name, [abc] is one character",
+            hint=f"check `{pattern}`: `*` and `?` match within one name, `**` matches whole folders, `[abc]` matches one character",
         )
 
 
@@ -55,7 +55,7 @@ def compile_pattern(text: str) -> PathPattern:
     for mark in _MARK.finditer(text):
         start, end = mark.span()
         if mark["nul"]:
-            raise PatternError(text, start, "no path holds a NUL")
+            raise PatternError(text, start, "paths can't contain NUL characters")
         if mark["open"]:
             raise PatternError(text, start, "invalid range pattern")
         if mark["stars"]:
@@ -136,7 +136,7 @@ def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem],
         return sorted(found)
     for path in filter(_is_odd, found):
         printable = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
-        report(rules.FILE_ODD_NAME.problem("the name of this file is not UTF-8, so it is not read", printable))
+        report(rules.FILE_ODD_NAME.problem("duvet skips this file, because its name is not UTF-8", printable))
     return sorted(path for path in found if not _is_odd(path))
 
 
@@ -236,7 +236,7 @@ class _Walk:
             # A link is reported once, however many paths lead to it.
             if link not in self.looped:
                 self.looped.add(link)
-                message = "this link leads back to a folder around it; it is not entered"
+                message = "this link leads back to a parent folder, so duvet does not follow it"
                 self.report(rules.LINK_LOOP.problem(message, path))
             return None
         # Behind a link, a folder that another link has led to is not entered again: packages that link to one another
@@ -263,7 +263,7 @@ def parse_legacy_pattern(pattern: str) -> SourceRule:
     prefixes = [part for part in style.split(",") if part]
     if not bracket or len(prefixes) < 2:
         raise DuvetError(
-            f"the comment style of the source pattern `{pattern}` is not complete",
+            f"the comment style of the source pattern `{pattern}` is incomplete",
             hint="write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'",
         )
     return SourceRule(patterns=(glob,), meta=prefixes[0], content=prefixes[1])

@@ -46,7 +46,7 @@ class FilteredTree:
 
 ProblemReporter = Callable[[Problem], None]
 
-_FOLDER_HINT = "patterns have to name files: `src/**` is all folders in src, `src/**/*.rs` the files in them"
+_FOLDER_HINT = "write a pattern that matches files, such as `src/**/*.rs`; `src/**` matches only folders"
 
 
 class SourceFile(Struct, frozen=True):
@@ -138,7 +138,7 @@ def make_unreadable_problem(error: DuvetError) -> Problem:
 
 
 class InnerTree(FilteredTree):
-    """A tree without the folders that links place outside of it, which are reported."""
+    """A tree without linked folders outside of it; it reports these folders."""
 
     def __init__(self, tree: Tree, inside: FolderMembership, report: Callable[[str], None]) -> None:
         super().__init__(tree, lambda path, is_folder: False)

@@ -97,7 +97,7 @@ class DownloadClients:
 def download_texts(urls: Mapping[str, str], policy: Policy, progress: Progress) -> dict[str, DownloadOutcome]:
     """Download URLs into files, and return the text or the error of each URL.
 
-    A file is written completely or not at all. Of several URLs for one file, the first with a text wins.
+    A file is written completely or not at all. If several URLs share a file, the first download that succeeds is used.
     """
     # If nothing is allowed, there is no progress to show.
     is_any_allowed = any(_refusal(url, policy) is None for url in urls)
@@ -111,17 +111,17 @@ def _refusal(url: str, policy: Policy) -> FetchRefusal | None:
     ##= man/spec/trace.md#specifications
     ##% With `--offline`, duvet MUST NOT download anything.
     if policy.offline:
-        return FetchRefusal("downloads are off")
+        return FetchRefusal("downloads are disabled")
     if scheme not in ("https", "http"):
         return FetchRefusal(f"downloads over {scheme} are not supported")
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
     ##% takes too long.
-    return FetchRefusal("it is not https") if scheme == "http" and not policy.allow_http else None
+    return FetchRefusal("plain HTTP is not allowed") if scheme == "http" and not policy.allow_http else None
 
 
 def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy, listen: SizeListener) -> bytes:
-    """The text of a response after redirects, which must not leave HTTPS."""
+    """Return the text of a response after redirects, which must stay on HTTPS."""
     end = time.monotonic() + policy.seconds
     for _ in range(_MOST_REDIRECTS):
         following = response.next_request
@@ -129,26 +129,26 @@ def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy,
             break
         response.close()
         if following.url.scheme != "https" and (response.url.scheme == "https" or not policy.allow_http):
-            raise FetchRefusal(f"it redirects to {following.url}, which is not https")
+            raise FetchRefusal(f"it redirects to {following.url}, which does not use HTTPS")
         response = client.send(following, stream=True)
     with closing(response):
         if response.next_request is not None:
-            raise FetchRefusal(f"it redirects more than {_MOST_REDIRECTS} times")
+            raise FetchRefusal(f"more than {_MOST_REDIRECTS} redirects")
         if not response.is_success:
             raise FetchRefusal(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
         body = bytearray()
         for chunk in response.iter_bytes():
             body += chunk
             if len(body) > policy.max_bytes:
-                raise FetchRefusal(f"it is larger than {policy.max_bytes} bytes")
+                raise FetchRefusal(f"larger than the limit of {policy.max_bytes:,} bytes")
             if time.monotonic() > end:
-                raise FetchRefusal("it took too long")
+                raise FetchRefusal(f"took longer than {policy.seconds:g} seconds")
             listen(len(body))
         data = bytes(body)
     ##= man/spec/trace.md#specifications
     ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     if re.match(_HTML, data):
-        raise FetchRefusal("it is an HTML page, where text or Markdown is needed")
+        raise FetchRefusal("the response is an HTML page, expected text or Markdown")
     return data
 
 
@@ -184,7 +184,7 @@ class _DownloadRun:
                 if self.running:
                     self._handle_event()
         finally:
-            # Threads that are still running see that they are no longer in `running`, and stop.
+            # Threads that are still running see that `running` no longer contains them, and stop.
             self.running.clear()
             self.clients.close()
         return self.found
@@ -205,7 +205,7 @@ class _DownloadRun:
         def listen(size: int) -> None:
             nonlocal shown
             if url not in self.running:
-                raise FetchRefusal("nobody waits for it")
+                raise FetchRefusal("the download was cancelled")
             if time.monotonic() - shown > _PAUSE:
                 shown = time.monotonic()
                 self.events.put((url, size))
@@ -226,7 +226,7 @@ class _DownloadRun:
             # The timeouts of a client don't cover name resolution.
             now = time.monotonic()
             for url in [url for url, (end, _) in self.running.items() if end <= now]:
-                self._finish(url, FetchRefusal(f"it took more than {self.policy.seconds:g} seconds"))
+                self._finish(url, FetchRefusal(f"took longer than {self.policy.seconds:g} seconds"))
             return
         if url in self.running:
             if isinstance(event, int):
@@ -251,7 +251,7 @@ class _DownloadRun:
         if isinstance(event, FetchRefusal):
             ##= man/spec/trace.md#specifications
             ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
-            failure = FetchError(f"could not download {url}: {event}", hint=f"put its text into {path}")
+            failure = FetchError(f"could not download {url}: {event}", hint=f"save its text as {path}")
             failure.__cause__ = event.__cause__
             return failure
         if isinstance(event, BaseException):

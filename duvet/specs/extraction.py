@@ -219,8 +219,8 @@ _LONGEST, _KEPT = 240, 50
 def requirements_folder(source: str, out: str, downloads: str = "") -> str:
     """The folder below `out` for the requirements of the specification in the file `source`.
 
-    It repeats the path of the source: from the folder of downloads, where a configuration has one and the source is in
-    it, else from `out`, where the source is in that, else from the root or the working directory.
+    It repeats the path of the source, relative to the first of these folders that contains the source: the folder of
+    downloads of a configuration, `out`, and the root or the working directory.
     """
     parts = path_parts(source)
     kept = _below(parts, downloads) or _below(parts, out) or [part for part in parts if part not in ("/", ".", "..")]
@@ -250,7 +250,7 @@ class Extraction(Struct, frozen=True):
 
     files: dict[str, bytes]
     annotations: dict[str, list[Annotation]]
-    folders: dict[str, str]  # By folder: the beginning of the targets in it.
+    folders: dict[str, str]  # The beginning of the targets in each folder.
     problems: list[Problem]
     all_below: str = ""  # The folder that contains no other files; empty if it may contain others.
 
@@ -276,8 +276,8 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
         lost = _extract(config, library, specification, root, extraction)
         if lost:
             more = f" and {format_count(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
-            message = f"the requirements of {lost[0]}{more} are lost: they have the same requirement files as these"
-            hint = "give the two specifications names that differ in more than their extensions"
+            message = f"the requirement files of this specification overwrite those of {lost[0]}{more}"
+            hint = "rename one of the specifications: their names must differ in more than the extension"
             problem = rules.REQUIREMENT_CLASH.problem(message, config.path, place, label=label, hint=hint)
             extraction.problems.append(problem)
     return extraction
@@ -382,7 +382,7 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
 
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
-    """True if an extraction wrote exactly this file; files that people wrote or changed are theirs."""
+    """True if an extraction wrote exactly this file; duvet never removes files that people wrote or changed."""
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
     ##% `--prune`.
@@ -398,12 +398,12 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
 
 
 def make_stale_problem(path: str) -> Problem:
-    message = "this file was extracted from an earlier text of the specification; its section asks for nothing any more"
-    return rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint="`--prune` removes it")
+    message = "this extracted file is outdated: its section no longer contains requirements"
+    return rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint="remove it with `--prune`")
 
 
 def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tuple[str, str]]:
-    """Files extracted from specifications that are no longer configured, with the names of these."""
+    """Files extracted from specifications that are no longer configured, with the names of the specifications."""
     # The files of a specification that can't be loaded now may have any name.
     if not extraction.all_below or any(one.severity is Severity.ERROR for one in extraction.problems):
         return
@@ -435,5 +435,5 @@ def _extracted_from(folder: str, path: str, out: str, library: Library) -> str:
 
 def make_orphaned_problem(path: str, name: str) -> Problem:
     message = f"this file was extracted from {quote_text(name)}, which is not in the configuration"
-    hint = "`--prune` removes it; a `[[specification]]` would keep it up to date"
+    hint = "remove it with `--prune`, or add a `[[specification]]` for its source"
     return rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)

@@ -23,7 +23,7 @@ _ANNOUNCEMENTS = ("rfc", "request for comments", "internet-draft", "internet dra
 
 
 def find_front_title(text: str) -> str:
-    """The title: the first centred block below the header, on one line; empty if there is none."""
+    """The title: the first centred block below the header, on one line; empty without one."""
     page = text.removeprefix(BOM).lstrip().partition("\f")[0].rstrip()
     blocks = [block.split("\n") for block in re.split(r"\n\s*\n", page.replace("\r\n", "\n"))]
     below = dropwhile(lambda block: not any(words in "\n".join(block).lower() for words in _ANNOUNCEMENTS), blocks)
@@ -182,7 +182,7 @@ def parse_ietf(data: bytes) -> tuple[Section, ...]:
             lines.kinds[_line_at(start, lines)] = _RUNNING
     sections: dict[str, Section] = {}
     for section in _sections(_mark_titles(data, lines), lines):
-        sections.pop(section.id, None)  # the last of several stays, at its own place
+        sections.pop(section.id, None)  # Of several sections with one id, the last is kept, at its place.
         sections[section.id] = section
     return tuple(sections.values())
 

@@ -16,7 +16,7 @@ from duvet.text import decode_utf8
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
-DownloadOutcome = bytes | DuvetError  # The text of a URL, or why there is none.
+DownloadOutcome = bytes | DuvetError  # The text of a URL, or the error.
 
 _MARKDOWN_NAME = re.compile(r"[^/]\.(?:md|markdown)\Z")
 _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
@@ -52,7 +52,7 @@ def name_ietf_specification(path: str, front: str) -> str:
 def assign_ids(
     specifications: Iterable[Specification], known: Iterable[Specification] = ()
 ) -> tuple[Specification, ...]:
-    """Sort the specifications that are not known, and give each an id of its own; equal ids get a number."""
+    """Sort the new specifications, and give each a unique id; equal ids get a number."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
@@ -187,7 +187,7 @@ class Library:
             if found is not None:
                 return found
             if self.fetcher is None and self._is_missing(url, path):
-                raise FetchError(f"{url} has not been downloaded", hint=f"put its text into {path}")
+                raise FetchError(f"{url} has not been downloaded", hint=f"save its text as {path}")
         return self.tree.read(path)
 
     def _parse(self, path: str, data: bytes, locator: Locator) -> ParsedSpecification:

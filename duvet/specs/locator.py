@@ -170,7 +170,7 @@ def _bad_url(message: str, hint: str = "write it as https://HOST/PATH") -> Probl
 
 
 def canonical_url(url: str) -> str:
-    """The URL that the text of a normalised URL is fetched from: for an RFC, that of the RFC Editor's text."""
+    """Return the URL to download a normalised URL from; for an RFC, the text file of the RFC Editor."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     found = _RFC.fullmatch(url)
@@ -197,15 +197,15 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
     if is_url(name):
         return Locator(normalise_url(name), True, format)
     if "\0" in name:
-        raise _unresolved(name, "a path can't hold a NUL")
+        raise _unresolved(name, "remove the NUL character from the path")
     return Locator(_tidy(name), False, format)
 
 
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
     """The specification that a target names.
 
-    A path to no file is tried below the base and each folder above it. The base of a comment is the working directory,
-    that of a requirement file the file itself.
+    If the path does not exist, it is tried below the base and each folder above. The base is the working directory for
+    a comment, and the file itself for a requirement file.
     """
     if is_url(spec) or spec.startswith("/"):
         return locate_specification(spec, format)
@@ -214,7 +214,9 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
     candidate, folder, below = spec, base, None
     while not tree.is_file(candidate):
         if not folder or folder == below:
-            raise _unresolved(spec, f"paths start at the working directory or at a folder above {base or 'it'}")
+            raise _unresolved(
+                spec, f"write the path relative to the working directory or to a folder above {base or 'it'}"
+            )
         candidate = posixpath.join(folder, spec)
         folder, below = posixpath.dirname(folder), folder
     return Locator(_tidy(candidate), False, format)
@@ -306,7 +308,7 @@ class PhysicalLines(Struct, frozen=True):
     ends: list[int]
 
     def forget(self, row: int) -> None:
-        """As if the line had never been there; offsets stay as they are."""
+        """Drop the line; offsets don't change."""
         for column in (self.texts, self.starts, self.ends):
             del column[row]
 

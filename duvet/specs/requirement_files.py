@@ -66,7 +66,7 @@ class _Table(Struct, frozen=True):
 
 
 def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
-    """Read a file of plain strings without mistakes, much faster than TOML; None for any other file."""
+    """Read a valid file that contains only plain strings, much faster than TOML; None for any other file."""
     if has_control_characters(data):
         return None
     try:
@@ -200,19 +200,19 @@ def check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
             yield from _type_problems(toml, ("target",), value, str, "a string")
         elif name in REQUIREMENT_TABLES:
             if not isinstance(value, list):
-                hint = f"write [[{name}]], in double brackets" if isinstance(value, dict) else ""
+                hint = f"write `[[{name}]]` with double brackets" if isinstance(value, dict) else ""
                 message = fields.describe_invalid_type(value, "a sequence")
                 yield rules.REQUIREMENT_WRONG_TYPE.problem(message, toml.path, toml.value_place(name), hint=hint)
             kind = REQUIREMENT_TABLES[name]
             if spelt.setdefault(kind, name) != name:
                 message = fields.describe_duplicate_field(f"{kind.name.lower()}s")
-                hint = f"keep one of [[{spelt[kind]}]] and [[{name}]]"
+                hint = f"keep either [[{spelt[kind]}]] or [[{name}]]"
                 yield rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, toml.value_place(name), hint=hint)
         else:
             hint = fields.did_you_mean(name, TOP_LEVEL_KEYS)
             if name in _ONLY_IN_COMMENTS:
                 hint = (
-                    "a requirement file has [[spec]], [[exception]] and [[todo]]; "
+                    "requirement files can only contain [[spec]], [[exception]] and [[todo]]; "
                     f"write the {name} as a comment in the source"
                 )
             message = fields.describe_unknown_field(name, TOP_LEVEL_KEYS)
@@ -231,14 +231,14 @@ def check_requirement_table(toml: TomlDocument, name: str, index: int, table: An
             fields.describe_duplicate_field("tracking_issue"),
             toml.key_place(name, index, "tracking_issue"),
         )
-        hint = "keep one of `tracking-issue` and `tracking_issue`"
+        hint = "keep either `tracking-issue` or `tracking_issue`"
         yield rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, place, hint=hint)
     place = toml.value_place(name, index)
     for key in REQUIRED_FIELDS[kind]:
         if key not in table:
             yield rules.REQUIREMENT_MISSING_KEY.problem(fields.describe_missing_field(key), toml.path, place)
     if "target" not in table and "target" not in toml.values:
-        hint = 'write `target = "specification#section"` here, or above all tables for the whole file'
+        hint = 'add `target = "specification#section"` here, or above all tables for the whole file'
         yield rules.REQUIREMENT_MISSING_KEY.problem("missing target", toml.path, place, hint=hint)
 
 

@@ -31,14 +31,14 @@ _DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
 _FULL_BYTES = 1 << 16  # A disk with less free space is full.
 _CORRUPT = 11
 _DAMAGE_MESSAGES = ("file format", "vtable constructor")
-"""In messages about damaged files with the code of a wrong statement."""
+"""Parts of messages about damaged files that have the error code of an invalid statement."""
 DatabaseRow = tuple[Any, ...]
 Value = TypeVar("Value")
 BUSY_TIMEOUT = 5000  # Milliseconds to wait for others that are checkpointing.
 _PAUSE = 0.02
 _BATCH = 500  # Rows, or values of a query, at a time.
 _SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
-"""The dictionary consists of so many samples of so many characters, one from every eighth text."""
+"""The number of samples in the dictionary and their length; every eighth text gives one sample."""
 _MAX_TEXT_BYTES = 1 << 28  # Limits what a damaged or forged text can unpack to.
 
 
@@ -120,26 +120,29 @@ def translate_decoding_errors(path: str) -> Iterator[None]:
         yield
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
         ##= man/spec/knowledge.md#storage
-        ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
+        ##% duvet MUST name the file and a remedy when the index is damaged, is not an index, or the disk is full.
         raise make_damaged_error(path, str(error) or type(error).__name__) from error
 
 
 def _make_error(error: Exception, path: str) -> StoreError:
     if isinstance(error, (load_sqlite().ProgrammingError, load_sqlite().InterfaceError)):
-        return StoreError(f"it can't be asked: {error}", path=path, hint="open it again")
+        return StoreError(f"the index can't be queried: {error}", path=path, hint="open it again")
     # An error about text that is not Unicode has no code.
     code = getattr(error, "sqlite_errorcode", _CORRUPT) & 0xFF
     if code in _BUSY:
         return make_busy_error(path)
     if code in _FULL or (code in _DISK and _is_full(path)):
-        return StoreFullError(f"there is no room for it: {error}", path=path, hint="make room, and try again")
+        return StoreFullError(
+            f"not enough disk space for the index: {error}", path=path, hint="free disk space, and try again"
+        )
     if code in _READ_ONLY:
-        return StoreError(f"it can't be opened or written: {error}", path=path, hint="see who may write to its folder")
+        message = f"the index can't be opened or written: {error}"
+        return StoreError(message, path=path, hint="check the permissions of its folder")
     if code in _FOREIGN:
         return make_damaged_error(path, str(error), is_ours=False)
     if code in _DAMAGED or any(words in str(error) for words in _DAMAGE_MESSAGES):
         return make_damaged_error(path, str(error))
-    return StoreError(f"it can't be read or written: {error}", path=path, hint="see whether its disk is well")
+    return StoreError(f"the index can't be read or written: {error}", path=path, hint="check the disk")
 
 
 def _is_full(path: str) -> bool:
@@ -150,33 +153,33 @@ def _is_full(path: str) -> bool:
 
 
 def make_busy_error(path: str) -> StoreBusyError:
-    return StoreBusyError("somebody else is writing to it", path=path, hint="try again when that is done")
+    return StoreBusyError("another process is writing to the index", path=path, hint="try again when it has finished")
 
 
 def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> StoreDamagedError:
     """Return the error about a store that is damaged, or about a file that may belong to another program."""
-    hint = f"{advise_rebuild(path)}: nothing else is lost"
+    hint = f"{advise_rebuild(path)}; no other data is lost"
     if not is_ours:
-        hint = f"say another place below `store` if this is something else; if it was a store, {advise_rebuild(path)}"
-    return StoreDamagedError(f"it is damaged, or no store of duvet: {reason}", path=path, hint=hint)
+        hint = f"set `store.path` to another file; if this file was an index, {advise_rebuild(path)}"
+    return StoreDamagedError(f"the index is damaged, or this file is not a duvet index: {reason}", path=path, hint=hint)
 
 
 def advise_rebuild(path: str) -> str:
     names = [os.path.basename(file) for file in list_store_files(path) if file == path or os.path.lexists(file)]
-    return f"remove {' and '.join(names)}, and take everything in again"
+    return f"remove {' and '.join(names)}, and run `duvet ingest`"
 
 
 def make_version_error(path: str, version: int, schema: int) -> StoreVersionError:
     if version > schema:
         return StoreVersionError(
-            f"a newer duvet has made it: its schema is {version}, and this one reads {schema}",
+            f"a newer duvet created this index: its schema is {version}, this duvet supports {schema}",
             path=path,
-            hint=f"use that one; or {advise_rebuild(path)}",
+            hint=f"update duvet, or {advise_rebuild(path)}",
         )
     return StoreOutdatedError(
-        f"an older duvet has made it: its schema is {version}, and this one reads {schema}",
+        f"an older duvet created this index: its schema is {version}, this duvet supports {schema}",
         path=path,
-        hint="take everything in again: that replaces it, and it holds nothing else",
+        hint="run `duvet ingest` to replace it; no other data is lost",
     )
 
 
@@ -248,7 +251,7 @@ class Database:
             self.connection.executemany(statement, rows)
 
     def patiently(self, work: Callable[[], object], seconds: float) -> None:
-        """Call a function again for so many seconds while it raises a StoreBusyError."""
+        """Retry a function for this many seconds while it raises a StoreBusyError."""
         until = time.monotonic() + seconds
         self.run("PRAGMA busy_timeout=0")
         try:
@@ -381,13 +384,13 @@ def read_file_text(database: Database, id: int) -> TitledText:
         decompressor = zlib.decompressobj(zdict=records.decode_bytes(row[1] or b""))
         data = decompressor.decompress(records.decode_bytes(row[0]), _MAX_TEXT_BYTES)
         if not decompressor.eof:
-            raise zlib.error("a text is not whole")
+            raise zlib.error("a text is incomplete")
         try:
             parts = msgpack.decode(data, type=tuple[bytes, ...])
             if not parts:
                 raise ValueError
         except (DecodeError, ValueError) as error:
-            raise zlib.error("a text makes no sense") from error
+            raise zlib.error("a text is invalid") from error
         whole, *titles = [part.decode(errors="surrogatepass") for part in parts]
     return TitledText(whole, tuple(titles))
 
@@ -404,5 +407,5 @@ def read_state(database: Database) -> StoreState:
         "SELECT revision, next, total FROM state",
     )
     if state is None:
-        raise make_damaged_error(database.path, "it doesn't say what it holds")
+        raise make_damaged_error(database.path, "its state is missing")
     return state

@@ -25,14 +25,14 @@ _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 def open_store(path: str, *, create: bool = False) -> records.Store:
     """Open the store in a file; without `create`, a missing one is a StoreMissingError."""
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic link.
+    ##% duvet MUST read an index in a read-only folder, and MUST NOT read or write an index behind a symbolic link.
     check_plain_file(path)
     if not os.path.lexists(path):
         ##= man/spec/knowledge.md#storage
-        ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
+        ##% duvet MUST NOT create an index when it only reads, and MUST report that the project is not indexed yet.
         if not create:
-            hint = "take in what is in it first"
-            raise db.StoreMissingError("nothing of this project was taken in yet", path=path, hint=hint)
+            hint = "run `duvet ingest` first"
+            raise db.StoreMissingError("this project is not indexed yet", path=path, hint=hint)
         make_store_folder(path, f"{os.path.basename(path)}*")
     database = _open(path, create=create)
     try:
@@ -42,17 +42,17 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
                 raise (
                     db.make_version_error(database.path, version, db.SCHEMA_VERSION)
                     if version
-                    else db.make_damaged_error(database.path, "it is empty")
+                    else db.make_damaged_error(database.path, "the file is empty")
                 )
             ##= man/spec/knowledge.md#storage
-            ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other
-            ##% file and not the index of a newer version.
+            ##% An ingest run MUST replace an index of an older version and, with `--full`, a damaged index. An ingest
+            ##% run MUST NOT replace an index of a newer version or any other file.
             database.patiently(lambda: _create_tables(database), db.BUSY_TIMEOUT / 1000)
         elif version > db.SCHEMA_VERSION:
             raise db.make_version_error(database.path, version, db.SCHEMA_VERSION)
         found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
         if {sql for name, sql in found if name not in db.SHADOWS} != set(db.STATEMENTS):
-            raise db.make_damaged_error(database.path, "its tables are others")
+            raise db.make_damaged_error(database.path, "it has unexpected tables")
     except BaseException:
         database.close()
         raise
@@ -64,9 +64,9 @@ def check_plain_file(path: str) -> None:
     folder = db.find_store_folder(path)
     for place in (os.path.dirname(folder), folder, *db.list_store_files(path)):
         if os.path.islink(place):
-            raise db.StoreError("it is a link, and may lead anywhere", path=place, hint="remove the link")
+            raise db.StoreError("the index must not be behind a symbolic link", path=place, hint="remove the link")
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise db.make_damaged_error(path, "it is no file", is_ours=False)
+        raise db.make_damaged_error(path, "not a regular file", is_ours=False)
 
 
 def make_store_folder(path: str, *names: str) -> None:
@@ -79,13 +79,15 @@ def make_store_folder(path: str, *names: str) -> None:
         if known is not None and (missing := [line for line in map(_gitignore_line, names) if line not in known]):
             store_file(ignore, b"".join(line + b"\n" for line in [*known, *missing]))
     except OSError as error:
-        raise db.StoreError(describe_os_error(error), path=folder, hint="see who may write there") from error
+        raise db.StoreError(
+            describe_os_error(error), path=folder, hint="check the permissions of the folder"
+        ) from error
     except OutputError as error:
-        raise db.StoreError(error.message, path=error.path, hint="see who may write there") from error
+        raise db.StoreError(error.message, path=error.path, hint="check the permissions of the folder") from error
 
 
 def _read_gitignore(path: str) -> list[bytes] | None:
-    """Return the lines, of which the first ignores the file itself; None if somebody else has written it."""
+    """Return the lines, of which the first ignores the file itself; None if duvet did not write the file."""
     own = _gitignore_line(GITIGNORE_NAME)
     if not os.path.lexists(path):
         return [own]
@@ -156,7 +158,7 @@ def _read_version(database: db.Database) -> int | None:
 
 def _create_tables(database: db.Database) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
+    ##% Readers MUST see the last completed run, and MUST NOT wait for a run in progress.
     if _read_version_at_once(database) == db.SCHEMA_VERSION:
         # Another process was faster.
         return
@@ -206,4 +208,4 @@ def remove_store(path: str) -> None:
             with suppress(FileNotFoundError):
                 os.remove(file)
     except OSError as error:
-        raise db.StoreError(describe_os_error(error), path=path, hint="see who may write there") from error
+        raise db.StoreError(describe_os_error(error), path=path, hint="check the permissions of the folder") from error

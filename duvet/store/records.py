@@ -249,7 +249,7 @@ def decode_count(value: object, most: int = 1 << 62) -> int:
     """Check a count; a damaged column may contain anything, which is a ValueError here and below."""
     if isinstance(value, int) and 0 <= value <= most:
         return value
-    raise ValueError(f"{value!r:.40} is no number of anything")
+    raise ValueError(f"{value!r:.40} is not a valid count")
 
 
 def decode_numbers(values: Sequence[object]) -> list[int]:
@@ -264,13 +264,13 @@ def decode_piece_range(first: object, count: object) -> range:
 def decode_time(value: object) -> float | None:
     if value is None or (isinstance(value, (int, float)) and isfinite(value)):
         return value
-    raise ValueError(f"{value!r:.40} is no time")
+    raise ValueError(f"{value!r:.40} is not a valid time")
 
 
 def decode_bytes(value: object) -> bytes:
     if isinstance(value, bytes):
         return value
-    raise ValueError(f"{value!r:.40} stands where bytes should")
+    raise ValueError(f"{value!r:.40} is not bytes")
 
 
 def pack_record(value: object) -> bytes:
@@ -304,14 +304,14 @@ class Store(Protocol):
 
     @property
     def revision(self) -> str:
-        """A token that differs after each run that has changed anything."""
+        """A token that changes with each run that changes the index."""
 
     @property
     def is_current(self) -> bool:
         """False when the store can't follow what others write and has to be opened again."""
 
     def reading(self) -> AbstractContextManager[None]:
-        """Answer everything inside as of one moment, or raise a StoreBusyError; nests, and does nothing in a change."""
+        """Run the reads inside on one snapshot, or raise a StoreBusyError; nests, and has no effect inside a change."""
 
     def kept(self, name: str) -> bytes | None:
         """Return what StoreWriter.keep has stored."""
@@ -319,7 +319,7 @@ class Store(Protocol):
     def close(self) -> None: ...
 
     def copy_to(self, path: str) -> None:
-        """Write the whole store, as of one moment, to a new file."""
+        """Write a snapshot of the store to a new file."""
 
     # Files and their chunks
 
@@ -371,7 +371,7 @@ class Store(Protocol):
         """Return the edges of several nodes in both directions, without those to chunks."""
 
     def around(self, id: str, depth: int) -> Sequence[GraphHop]:
-        """Return each node within so many steps once, along edges in both directions, without chunks."""
+        """Return each node within `depth` steps once, along edges in both directions, without chunks."""
 
     def found_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
         """Find nodes by a part of their key or name in any case, exact matches first; the limit is per label."""
@@ -390,11 +390,11 @@ class Store(Protocol):
     def writing(self, patience: float = 0.0) -> AbstractContextManager[StoreWriter]:
         """Change the store completely or not at all; a StoreBusyError after waiting `patience` seconds for another writer.
 
-        Until then only this store object answers as if it were done."""
+        Until it is complete, only this store object sees the change."""
 
 
 class StoreWriter(Protocol):
-    """A change in progress, which others see when it is complete."""
+    """A change in progress; other readers see it when it is complete."""
 
     def put(self, file: IngestedFile) -> None:
         """Add or replace a file; its `chunk_count` is ignored in favour of its pieces."""
@@ -416,7 +416,7 @@ class StoreWriter(Protocol):
     def put_run(self, run: IngestRun) -> None: ...
 
     def put_report(self, name: str, run_id: str, data: bytes, keep: int) -> None:
-        """Add a report and keep only the last so many of its name."""
+        """Add a report, and remove the oldest ones of its name."""
 
     def keep(self, name: str, data: bytes) -> None:
         """Store a value that `Store.kept` returns."""

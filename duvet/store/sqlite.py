@@ -52,7 +52,7 @@ class SqliteStore(text_index.ChunkSearch):
             # Created first, so that no link is followed.
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             with closing(db.load_sqlite().connect(path)) as target:
-                # All pages in one step: otherwise it starts again whenever somebody writes.
+                # All pages in one step: otherwise it starts again whenever another process writes.
                 self.database.connection.backup(target)
 
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[records.IngestRun]:
@@ -90,7 +90,7 @@ class SqliteStore(text_index.ChunkSearch):
     @contextmanager
     def writing(self, patience: float = 0.0) -> Iterator[SqliteWriter]:
         ##= man/spec/knowledge.md#ingest-runs
-        ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
+        ##% A second run at the same time MUST say that it waits, wait up to 10 seconds, and then fail.
         if self.database.is_in_transaction:
             raise db.make_busy_error(self.database.path)
         self.database.patiently(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
@@ -102,8 +102,8 @@ class SqliteStore(text_index.ChunkSearch):
             self.database.run("COMMIT")
         except BaseException:
             ##= man/spec/knowledge.md#ingest-runs
-            ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its
-            ##% reason.
+            ##% An ingest run that fails or is killed MUST leave the index unchanged, and record the reason of a
+            ##% failure.
             self.database.undo()
             raise
         finally:
@@ -131,7 +131,7 @@ class SqliteWriter:
     @contextmanager
     def _part(self, *, changes: bool = True) -> Iterator[db.Database]:
         if self._has_failed:
-            raise db.StoreError("an earlier part of this change has failed", path=self.database.path)
+            raise db.StoreError("an earlier part of this change failed", path=self.database.path)
         self._has_failed = True
         yield self.database
         self._has_failed = False
@@ -160,7 +160,7 @@ class SqliteWriter:
         with self._part() as database:
             known = self._find(artifact.path)
             if known is None:
-                raise db.StoreError(f"{artifact.path} was not taken in yet", path=database.path)
+                raise db.StoreError(f"{artifact.path} is not indexed yet", path=database.path)
             id = known[0]
             self._forget_traits(id)
             database.run(_TOUCH, *_encode_artifact(artifact), id)
@@ -289,20 +289,22 @@ def read_moment(database: db.Database) -> StoreMoment:
 
 
 def overwrite_store(database: db.Database, path: str, patience: float, only: StoreMoment | None = None) -> None:
-    """Replace everything in a store with a copy; those who have it open see all of it or nothing.
+    """Replace everything in a store with a copy; processes that have it open see all of it or nothing.
 
-    With a moment, raise a StoreChangedError and change nothing if somebody has written since."""
+    With a moment, raise a StoreChangedError and change nothing if another process has written since."""
     until, is_checked = time.monotonic() + patience, only is None
 
     def wait(status: int, remaining: int, total: int) -> None:
         nonlocal is_checked
         if status not in (db.load_sqlite().SQLITE_BUSY, db.load_sqlite().SQLITE_LOCKED):
-            # The first page is written: from here on nobody else can write.
+            # The first page is written: from here on no other process can write.
             if not is_checked:
                 with db.translate_errors(database.path), closing(db.load_sqlite().connect(database.path)) as connection:
                     moment = read_moment(db.Database(connection, database.path))
                 if moment != only:
-                    raise db.StoreChangedError("somebody else has written to it", path=database.path, hint="try again")
+                    raise db.StoreChangedError(
+                        "another process has changed the index", path=database.path, hint="try again"
+                    )
             is_checked = True
         elif time.monotonic() > until:
             raise db.make_busy_error(database.path)
@@ -329,5 +331,7 @@ def move_store_aside(path: str, folder: str) -> list[str]:
                 moved.append(os.path.join(folder, os.path.basename(path) + end))
                 os.replace(path + end, moved[-1])
     except OSError as error:
-        raise db.StoreError(str(error.strerror or error), path=path, hint="see who may write to its folder") from error
+        raise db.StoreError(
+            str(error.strerror or error), path=path, hint="check the permissions of its folder"
+        ) from error
     return moved

@@ -399,7 +399,7 @@ def _decode_numbered_node(row: db.DatabaseRow) -> tuple[int, records.GraphNode]:
 def _decode_edge(row: db.DatabaseRow) -> tuple[int, int, int, bytes | None]:
     here, relation, there, properties = row
     if relation not in db.RELATION_OF:
-        raise LookupError("an edge is none")
+        raise LookupError("an edge is invalid")
     return records.decode_count(here), relation, records.decode_count(there), properties
 
 

@@ -189,13 +189,13 @@ def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ..
 
 
 def find_unknown_argument(
-    owner: str, names: Iterable[str], known: Collection[str], *, noun: str = "argument", if_none: str = "there are "
+    owner: str, names: Iterable[str], known: Collection[str], *, noun: str = "argument", if_none: str = "it has none"
 ) -> ToolError | None:
-    """Return an error about the first name that the owner doesn't know, with the nearest name or else all names."""
+    """Return an error about the first unknown name, with the nearest name or else all names."""
     name = next((name for name in names if name not in known), None)
     if name is None:
         return None
-    hint = suggest_nearest(shorten_text(name), list(known)) or (f"there are {', '.join(known)}" if known else if_none)
+    hint = suggest_nearest(shorten_text(name), list(known)) or (f"available: {', '.join(known)}" if known else if_none)
     return ToolError(ErrorCode.INVALID_REQUEST, f"{owner} has no {noun} {quote_text(shorten_text(name))}", hint)
 
 

@@ -74,8 +74,8 @@ class ToolDispatcher:
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         """Run the tool of that name; ToolError if there is none or it fails."""
         ##= man/spec/service.md#calls
-        ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of
-        ##% packs that are off.
+        ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`, which also finds the
+        ##% tools of disabled packs.
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
     async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:

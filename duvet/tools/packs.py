@@ -209,8 +209,8 @@ def choose_packs(
 ) -> ToolChoice:
     """Enable the packs of these names and those of the configuration; installed packs are on unless disabled there."""
     ##= man/spec/service.md#packs
-    ##% The pack `trace` and installed packs MUST be on by default, and `introspect` and `knowledge` MUST be off by
-    ##% default.
+    ##% The pack `trace` and installed packs MUST be enabled by default, and `introspect` and `knowledge` MUST be
+    ##% disabled by default.
     guests = {pack.name: pack for pack in found.packs}
     own_packs = {pack.name: pack for pack in own}
     known = [*dict.fromkeys((*BUILT_IN_PACKS, *own_packs, *guests))]
@@ -233,7 +233,7 @@ def choose_packs(
         )
         ##= man/spec/service.md#packs
         ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats
-        ##% the name of a tool, say so, and serve the others.
+        ##% the name of a tool, report it, and serve the others.
         try:
             if one.is_guest:
                 Registry([*chosen, one])

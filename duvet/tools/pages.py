@@ -100,8 +100,8 @@ async def ask_pages(arguments: AskPagesInput, ctx: call_context.CallContext) -> 
         return tool.ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
     found = await answer_question(question, sources, router)
     ##= man/spec/pages.md#tools
-    ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
-    ##% calling one when it finds no page.
+    ##% `ask` MUST name the pages that it gave to the model, and answer `upstream_error` when no model is configured.
+    ##% When it finds no page, `ask` MUST say so without calling a model.
     return tool.ToolAnswer(
         value=AskPagesOutput(found.answer or NO_PAGES_FOUND, rows), next_step=" ".join(found.warnings)
     )
@@ -148,7 +148,7 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
     """A page with its text, its links, the requirements that it names and the code that cites these."""
     ##= man/spec/pages.md#tools
-    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
+    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and reject an empty required
     ##% argument.
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
@@ -186,8 +186,8 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
 
 def _select_part(text: str, arguments: GetPageInput, face: str) -> str:
     ##= man/spec/pages.md#tools
-    ##% `get_page` MUST return the whole text of a page, or about 4,000 tokens to MCP clients, unless `limit` is given,
-    ##% and say where the rest begins.
+    ##% `get_page` MUST return the whole text of a page or, to MCP clients without `limit`, about 4,000 tokens and the
+    ##% offset of the rest.
     rest = text[arguments.offset :]
     if arguments.limit is not None:
         return rest[: arguments.limit]

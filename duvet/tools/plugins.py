@@ -185,7 +185,7 @@ def load_plugins(
         else:
             ##= man/spec/service.md#packs
             ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or
-            ##% repeats the name of a tool, say so, and serve the others.
+            ##% repeats the name of a tool, report it, and serve the others.
             unloaded.append(UnloadedPack(point.name, found))
     return PluginPacks(packs, unloaded)
 

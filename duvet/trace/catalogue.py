@@ -12,7 +12,7 @@ from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Level, Problem, Specification
 from duvet.specs.locator import is_url, locate_specification
 from duvet.text import LineNumbers, make_text_id
-from duvet.trace.records import NotApplicable, Requirement, State, Status, Trace
+from duvet.trace.records import NotApplicable, Requirement, State, Trace
 
 if TYPE_CHECKING:
     from duvet.specs.library import Library
@@ -85,10 +85,6 @@ class RequirementCard(Struct, frozen=True, array_like=True):
     def id(self) -> str:
         """The hex BLAKE3 of the text, which wrapping does not change."""
         return make_text_id(self.text)
-
-    @property
-    def status(self) -> Status:
-        return self.state.status
 
 
 class CitationCard(Struct, frozen=True, array_like=True):

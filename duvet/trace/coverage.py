@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from duvet.model import Level, Problem, Section, Severity, Specification
 from duvet.text import byte_length, format_count, split_bytes
-from duvet.trace.records import TITLE_LINE, Coverage, Match, Requirement, Segment, SegmentsByLine, State, Status, Tally
+from duvet.trace.records import TITLE_LINE, Coverage, Match, Requirement, Segment, SegmentsByLine, State, Tally
 
 _Placed = tuple[int, int, int]  # The start and the end of a piece, and the index of its match.
 
@@ -122,11 +122,6 @@ def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) ->
     return split_bytes(text, [*[one.start - origin for one in segments], segments[-1].end - origin])
 
 
-_LEFT = {Status.NOT_STARTED: "not cited", Status.IN_PROGRESS: "in progress", Status.NEEDS_TESTS: "without tests"}
-_STATES = {status: tuple(state.value for state in State if state.status is status) for status in Status}
-"""The states of each status."""
-
-
 class Total(Struct, frozen=True):
     """The number of requirements of one specification and level by state; None stands for all of them."""
 
@@ -140,7 +135,7 @@ class Total(Struct, frozen=True):
 
     @property
     def excepted(self) -> int:
-        return self.counts[State.EXCEPTION]
+        return self.counts[State.EXCEPTED]
 
     @property
     def not_applicable(self) -> int:
@@ -159,7 +154,7 @@ class Total(Struct, frozen=True):
         ##= man/spec/trace.md#coverage
         ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with
         ##% a reason, but an exception MUST NOT count towards the percentage done.
-        return self.with_status(Status.DONE) - self.excepted - self.not_applicable
+        return self.counts[State.DONE]
 
     @property
     def percent(self) -> int | None:
@@ -179,17 +174,17 @@ class Total(Struct, frozen=True):
 
     @property
     def left(self) -> str:
-        """`4 requirements not cited, 1 in progress`; empty if all are done."""
-        counts = [(self.with_status(status), words) for status, words in _LEFT.items()]
-        found = [(count, words) for count, words in counts if count]
+        """`4 uncited, 1 needs tests`; empty if none is left."""
         return ", ".join(
-            f"{count if index else format_count(count, 'requirement')} {words}"
-            for index, (count, words) in enumerate(found)
+            f"{count:,} {format_state(state, count)}"
+            for state, count in zip(State, self.counts, strict=True)
+            if count and state < State.EXCEPTED
         )
 
-    def with_status(self, status: Status) -> int:
-        """The number with that status; excepted and not applicable requirements have the status `done`."""
-        return sum([self.counts[state] for state in _STATES[status]])
+
+def format_state(state: State, count: int) -> str:
+    """Return the words of the state for so many requirements: `2 need tests`."""
+    return state.words.replace("needs", "need") if count != 1 else state.words
 
 
 class RunVerdict(Struct, frozen=True):

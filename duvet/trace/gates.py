@@ -23,7 +23,6 @@ from duvet.tree.files import Tree
 
 _IMPLEMENTED = records.CITATION | records.EXCEPTION | records.IMPLICATION
 _TESTED = records.TEST | records.EXCEPTION | records.IMPLICATION
-_NEEDS_NO_TEST = records.TEST | records.EXCUSED | records.IMPLICATION
 
 
 def check_gates(
@@ -91,30 +90,19 @@ def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[
     ##= man/spec/gates.md#gates-for-targets
     ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
     ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
-    lacking = (one for one in requirements if one.status <= records.Status.IN_PROGRESS)
+    lacking = (one for one in requirements if one.state <= records.State.NEEDS_CODE)
     return _make_problems(
-        lacking, rules.GATE_NOT_CITED, lambda one: f"this requirement is not implemented: {one.state.words}"
+        lacking, rules.GATE_NOT_CITED, lambda one: f"this requirement is not fully implemented: {one.state.words}"
     )
 
 
-def find_untested(
-    requirements: Iterable[records.Requirement], coverages: Iterable[records.Coverage]
-) -> Iterator[Problem]:
-    """A problem for each requirement that needs tests for all of it."""
-    tallies = {id: tally for coverage in coverages for id, tally in coverage.tallies.items()}
-
-    def describe(one: records.Requirement) -> str:
-        if one.state is records.State.MISSING_IMPLEMENTATION:
-            return "a part of this requirement is not tested"
-        return f"this requirement is not tested: {one.state.words}"
-
-    def is_tested(one: records.Requirement) -> bool:
-        # The state is that of the least covered part: others may be implemented, and not tested.
-        parts = (flags for match in one.matches for flags in tallies[match.stating[0]].bytes_by_flags)
-        return one.state is records.State.MISSING_IMPLEMENTATION and all(flags & _NEEDS_NO_TEST for flags in parts)
-
-    lacking = (one for one in requirements if one.status < records.Status.DONE and not is_tested(one))
-    return _make_problems(lacking, rules.GATE_NOT_TESTED, describe)
+def find_untested(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
+    """A problem for each requirement without tests for all of it."""
+    untested = {state for state in records.State if state < records.State.EXCEPTED} - {records.State.NEEDS_CODE}
+    lacking = (one for one in requirements if one.state in untested)
+    return _make_problems(
+        lacking, rules.GATE_NOT_TESTED, lambda one: f"this requirement is not fully tested: {one.state.words}"
+    )
 
 
 def _make_problems(

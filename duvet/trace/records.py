@@ -148,41 +148,25 @@ class Trace(Struct, frozen=True):
     failures: dict[int, Failure] = {}  # By annotation id.
 
 
-class Status(Rank):
-    """The progress of a requirement, worst first."""
-
-    NOT_STARTED = 0
-    IN_PROGRESS = 1
-    NEEDS_TESTS = 2
-    DONE = 3
-
-
 class State(Rank):
-    """The finer state behind a status, worst first."""
+    """The state of a requirement, worst first."""
 
-    status: Status
     meaning: str
 
-    def __new__(cls, rank: int, status: Status, meaning: str) -> Self:
+    def __new__(cls, rank: int, meaning: str) -> Self:
         state = int.__new__(cls, rank)
         state._value_ = rank
-        state.status = status
         state.meaning = meaning
         return state
 
-    UNCITED = 0, Status.NOT_STARTED, "Nothing refers to it."
-    TO_DO = 1, Status.NOT_STARTED, "Nothing but a note to do it refers to it."
-    MISSING_IMPLEMENTATION = 2, Status.IN_PROGRESS, "A test refers to it, but no implementation."
-    PARTIAL = 3, Status.IN_PROGRESS, "Something refers to a part of it, and nothing to the rest."
-    MISSING_TEST = (
-        4,
-        Status.NEEDS_TESTS,
-        "It is implemented, or excepted without a reason, but no test refers to it.",
-    )
-    EXCEPTION = 5, Status.DONE, "It is excepted, with a reason, and is not counted as done."
-    IMPLIED = 6, Status.DONE, "It holds without code or a test of its own."
-    COMPLETE = 7, Status.DONE, "All of it is implemented and tested."
-    NOT_APPLICABLE = 8, Status.DONE, "The configuration says that it is not owed; it is not counted at all."
+    UNCITED = 0, "Nothing cites it."
+    TO_DO = 1, "Only todos cite it."
+    IN_PROGRESS = 2, "Only a part of it is covered, or an exception has no reason."
+    NEEDS_CODE = 3, "Tests cite it, but no code does."
+    NEEDS_TESTS = 4, "Code cites it, but no test does."
+    EXCEPTED = 5, "Exceptions with a reason cover it; it does not count as done."
+    DONE = 6, "Code and tests cite all of it, or it is implied."
+    NOT_APPLICABLE = 7, "The configuration declares it not applicable; no total counts it."
 
 
 class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -213,10 +197,6 @@ class Requirement(Struct, frozen=True):
     def id(self) -> str:
         """The hex BLAKE3 of the text, which wrapping does not change."""
         return make_text_id(self.text)
-
-    @property
-    def status(self) -> Status:
-        return self.state.status
 
 
 def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
@@ -264,22 +244,22 @@ def _compute_least_state(found: frozenset[int]) -> State:
     states = set(map(_state_of_bytes, found))
     if not states or max(states) <= State.TO_DO:
         return max(states, default=State.UNCITED)
-    if min(states) <= State.TO_DO:
-        return State.PARTIAL
+    if min(states) <= State.TO_DO or {State.NEEDS_CODE, State.NEEDS_TESTS} <= states:
+        return State.IN_PROGRESS
     return min(states)
 
 
 def _state_of_bytes(flags: int) -> State:
-    if flags & CITATION and flags & TEST:
-        return State.COMPLETE
-    if flags & IMPLICATION:
-        return State.IMPLIED
+    if flags & IMPLICATION or (flags & CITATION and flags & TEST):
+        return State.DONE
     if flags & EXCUSED:
-        return State.EXCEPTION
-    if flags & (CITATION | EXCEPTION):
-        return State.MISSING_TEST
+        return State.EXCEPTED
+    if flags & CITATION:
+        return State.NEEDS_TESTS
     if flags & TEST:
-        return State.MISSING_IMPLEMENTATION
+        return State.NEEDS_CODE
+    if flags & EXCEPTION:
+        return State.IN_PROGRESS
     return State.TO_DO if flags & TODO else State.UNCITED
 
 

@@ -28,7 +28,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 @cache
 def compute_build_id() -> bytes:
-    """Return a digest of this duvet, its Python, the packages beside it, and the user."""
+    """Return a digest of the duvet build, Python, the installed packages and the user."""
     try:
         # An installed package changes as a whole, together with its folder.
         own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _list_modules(_PACKAGE)
@@ -102,7 +102,7 @@ class BlobStore:
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#storage
         ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
-        # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
+        # File names that are not UTF-8 and times in the far future can't be encoded.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
             # Encoded into the file itself: a second copy might be many megabytes.
             data = bytearray(_HEAD)
@@ -216,10 +216,10 @@ class Cache:
     def compute(
         self, name: str, kind: type[Value], key: object, work: Callable[[], Value], *, whole_run: bool = False
     ) -> Value:
-        """Return the result of work that asks only the tree, the environment and `key`.
+        """Return the result of work that depends only on the tree, the environment and `key`.
 
-        With `whole_run` the result also depends on everything that this cache was asked before, and what the run has
-        parsed is saved with it.
+        With `whole_run`, the result also depends on all earlier questions to this cache, and the files that the run
+        has parsed are saved too.
         """
         return work()
 
@@ -263,7 +263,7 @@ class _StoredResult(msgspec.Struct, array_like=True):
 
 
 class DiskCache(Cache):
-    """A cache in the project's folder; each result is valid while everything that its work asked is unchanged."""
+    """A cache in the project's folder; each result is valid while everything that it depends on is unchanged."""
 
     def __init__(
         self,

@@ -54,11 +54,11 @@ class FolderWatcher:
             try:
                 self._notifier = self._create_notifier([one for one in folders if _can_be_watched(one)])
             except (FileNotFoundError, PermissionError):
-                # It was removed or closed since the check.
+                # It was removed, or its permissions changed, since the check.
                 continue
             self.folders = folders
             return
-        raise DuvetError("can't watch for changes: folders come and go too fast")
+        raise DuvetError("can't watch for changes: folders are created and removed too fast")
 
     def _create_notifier(self, folders: list[str]) -> RustNotify:
         from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
@@ -73,13 +73,13 @@ class FolderWatcher:
             ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
             if "watch limit" in reason:
                 raise DuvetError(
-                    f"can't watch {format_count(len(folders), 'folder')}: the system allows no more",
-                    hint="raise the limit, with `sudo sysctl fs.inotify.max_user_watches=524288`, or name fewer folders",
+                    f"can't watch {format_count(len(folders), 'folder')}: the limit of the system is reached",
+                    hint="raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`, or watch fewer folders",
                 ) from error
             if "os error 24" in reason:
                 raise DuvetError(
-                    "can't watch for changes: too many programs of this user do so, or too many files are open",
-                    hint="end some of them, or raise the limit, with `sudo sysctl fs.inotify.max_user_instances=1024`",
+                    "can't watch for changes: too many watchers or open files",
+                    hint="close some programs, or raise the limit with `sudo sysctl fs.inotify.max_user_instances=1024`",
                 ) from error
             raise DuvetError(f"can't watch for changes: {reason}") from error
 

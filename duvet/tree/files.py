@@ -38,7 +38,7 @@ class Tree(Protocol):
     """Files below a root. Paths are relative to the root, or absolute, with forward slashes."""
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a regular file; UnreadableError if there is none."""
+        """Return the bytes of a regular file; UnreadableError if it can't be read."""
 
     def is_file(self, path: str) -> bool: ...
 
@@ -57,7 +57,7 @@ OWN_FOLDERS = (CACHE_FOLDER, STORE_FOLDER)  # The folders of duvet's own data, w
 
 _NAMES = frozenset(folder.rpartition("/")[2] for folder in OWN_FOLDERS)
 
-# Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
+# Without O_NONBLOCK, opening a FIFO waits for a writer forever.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -278,7 +278,7 @@ def find_path_fault(path: str) -> str:
     if path.startswith("/"):
         return "it is absolute"
     if len(path) > _LONGEST or re.search(f"[{SPECIAL_CHARACTERS}]", path):
-        return "it is too long, or has a character that not every system takes"
+        return "it is too long or contains a character that some systems don't allow"
     faults = (find_name_fault(part) for part in path.split("/") if part not in ("", "."))
     return next(filter(None, faults), "")
 
@@ -286,9 +286,9 @@ def find_path_fault(path: str) -> str:
 def find_name_fault(part: str) -> str:
     """Return why a name is not portable; empty if it is."""
     if part == "..":
-        return "it has .. in it"
+        return "it contains `..`"
     if part.startswith("."):
         return f"{quote_text(shorten_text(part))} is a hidden name"
     if part != part.rstrip(". ") or part != part.lstrip() or is_reserved(part):
-        return f"{quote_text(shorten_text(part))} is no name on some systems"
+        return f"{quote_text(shorten_text(part))} is not a valid name on some systems"
     return "a name in it is too long" if len(part.encode()) > _LONGEST_NAME else ""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 _READ_ONLY = {
-    # Messages are parsed in English, and nobody can answer a prompt.
+    # Messages are parsed in English, and git must not ask for passwords.
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -81,12 +81,14 @@ class GitCommand:
             return Popen(["git", *_NO_PROGRAMS, *args], cwd=self.folder or None, env=self.environ, **streams)
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError):
-                raise DuvetError("the name of a revision can't hold a NUL") from error
+                raise DuvetError("revision names can't contain NUL characters") from error
             ##= man/spec/diff.md#output
             ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
             ##% revision.
             if isinstance(error, FileNotFoundError) and os.path.isdir(self.folder or "."):
-                raise DuvetError("git was not found", hint="install git: earlier revisions are read with it") from error
+                raise DuvetError(
+                    "git was not found", hint="install git, which duvet needs to read revisions"
+                ) from error
             raise DuvetError(f"can't run git: {error.strerror}", path=self.folder) from error
 
 
@@ -188,7 +190,7 @@ class GitRepository:
         return at
 
     def own(self, top: str) -> str:
-        """Return the git folder of this working tree; empty if there is none."""
+        """Return the git folder of this working tree; empty without one."""
         path = f"{top}.git"
         # A file in place of the folder belongs to a submodule, or to a linked working tree.
         return self._read_folder_name(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
@@ -198,7 +200,7 @@ class GitRepository:
         return self._read_folder_name(f"{own}/commondir", "") or own if own else ""
 
     def head(self, top: str) -> str:
-        """Return the commit that is checked out; empty if there is none, or its name can't be read."""
+        """Return the checked-out commit; empty without one, or if its name can't be read."""
         own = self.own(top)
         if not own:
             return ""
@@ -209,7 +211,7 @@ class GitRepository:
             name = found.removeprefix(_REFERENCE).strip()
             found = self._read_text(f"{shared}/{name}")
             if not found:
-                # The branch has no file of its own.
+                # The branch is in the file of packed references.
                 lines = self._read_text(f"{shared}/packed-refs").splitlines()
                 found = next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "")
         found = found.strip()
@@ -300,7 +302,7 @@ class _PathWalk:
 
     def run(self, path: str, *, follow: bool) -> GitPlace:
         if "\0" in path:
-            raise ValueError("a path can't hold a NUL")
+            raise ValueError("paths can't contain NUL characters")
         if path.startswith("/"):
             self._enter(path)
         else:

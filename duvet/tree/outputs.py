@@ -86,7 +86,7 @@ FileWriter = Callable[[str, OutputData], None]
 # Paths to open files, which are never replaced, whatever their mode.
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
-_HINTS = {errno.ENXIO: "nobody reads from this pipe; start its reader first"}
+_HINTS = {errno.ENXIO: "start the reader of this pipe first"}
 
 
 def store_file(path: str, data: OutputData) -> None:
@@ -169,11 +169,11 @@ def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
     try:
         os.link(temporary, path)
     except FileExistsError as error:
-        raise OutputExistsError("there is such a file already", path=path) from error
+        raise OutputExistsError("the file already exists", path=path) from error
     except OSError:
         # Some file systems have no links.
         if os.path.lexists(path):
-            raise OutputExistsError("there is such a file already", path=path) from None
+            raise OutputExistsError("the file already exists", path=path) from None
         os.replace(temporary, path)
 
 
@@ -199,7 +199,7 @@ def _translate_errors(path: str) -> Iterator[None]:
 
 
 def _find_mode(path: str) -> int | None:
-    """Return the mode of a file; None if there is none yet."""
+    """Return the mode of a file; None if it doesn't exist."""
     if not os.path.basename(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     try:
@@ -227,7 +227,7 @@ def is_stream(path: str) -> bool:
 @contextmanager
 def open_stream(path: str) -> Iterator[BinaryIO]:
     """Open a device, a pipe or an open file to write to, or raise OutputError."""
-    # Without O_NONBLOCK, opening a pipe waits for a reader for ever.
+    # Without O_NONBLOCK, opening a pipe waits for a reader forever.
     nonblock = getattr(os, "O_NONBLOCK", 0)
     flags = os.O_WRONLY | os.O_TRUNC | nonblock | getattr(os, "O_BINARY", 0)
     with _translate_errors(path), open(os.open(path, flags), "wb") as file:

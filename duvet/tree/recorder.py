@@ -1,4 +1,4 @@
-"""A tree that records every question with the stamps of files, and the check whether its answers are still the same."""
+"""Records all reads of a tree with file stamps, and checks later whether the answers are still the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from duvet.errors import UnreadableError
 from duvet.tree.files import DiskTree, TreeEntry, find_read_fault
 
 _CLOSE_BY = 2_000_000_000
-"""Nanoseconds within which a second change may leave the times as they are: FAT counts in steps of two seconds."""
+"""Nanoseconds within which a second change may not change the times: FAT stores times in steps of two seconds."""
 _TIMES_TELL = os.name != "nt"
 """False on Windows, which reports when a file was made, not when it last changed: its content is compared."""
 
@@ -71,10 +71,10 @@ class TreeRecord(Struct, array_like=True):
 
     files: dict[str, FileStamp] = {}  # Files that were read.
     folders: dict[str, FileStamp] = {}  # Folders that were listed.
-    absent: dict[str, None] = {}  # Files that were to be read and did not exist.
-    unlisted: dict[str, None] = {}  # Folders that were to be listed and did not exist.
+    absent: dict[str, None] = {}  # Files that were requested but did not exist.
+    unlisted: dict[str, None] = {}  # Folders that were to be listed but did not exist.
     regular: dict[str, bool] = {}  # Whether the path is a regular file.
-    present: dict[str, bool] = {}  # Whether anything has the path.
+    present: dict[str, bool] = {}  # Whether the path exists.
     links: dict[str, bool] = {}  # Whether a link leads to a folder.
     identities: dict[str, tuple[int, int]] = {}
     variables: dict[str, bytes | None] = {}
@@ -83,7 +83,7 @@ class TreeRecord(Struct, array_like=True):
     faults: dict[str, str] = {}  # Why a path could not be read, other than by being absent.
     unsteady: dict[str, None] = {}  # Paths other than folders whose answer changed during the run.
     settled: bool = True
-    """False if no later state of the tree is sure to give the same answers: one was a fault, or two differed."""
+    """False if the answers can't be checked later: one was a fault, or two differed."""
 
     def note_stamp(self, stamps: dict[str, FileStamp], path: str, stamp: FileStamp) -> None:
         was = stamps.get(path)
@@ -163,7 +163,7 @@ class FileContent(NamedTuple):
 
 class FileChangedError(UnreadableError):
     def __init__(self, path: str, look: FileContent) -> None:
-        super().__init__("it has changed meanwhile", path=path)
+        super().__init__("the file changed while it was being read", path=path)
         self.look = look
 
 

@@ -22,7 +22,7 @@ class WorkflowFault(Struct, frozen=True, kw_only=True):
     message: str
     hint: str = ""
     is_warning: bool = False
-    root: str = ""  # The first name of a reference that leads nowhere.
+    root: str = ""  # The first name of a broken reference.
 
     @property
     def path(self) -> str:
@@ -34,7 +34,7 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
     """Everything that the steps of a workflow can call."""
 
     tools: Mapping[str, Tool]
-    workflows: Mapping[str, records.Workflow]  # By their own names; the tools need not contain theirs.
+    workflows: Mapping[str, records.Workflow]  # By their own names; `tools` may lack their tools.
     models: Collection[str]  # Providers, tasks, and models as PROVIDER/MODEL.
     recipes: Mapping[str, records.Workflow] = {}  # By their own names; faulty ones as far as they could be read.
     faulty: Collection[str] = ()  # The recipes with problems in their own files.
@@ -134,12 +134,12 @@ def _check_defaults(workflow: records.Workflow) -> Iterator[WorkflowFault]:
 
 def _check_ids(workflow: records.Workflow) -> Iterator[WorkflowFault]:
     if len(workflow.steps) > records.MAX_STEPS:
-        message = f"there are {len(workflow.steps)} steps; {records.MAX_STEPS} is the most"
-        yield WorkflowFault(keys=("steps",), message=message, hint="let one workflow call another")
+        message = f"the workflow has {len(workflow.steps)} steps; the limit is {records.MAX_STEPS}"
+        yield WorkflowFault(keys=("steps",), message=message, hint="move some steps to another workflow, and call it")
     ids = set[str]()
     for number, step in enumerate(workflow.steps):
         if step.id in ids:
-            yield WorkflowFault(keys=("steps", number, "id"), message=f"another step is called {step.id}, too")
+            yield WorkflowFault(keys=("steps", number, "id"), message=f"duplicate step id {step.id}")
         ids.add(step.id)
 
 
@@ -155,22 +155,26 @@ def _check_steps(workflow: records.Workflow, known: WorkflowEnvironment) -> Iter
 def _check_calls(step: records.Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     """Check the tool or model of a step, and its arguments."""
     if isinstance(step, records.ModelStep):
-        # A provider has any model.
+        # A provider accepts any model name.
         if step.model not in known.models and step.model.partition("/")[0] not in known.models:
-            hint = _suggest(step.model, sorted(known.models)) or "name a provider, or a task of routing"
-            yield WorkflowFault(keys=(*keys, "model"), message=f"there is no model {_quote(step.model)}", hint=hint)
+            hint = (
+                _suggest(step.model, sorted(known.models)) or "use a provider, PROVIDER/MODEL, or a task of `routing`"
+            )
+            yield WorkflowFault(keys=(*keys, "model"), message=f"unknown model {_quote(step.model)}", hint=hint)
         yield from _check_arguments(step.params, steps.ModelParams, (*keys, "params"), "a model")
         return
     at = _params_path(step, keys)
     tool = find_step_tool(step)
     if tool not in known:
         hint = _suggest(tool, sorted({*known.tools, *map(records.tool_name, known.workflows)}))
-        yield WorkflowFault(keys=(*at, "tool"), message=f"there is no tool {_quote(tool)}", hint=hint)
+        yield WorkflowFault(keys=(*at, "tool"), message=f"unknown tool {_quote(tool)}", hint=hint)
         return
     yield from _check_arguments(step.params, known.input(tool), (*at, "params"), tool)
     if isinstance(step, records.WaitStep) and not all(one.only_reads for one in known.reached([tool])):
-        message = f"{tool} writes, and is called again and again"
-        yield WorkflowFault(keys=(*at, "tool"), message=message, hint="wait for one that only reads", is_warning=True)
+        message = f"{tool} writes, and this wait calls it repeatedly"
+        yield WorkflowFault(
+            keys=(*at, "tool"), message=message, hint="wait for a tool that only reads", is_warning=True
+        )
 
 
 def _check_arguments(
@@ -178,10 +182,10 @@ def _check_arguments(
 ) -> Iterator[WorkflowFault]:
     takes = {field.encode_name: field for field in structs.fields(record)}
     ##= man/spec/workflows.md#checks
-    ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
-    ##% tools that write.
+    ##% The check MUST report unknown names, missing and mistyped arguments, references to later steps, and waits
+    ##% for tools that write.
     for name, value in params.items():
-        if unknown := find_unknown_argument(tool, [name], takes, if_none="it has none"):
+        if unknown := find_unknown_argument(tool, [name], takes, if_none="it takes no arguments"):
             yield WorkflowFault(keys=(*keys, name), message=unknown.message, hint=unknown.hint)
         elif value is not None and references.is_constant(value):
             try:
@@ -190,7 +194,7 @@ def _check_arguments(
                 yield WorkflowFault(keys=(*keys, name), message=describe_conversion_error(str(error)))
     for name, field in takes.items():
         if field.required and params.get(name) is None:
-            yield WorkflowFault(keys=keys, message=f"{tool} needs the argument {name}")
+            yield WorkflowFault(keys=keys, message=f"{tool} requires the argument {name}")
 
 
 def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
@@ -209,7 +213,7 @@ def _find_deeper_fault(
     if workflow is None or (workflow.name, len(callers)) in seen:
         return ""
     fault = steps.find_nesting_fault(workflow.name, callers)
-    # A circle of others is their own fault.
+    # A cycle among other workflows is reported for them.
     if fault:
         return fault if workflow.name == callers[0] or workflow.name not in callers else ""
     seen.add((workflow.name, len(callers)))
@@ -276,26 +280,28 @@ class _ReferenceScope:
         shown = _quote(text)
         if root == "result":
             if not has_result:
-                message = f"{shown} is for what is expected and captured"
-                yield WorkflowFault(keys=keys, message=message, hint="${steps.ID.result} is the result of a step")
+                message = f"{shown} can be used only in `expect`, `assert`, `until` and `capture`"
+                yield WorkflowFault(
+                    keys=keys, message=message, hint="use ${steps.ID.result} for the result of an earlier step"
+                )
         elif root not in self.names:
-            yield WorkflowFault(keys=keys, message=f"{shown} begins with none of {', '.join(steps.SCOPE_ROOTS)}")
+            yield WorkflowFault(keys=keys, message=f"{shown} must begin with one of {', '.join(steps.SCOPE_ROOTS)}")
         elif more:
             yield from self._check_name(str(root), str(more[0]), shown, keys)
             if root == "steps" and more[1:2] and more[1] not in ("result", "status"):
-                yield WorkflowFault(keys=keys, message=f"{shown}: a step has result and status")
+                yield WorkflowFault(keys=keys, message=f"{shown}: a step has only `result` and `status`")
 
     def _check_name(self, root: str, name: str, shown: str, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         known = self.names[root]
         if name in known:
             return
         if name in self.later[root]:
-            reason = "that step is not done then" if root == "steps" else "it is captured later"
-            yield WorkflowFault(keys=keys, message=f"{shown}: {reason}", hint="move the step up", root=root)
+            reason = "this step runs later" if root == "steps" else "a later step captures it"
+            yield WorkflowFault(keys=keys, message=f"{shown}: {reason}", hint="move that step up", root=root)
             return
         names = list(dict.fromkeys(filter(None, known)))
-        hint = _suggest(name, names) or (f"there are {', '.join(names[:10])}" if names else "")
-        message = f"{shown}: there is no {root}.{shorten_text(name)}"
+        hint = _suggest(name, names) or (f"available: {', '.join(names[:10])}" if names else "")
+        message = f"{shown}: {root}.{shorten_text(name)} does not exist"
         yield WorkflowFault(keys=keys, message=message, hint=hint, root=root)
 
 

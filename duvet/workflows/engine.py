@@ -17,7 +17,7 @@ from duvet.workflows.references import UnresolvedError, WorkflowError, digest_va
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
 """The running workflows around this call, the outermost first."""
 _MAX_WARNINGS = 100
-_MAX_RESULTS_BYTES = 64_000_000  # The most JSON in all results, which are kept until the end.
+_MAX_RESULTS_BYTES = 64_000_000  # Maximum bytes of all results as JSON, which stay in memory until the end.
 
 
 async def run_workflow(
@@ -66,8 +66,9 @@ class _Run:
             failure = await self._run_all(given, callers)
         except anyio.get_cancelled_exc_class():
             ##= man/spec/workflows.md#steps
-            ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
-            self.log(self._make_record(self._make_failure(records.FailureCode.CANCELLED, "it was cancelled")))
+            ##% The engine MUST NOT begin another step after a workflow is cancelled, and MUST log the status of each
+            ##% step.
+            self.log(self._make_record(self._make_failure(records.FailureCode.CANCELLED, "the run was cancelled")))
             raise
         finally:
             _callers.reset(token)
@@ -80,19 +81,20 @@ class _Run:
             if fault := steps.find_nesting_fault(self.workflow.name, callers):
                 raise WorkflowError(records.FailureCode.INVALID_REQUEST, fault)
             ##= man/spec/workflows.md#limits
-            ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is
-            ##% nested more than five deep.
+            ##% The engine MUST reject a workflow with more than 100 steps, a workflow that calls itself, and workflows
+            ##% that are nested more than five deep.
             if len(self.workflow.steps) > records.MAX_STEPS:
-                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {records.MAX_STEPS}"
+                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; the limit is {records.MAX_STEPS}"
                 raise WorkflowError(records.FailureCode.INVALID_REQUEST, message)
             self.scope["vars"] = records.resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
             ##= man/spec/workflows.md#steps
-            ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
+            ##% The engine MUST run the steps in order, pass captured values to later steps, and skip the rest after a
+            ##% failure.
             total = len(self.workflow.steps)
             for number, step in enumerate(self.workflow.steps):
                 ##= man/spec/workflows.md#steps
-                ##% The engine MUST announce each step before it begins, and the end of the run.
+                ##% The engine MUST report progress before each step and at the end of the run.
                 await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
                 # A tool may have swallowed its cancellation.
                 await anyio.lowlevel.checkpoint()
@@ -111,7 +113,7 @@ class _Run:
         status, message, result = "error", "", None
         try:
             ##= man/spec/workflows.md#steps
-            ##% When a call is repeated to continue a workflow, the engine MUST NOT run finished steps again.
+            ##% When a client repeats a call to continue a workflow, the engine MUST NOT run finished steps again.
             self.journal.begin(f"{self.digest}-{len(self.steps)}")
             kept = self.journal.recall()
             if kept is not None:
@@ -127,7 +129,7 @@ class _Run:
             message = error.message
             raise
         except anyio.get_cancelled_exc_class():
-            message = "it was cancelled"
+            message = "the step was cancelled"
             raise
         finally:
             self.steps.append(
@@ -157,28 +159,28 @@ class _Run:
                 if not late:
                     raise
         ##= man/spec/workflows.md#steps
-        ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
+        ##% A step that exceeds its time limit or the workflow's MUST fail with `timeout`.
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
-            message = whole if limit == left else f"it took longer than {limit:g} s"
+            message = whole if limit == left else f"the step took longer than {limit:g} s"
             ##= man/spec/workflows.md#steps
-            ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
-            ##% as expected, another error occurs or its time is over.
+            ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the condition
+            ##% is met, another error occurs or the time limit expires.
             raise WorkflowError(records.FailureCode.TIMEOUT, self._runner.attempts.fault or message)
         return found
 
     def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
         """Verify the result, and add it to the scope of later steps."""
         ##= man/spec/workflows.md#steps
-        ##% The warnings of tools and models MUST be warnings of the run.
+        ##% The engine MUST add the warnings of tools and models to those of the run.
         self.warnings += (steps.clip_message(f"{step.id}: {warning}") for warning in found.warnings)
         ##= man/spec/workflows.md#limits
-        ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs
+        ##% The engine MUST reject values that are not JSON or deeper than 64 levels, arguments, prompts and outputs
         ##% above 1 MB, and results above 16 MB or 64 MB in total.
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
-            message = f"with its result those of all steps have more than {_MAX_RESULTS_BYTES:,} bytes"
-            raise WorkflowError(records.FailureCode.INVALID_REQUEST, message, hint="ask for less")
+            message = f"the results of all steps are larger than {_MAX_RESULTS_BYTES:,} bytes"
+            raise WorkflowError(records.FailureCode.INVALID_REQUEST, message, hint="request smaller results")
         scope = {**self.scope, "result": found.value}
         steps.verify_result(step, scope)
         self.scope["captures"].update(steps.capture_values(step, scope))

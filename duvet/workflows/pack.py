@@ -67,7 +67,7 @@ class CallerBackend:
 
 
 class WorkflowTools(Struct, frozen=True):
-    """The pack of the sound workflows, and the faults of the others."""
+    """The pack of the valid workflows, and the faults of the others."""
 
     pack: Pack
     faults: Mapping[str, list[check.WorkflowFault]]
@@ -95,12 +95,12 @@ def _make_tool(workflow: Workflow, known: check.WorkflowEnvironment) -> Tool:
         if run.error is None:
             return ToolAnswer(value=run)
         ##= man/spec/service.md#workflows
-        ##% The server MUST answer for a workflow that fails with the code of the failure and the record of the run.
+        ##% For a workflow that fails, the server MUST answer with the error code and the record of the run.
         message = run.error.describe(run.workflow)
         raise ToolError(ErrorCode(run.error.code.value), message, run.error.hint, details=to_builtins(run))
 
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
+    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME` to callers who may call
     ##% every tool in it.
     inner = list(known.reached(check.list_step_tools(workflow)))
     reads = all(one.only_reads for one in inner)

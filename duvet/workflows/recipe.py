@@ -24,7 +24,7 @@ _TIME_LIMIT = 600.0  # Seconds for a recipe without a limit, besides its waits.
 ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
 """The origins of recipes: the folders of the project, duvet itself, or a file named by the user."""
 _Table = TypeVar("_Table", bound=Struct)
-_FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}  # The values of required keys that can't be read.
+_FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}  # Placeholders for unreadable values.
 
 
 class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,7 +32,7 @@ class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class CheckTable(RecipeTable, frozen=True, kw_only=True):
-    """A condition on a result, of all parts that are given."""
+    """A condition on a result; all given parts must be true."""
 
     path: settings.NonBlankText
     equals: Any = UNSET
@@ -93,7 +93,7 @@ def _make_variable(default: Any) -> records.Variable:
     ##% the file is null.
     if default is None:
         return records.Variable(None)
-    # 1.0 is no integer here.
+    # 1.0 is a number, not an integer.
     kinds = workflow_tables.VariableType
     kind = kinds.NUMBER if isinstance(default, float) else next(kind for kind in kinds if kind.takes(default))
     return records.Variable(kind, "", default)
@@ -104,8 +104,8 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
     version = values.get("version", RECIPE_VERSION)
     if type(version) is int and version != RECIPE_VERSION:
         message, hint = (
-            f"version {version} of recipes is not known here",
-            f"write it as one of version {RECIPE_VERSION}",
+            f"unsupported recipe version {version}",
+            f"write `version: {RECIPE_VERSION}`",
         )
         yield (at / "version").problem(rules.CONFIG_BAD_VALUE, message, hint)
     for step, here in _list_tables(values.get("steps"), at / "steps"):
@@ -119,8 +119,8 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
             below = here / error.key if error.key else here
             yield below.problem(error.rule, str(error), error.hint)
         if step.get("wait") is not None and step.get("params"):
-            message = "the arguments of the tool stand in `wait`"
-            yield (here / "params").problem(rules.CONFIG_BAD_VALUE, message, "move them there")
+            message = "`params` can't be used with `wait`"
+            yield (here / "params").problem(rules.CONFIG_BAD_VALUE, message, "move `params` into `wait`")
         for check, where in _list_tables(step.get("assert"), here / "assert"):
             yield from _find_check_faults(check, where)
         wait = step.get("wait")
@@ -138,11 +138,11 @@ def _list_tables(value: Any, at: DocumentLocation) -> Iterator[tuple[dict[str, A
 def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     given = {"equals", "not_equals", "exists"} & check.keys()
     if not given:
-        message = "one of `equals`, `not_equals`, `exists` has to be here"
-        yield at.problem(rules.CONFIG_MISSING_KEY, message, "say what has to hold")
+        message = "missing one of `equals`, `not_equals`, `exists`"
+        yield at.problem(rules.CONFIG_MISSING_KEY, message, "add one of them")
     elif check.get("exists") is False and given != {"exists"}:
-        message = "what is not there can't be compared"
-        yield (at / "exists").problem(rules.CONFIG_BAD_VALUE, message, "keep `exists` alone")
+        message = "`exists: false` can't be combined with a comparison"
+        yield (at / "exists").problem(rules.CONFIG_BAD_VALUE, message, "remove `equals` and `not_equals`")
 
 
 class RecipeFile(Struct, frozen=True, kw_only=True):
@@ -187,7 +187,7 @@ def _find_problems(document: DataDocument) -> Iterator[Problem]:
     yield from _find_faults(document.values, at)
     yield from find_repeated_names(document.values, at)
     if "name" not in document.values and not _can_be_name(_stem(document.path)):
-        message, hint = "the name of this file can't be that of a recipe", "say what it is called: `name: ...`"
+        message, hint = "the file name is not a valid recipe name", "add `name: NAME` to the file"
         yield DocumentLocation(document, {}).problem(rules.CONFIG_MISSING_KEY, message, hint)
 
 
@@ -207,7 +207,7 @@ class RecipeDraft(Struct, frozen=True):
     vague: frozenset[str]  # The first names of references that can't be checked.
 
     def has(self, fault: WorkflowFault) -> bool:
-        """Return True if a fault of the draft is one of the file, too."""
+        """Return True if a fault of the draft is also one of the file."""
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
 
@@ -249,7 +249,7 @@ class _DraftReader:
             self.vague.add("captures")
         step = self.read(StepTable, table, keys, wait=wait, asserts=tuple(checks), capture=tuple(captures))
         if step.id in self._ids:
-            # The file has a problem for that already.
+            # The file already has a problem for this.
             self.unread.add((*keys, "id"))
         self._ids.add(step.id)
         return step
@@ -262,7 +262,7 @@ class _DraftReader:
             return [(one, (*keys, name, n)) for n, one in enumerate(value)]
         if value is not None:
             self.unread.add((*keys, name))
-        # A table without a list around it is readable all the same.
+        # A table without a list around it is still readable.
         return [(value, (*keys, name))] if isinstance(value, dict) else []
 
     def _check_table(self, raw: Any, keys: references.ValuePath) -> dict[str, Any]:
@@ -346,11 +346,11 @@ def _check_called_recipes(workflow: records.Workflow, known: WorkflowEnvironment
         shown = quote_text(shorten_text(name))
         if name not in known.recipes:
             hint = suggest_nearest(shorten_text(name), list(known.recipes))
-            yield WorkflowFault(keys=keys, message=f"there is no recipe {shown}", hint=hint)
-        # A recipe that calls itself has a fault of its own for that.
+            yield WorkflowFault(keys=keys, message=f"unknown recipe {shown}", hint=hint)
+        # A recipe that calls itself has a separate error.
         elif name in known.faulty and records.recipe_workflow(name) != workflow.name:
-            hint = "`duvet recipe validate` tells them"
-            yield WorkflowFault(keys=keys, message=f"there are faults in the recipe {shown}", hint=hint)
+            hint = "run `duvet recipe check` to list them"
+            yield WorkflowFault(keys=keys, message=f"the recipe {shown} has errors", hint=hint)
 
 
 class WaitCondition(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ _MAX_NAMES = 20
 
 
 class RecipeCatalogue:
-    """The recipes of a project and the built-in ones, read again for each question."""
+    """The recipes of a project and the built-in ones, read again for each call."""
 
     def __init__(self, disk: DiskTree) -> None:
         self._disk = disk
@@ -35,9 +35,9 @@ class RecipeCatalogue:
             before = found.setdefault(one.name, one)
             if before is not one:
                 place = before.document.value_place("name") if before.document else model.Place()
-                message = f"{text.quote_text(before.name)} is the name of the recipe in {one.path}, too"
+                message = f"duplicate recipe name {text.quote_text(before.name)}, also in {one.path}"
                 problem = rules.CONFIG_BAD_VALUE.problem(
-                    message, before.path, place, hint="give one of them another `name`"
+                    message, before.path, place, hint="change `name` in one of the files"
                 )
                 found[one.name] = replace(before, workflow=None, problems=(*before.problems, problem))
         shipped = (
@@ -56,8 +56,8 @@ class RecipeCatalogue:
             if inside.has(path):
                 yield self._read(path, recipe.ORIGIN_PROJECT)
             else:
-                hint = "put the recipe itself there"
-                error = errors.UnreadableError("this leads out of the project", path=path, hint=hint)
+                hint = "copy the recipe into the project"
+                error = errors.UnreadableError("the link leads out of the project", path=path, hint=hint)
                 yield recipe.make_broken_recipe(path, recipe.ORIGIN_PROJECT, error)
 
     def _list_paths(self) -> Iterator[str]:
@@ -69,14 +69,16 @@ class RecipeCatalogue:
             # Backup files of editors begin with a dot.
             names = [name for name in names if name.endswith(_ENDINGS) and not name.startswith(".")]
             if len(names) > MAX_RECIPE_FILES:
-                message = f"more than {MAX_RECIPE_FILES:,} recipes in a folder"
-                raise errors.DuvetError(message, path=folder, hint="move some elsewhere")
+                message = f"the folder has more than {MAX_RECIPE_FILES:,} recipes"
+                raise errors.DuvetError(message, path=folder, hint="move some of them to another folder")
             yield from (f"{folder}/{name}" for name in names)
 
     def _read(self, path: str, origin: str) -> recipe.RecipeFile:
         try:
             if self._disk.marks(path).st_size > MAX_DOCUMENT_BYTES:
-                return recipe.make_broken_recipe(path, origin, errors.UnreadableError("larger than 1 MiB", path=path))
+                return recipe.make_broken_recipe(
+                    path, origin, errors.UnreadableError("the file is larger than 1 MiB", path=path)
+                )
             return recipe.read_recipe(self._disk.read(path), path, origin)
         except errors.UnreadableError as error:
             return recipe.make_broken_recipe(path, origin, error)
@@ -125,7 +127,7 @@ class RecipeRunner:
 
 
 def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recipe.RecipeFile:
-    """Return the recipe of that name; ToolError if there is none."""
+    """Return the recipe of that name; ToolError for an unknown name."""
     found = recipes.get(name)
     if found is None:
         ##= man/spec/gateway.md#recipes
@@ -133,7 +135,7 @@ def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recip
         ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
         hint = text.suggest_nearest(text.shorten_text(name), list(recipes))
         names = [name for name, one in recipes.items() if one.workflow]
-        available = f"there are {text.join_names(names, _MAX_NAMES)}"
-        message = f"there is no recipe {text.quote_text(text.shorten_text(name))}"
+        available = f"available: {text.join_names(names, _MAX_NAMES)}"
+        message = f"unknown recipe {text.quote_text(text.shorten_text(name))}"
         raise ToolError(ErrorCode.RECIPE_NOT_FOUND, message, " ".join(filter(None, [hint, available])))
     return found

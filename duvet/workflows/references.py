@@ -11,7 +11,7 @@ from blake3 import blake3
 from msgspec import Struct, json
 
 from duvet.errors import DuvetError
-from duvet.text import join_names, quote_text
+from duvet.text import format_count, join_names, quote_text
 
 if TYPE_CHECKING:
     from duvet.workflows.workflow import FailureCode
@@ -24,13 +24,13 @@ _NEXT = re.compile(
     rf"""\.(?P<name>{_NAME}) | \[(?P<index>[0-9]{{1,9}})\] | \[(?:"(?P<json>(?:[^"\\]|\\.)*)"|'(?P<plain>[^']*)')\]""",
     re.VERBOSE | re.DOTALL,
 )
-_PATH_HINT = 'write it as in result.items[0]["a.b"]'
+_PATH_HINT = 'write it like result.items[0]["a.b"]'
 MAX_VALUE_DEPTH = 64
-_MAX_LEVEL = 1_000_000  # The most values on one level; cyclic values would never end.
-MAX_EXPANDED_BYTES = 1_000_000  # The most JSON of a value with its references expanded.
+_MAX_LEVEL = 1_000_000  # Maximum number of values on one level, which also stops at cyclic values.
+MAX_EXPANDED_BYTES = 1_000_000  # Maximum bytes of a value as JSON, with its references expanded.
 _MAX_NAMES = 10
 _MARK = re.compile(r"\$\$\{|\$\{")
-_REFERENCE_HINT = "write a reference as in ${vars.NAME}, and a literal one with two dollars: $${"
+_REFERENCE_HINT = "write a reference like ${vars.NAME}, and a literal ${ as $${"
 
 ValueScope = Mapping[str, object]  # The values for references by their first names.
 
@@ -51,12 +51,12 @@ class WorkflowError(DuvetError):
 def parse_path(text: str) -> ValuePath:
     path, end = parse_path_at(text, 0)
     if not path or end < len(text):
-        raise UnresolvedError(f"{quote_text(text)} is no path", hint=_PATH_HINT)
+        raise UnresolvedError(f"invalid path {quote_text(text)}", hint=_PATH_HINT)
     return path
 
 
 def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
-    """Return the path that begins at `start`, perhaps an empty one, and its end."""
+    """Return the path that begins at `start`, which may be empty, and its end."""
     first = _FIRST.match(text, start)
     if first is None:
         return (), start
@@ -82,7 +82,7 @@ def format_path(path: Sequence[str | int]) -> str:
 
 
 def walk_path(value: object, path: ValuePath) -> tuple[object, int]:
-    """Return the value at the path, or the last one on the way, and the number of keys that lead to it."""
+    """Return the value at the path, or the last existing value on it, and the number of keys followed."""
     for number, key in enumerate(path):
         match value, key:
             case dict(), str() if key in value:
@@ -102,31 +102,31 @@ def _parse_key(found: re.Match[str]) -> str | int:
     try:
         return json.decode(f'"{found["json"]}"', type=str)
     except ValueError as error:
-        raise UnresolvedError(f"{quote_text(found[0])} holds no JSON string", hint=_PATH_HINT) from error
+        raise UnresolvedError(f"invalid JSON string in {quote_text(found[0])}", hint=_PATH_HINT) from error
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
     """Return a copy of the value as plain JSON; UnresolvedError if it is not JSON, too deep or too large."""
     if is_too_deep(value):
-        raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or holds too many values")
+        raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% The engine MUST reject values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
     ##% MB, and results above 16 MB or 64 MB in total.
     if _is_larger(value, most_bytes):
-        raise UnresolvedError(f"{what} has more than {most_bytes:,} bytes")
+        raise UnresolvedError(f"{what} is larger than {most_bytes:,} bytes")
     try:
         data = _encode(value)
     except ValueError as error:
-        raise UnresolvedError(f"{what} has a number in it that is too long") from error
+        raise UnresolvedError(f"{what} contains a number that is too long") from error
     except (TypeError, RecursionError) as error:
-        raise UnresolvedError(f"{what} is no JSON: {error}") from error
+        raise UnresolvedError(f"{what} is not JSON: {error}") from error
     if len(data) > most_bytes:
-        raise UnresolvedError(f"{what} has more than {most_bytes:,} bytes")
+        raise UnresolvedError(f"{what} is larger than {most_bytes:,} bytes")
     return json.decode(data)
 
 
 def is_too_deep(value: object) -> bool:
-    """Check that a value has more levels, or more values on one, than can be processed."""
+    """Return whether a value has too many levels, or too many values on one level."""
     level = [value]
     for _ in range(MAX_VALUE_DEPTH + 1):
         level = [*islice(chain.from_iterable(map(_list_inner, level)), _MAX_LEVEL + 1)]
@@ -231,14 +231,14 @@ def split_references(text: str) -> list[str | Reference]:
     at = 0
     while mark := _MARK.search(text, at):
         ##= man/spec/workflows.md#references
-        ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
+        ##% The engine MUST replace `$${` with a literal `${`, and MUST NOT search inserted values for references.
         literal = mark[0] == "$${"
         found.append(text[at : mark.start()] + ("${" if literal else ""))
         at = mark.end()
         if not literal:
             path, end = parse_path_at(text, at)
             if not path or text[end : end + 1] != "}":
-                message = f"{quote_text(_cut(text[mark.start() :]))} is no reference"
+                message = f"invalid reference {quote_text(_cut(text[mark.start() :]))}"
                 raise UnresolvedError(message, hint=_REFERENCE_HINT)
             at = end + 1
             found.append(Reference(path, text[mark.start() : at]))
@@ -259,24 +259,24 @@ def find_texts(value: object, keys: ValuePath) -> Iterator[tuple[ValuePath, str]
 
 
 def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
-    """Return the value of the reference; UnresolvedError if there is none."""
+    """Return the value of the reference; UnresolvedError for a missing value."""
     value, steps = walk_path(scope, reference.path)
     if steps == len(reference.path):
         return value
     ##= man/spec/workflows.md#references
-    ##% A reference that leads nowhere MUST be an error that names the step, the key, the reference and what is
-    ##% available.
+    ##% The engine MUST report a reference to a missing value with the step, the key, the reference and the available
+    ##% names.
     missing, before = format_path(reference.path[: steps + 1]), format_path(reference.path[:steps])
-    message = f"{_cut(reference.text)}: there is no {_cut(missing)}"
+    message = f"{_cut(reference.text)}: {_cut(missing)} does not exist"
     raise UnresolvedError(message, hint=_describe_available(value, before))
 
 
 def _describe_available(value: object, where: str) -> str:
     match value:
         case Mapping() if value:
-            return f"there are {join_names([_cut(str(name)) for name in value], _MAX_NAMES)}"
+            return f"available: {join_names([_cut(str(name)) for name in value], _MAX_NAMES)}"
         case list():
-            return f"{_cut(where)} is a list of {len(value)}"
+            return f"{_cut(where)} is a list of {format_count(len(value), 'item')}"
         case Mapping():
             return f"{_cut(where)} is empty"
     return f"{_cut(where)} is {preview_value(value)}"
@@ -286,7 +286,7 @@ def expand_references(value: object, scope: ValueScope, keys: ValuePath) -> Any:
     """Return the value with its references replaced; `keys` is its path for messages."""
     what = format_path(keys)
     if is_too_deep(value):
-        raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or holds too many values")
+        raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
     return copy_plain_value(_Expansion(scope).expand(value, keys), MAX_EXPANDED_BYTES, what)
 
 
@@ -316,8 +316,8 @@ class _Expansion:
         try:
             found = split_references(text)
             ##= man/spec/workflows.md#references
-            ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be
-            ##% inserted as they are and other values as JSON.
+            ##% A reference that is the whole text MUST keep the type of its value. Inside a longer text, the engine
+            ##% MUST insert strings unchanged and other values as JSON.
             if len(found) == 1 and isinstance(found[0], Reference):
                 return self._look_up(found[0])
             return "".join(piece if isinstance(piece, str) else format_value(self._look_up(piece)) for piece in found)
@@ -328,7 +328,7 @@ class _Expansion:
         value = look_up_reference(reference, self.scope)
         self.left -= measure_value(value)
         if self.left < 0:
-            raise UnresolvedError(f"with {_cut(reference.text)} it has more than {MAX_EXPANDED_BYTES:,} bytes")
+            raise UnresolvedError(f"{_cut(reference.text)} makes the value larger than {MAX_EXPANDED_BYTES:,} bytes")
         return value
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelError
-from duvet.text import join_names
+from duvet.text import format_count, join_names
 from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
 from duvet.workflows import references, workflow
 
@@ -22,13 +22,13 @@ RunLog = Callable[[workflow.WorkflowRun], None]  # Takes the record of each run,
 SCOPE_ROOTS = ("vars", "steps", "captures", "result")
 MAX_RECORD_BYTES = 200_000
 _MAX_MESSAGE = 500
-_HEADS = (500, 0)  # The bytes that are left of a shortened value; nothing if that is still too much.
+_HEADS = (500, 0)  # Bytes to keep of a shortened value; 0 if the record is still too large.
 _NOTE_ROOM = 2_000  # Bytes for the warning about it.
 _MAX_NAMES = 5
 MAX_NESTING = 5
-_LAST_CALL = 0.5  # The least seconds that are reserved for the last call.
+_LAST_CALL = 0.5  # Minimum seconds reserved for the last call.
 _MARGIN = 1.25  # The factor by which the last call may be slower than the one before.
-MAX_STEP_BYTES = 16_000_000  # The most JSON in a result.
+MAX_STEP_BYTES = 16_000_000  # Maximum bytes of a result as JSON.
 
 
 class ModelStepRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class ModelStepRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 class ModelStepAnswer(msgspec.Struct, frozen=True, kw_only=True):
     text: str
-    model: str  # The model that answered, perhaps not the requested one.
+    model: str  # The model that answered; a fallback may have replaced the requested one.
     warnings: Sequence[str] = ()
 
 
@@ -82,7 +82,7 @@ def discard_run(run: workflow.WorkflowRun) -> None:
 def parse_scope_path(text: str) -> references.ValuePath:
     """Return the path from the scope; UnresolvedError for a malformed one."""
     ##= man/spec/workflows.md#references
-    ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or otherwise at the result of its own step.
+    ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or else at the result of its step.
     path = references.parse_path(text)
     return path if path[0] in SCOPE_ROOTS else ("result", *path)
 
@@ -114,21 +114,23 @@ def _find_check_fault(check: workflow.Check, scope: references.ValueScope, keys:
         expected if expected is msgspec.UNSET else references.expand_references(expected, scope, (*keys, name))
         for name, expected in (("equals", check.equals), ("notEquals", check.not_equals))
     )
-    expectation = "" if equals is msgspec.UNSET else f"; it was to be {references.preview_value(equals)}"
+    expectation = "" if equals is msgspec.UNSET else f"; expected {references.preview_value(equals)}"
     if check.exists is False and value is not msgspec.UNSET:
-        return f"{check.path} is {references.preview_value(value)}; nothing was to stand there"
+        return f"{check.path} is {references.preview_value(value)}; expected no value"
     if value is msgspec.UNSET:
-        return f"{check.path} is not there{expectation}" if check.exists is True or equals is not msgspec.UNSET else ""
+        return (
+            f"{check.path} does not exist{expectation}" if check.exists is True or equals is not msgspec.UNSET else ""
+        )
     if equals is not msgspec.UNSET and not references.are_equal_values(value, equals):
         return f"{check.path} is {references.preview_value(value)}{expectation}"
     if other is not msgspec.UNSET and references.are_equal_values(value, other):
-        return f"{check.path} is {references.preview_value(value)}; it was to be something else"
+        return f"{check.path} is {references.preview_value(value)}; expected another value"
     return ""
 
 
 def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[str, Any]:
     ##= man/spec/workflows.md#steps
-    ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
+    ##% The engine MUST run the steps in order, pass captured values to later steps, and skip the rest after a failure.
     found = {}
     for number, capture in enumerate(step.capture):
         try:
@@ -149,7 +151,7 @@ def clip_message(text: str) -> str:
 def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
     """Return the record with its largest results shortened if it is too large."""
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and say so.
+    ##% The engine MUST shorten the record of a run to 200,000 bytes, largest results first, and warn about it.
     bounded, excess = run, references.measure_value(run) - MAX_RECORD_BYTES
     for head in _HEADS:
         if references.measure_value(bounded) > MAX_RECORD_BYTES:
@@ -181,19 +183,19 @@ def _shorten_results(run: workflow.WorkflowRun, excess: int, head: int) -> workf
 
 def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
     named = join_names([references.format_path(key) for key in cut], _MAX_NAMES)
-    return f"cut, for a record has {MAX_RECORD_BYTES:,} bytes at most: {named}"
+    return f"shortened to keep the record within {MAX_RECORD_BYTES:,} bytes: {named}"
 
 
 def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
     """Return the reason why these callers, the outermost first, must not call the workflow; empty if they may."""
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
-    ##% than five deep.
+    ##% The engine MUST reject a workflow with more than 100 steps, a workflow that calls itself, and workflows that
+    ##% are nested more than five deep.
     way = " > ".join((*callers, name))
     if name in callers:
         return f"{name} calls itself: {way}"
     deep = len(callers) + 1
-    return f"workflows stand in each other {deep} deep, {MAX_NESTING} is the most: {way}" if deep > MAX_NESTING else ""
+    return f"workflows are nested {deep} deep; the limit is {MAX_NESTING}: {way}" if deep > MAX_NESTING else ""
 
 
 class WaitAttempts(msgspec.Struct):
@@ -211,8 +213,7 @@ class WaitAttempts(msgspec.Struct):
     @property
     def fault(self) -> str:
         """The reason why the wait has failed; empty if no call has ended."""
-        times = "one call" if self.calls == 1 else f"{self.calls} calls"
-        return f"not as wanted after {times}: {self.reason}" if self.calls else ""
+        return f"condition not met after {format_count(self.calls, 'call')}: {self.reason}" if self.calls else ""
 
 
 class ModelParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -243,10 +244,10 @@ class StepRunner(msgspec.Struct, frozen=True):
             raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
-        """Return the answer of a tool; ToolError if it fails, WorkflowError if it is a workflow that has failed."""
+        """Return the answer of a tool; ToolError if it fails, WorkflowError if a called workflow fails."""
         try:
             ##= man/spec/workflows.md#steps
-            ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
+            ##% A step that exceeds its time limit or the workflow's MUST fail with `timeout`.
             answer = await self.backend.tool(name, arguments, deadline - self.timing.clock())
             result = references.copy_plain_value(answer.value, MAX_STEP_BYTES, "the answer")
         except DuvetError as error:
@@ -275,15 +276,15 @@ class StepRunner(msgspec.Struct, frozen=True):
                     raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
                 reason = f"{step.tool}: {error.message}"
             now = self.timing.clock()
-            # An earlier reason says more than that the time is up.
+            # An earlier reason explains more than a timeout.
             if now < deadline or not self.attempts.calls:
                 self.attempts.add(reason)
             took, left = now - begun, deadline - now
             if is_last or left <= 0 or left < took:
                 raise references.WorkflowError(workflow.FailureCode.TIMEOUT, self.attempts.fault)
             ##= man/spec/workflows.md#steps
-            ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
-            ##% as expected, another error occurs or its time is over.
+            ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the condition
+            ##% is met, another error occurs or the time limit expires.
             least = min(_MARGIN * took, left)
             room = left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
             is_last = room < step.interval
@@ -293,7 +294,7 @@ class StepRunner(msgspec.Struct, frozen=True):
         try:
             params = msgspec.convert(references.expand_references(step.params, self.scope, ("params",)), ModelParams)
         except msgspec.ValidationError as error:
-            message, hint = f"params: {str(error).replace('`', '')}", "a model knows maxTokens and temperature"
+            message, hint = f"params: {str(error).replace('`', '')}", "available: maxTokens, temperature"
             raise references.WorkflowError(workflow.FailureCode.INVALID_REQUEST, message, hint=hint) from error
         prompt = references.expand_references(step.prompt, self.scope, ("prompt",))
         system = None if step.system is None else references.expand_references(step.system, self.scope, ("system",))
@@ -308,7 +309,7 @@ class StepRunner(msgspec.Struct, frozen=True):
         try:
             answer = await self.backend.model(request)
             ##= man/spec/workflows.md#steps
-            ##% The warnings of tools and models MUST be warnings of the run.
+            ##% The engine MUST add the warnings of tools and models to those of the run.
             value = {"text": answer.text, "model": answer.model, "warnings": [*answer.warnings]}
             return StepResult(references.copy_plain_value(value, MAX_STEP_BYTES, "the answer"), answer.warnings)
         except (ToolError, DuvetError) as error:

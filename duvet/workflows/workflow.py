@@ -25,8 +25,8 @@ RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"  # The tool that runs r
 _RECIPE = "recipe "
 _VARIABLE_TYPES: Mapping[workflow_tables.VariableType | None, tuple[Any, str]] = {
     None: (Any, "a value"),
-    workflow_tables.VariableType.STRING: (str, "a text"),
-    workflow_tables.VariableType.INTEGER: (int, "a whole number"),
+    workflow_tables.VariableType.STRING: (str, "a string"),
+    workflow_tables.VariableType.INTEGER: (int, "an integer"),
     workflow_tables.VariableType.NUMBER: (float, "a number"),
     workflow_tables.VariableType.BOOLEAN: (bool, "true or false"),
     workflow_tables.VariableType.ARRAY: (list[Any], "a list"),
@@ -137,7 +137,7 @@ class WorkflowFailure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     cause: str = ""  # The code of the tool's or the model's own failure.
 
     def describe(self, name: str) -> str:
-        where = f" in the step {self.step}" if self.step else ""
+        where = f" in step {self.step}" if self.step else ""
         return f"{name} failed{where}: {self.message}"
 
 
@@ -184,14 +184,14 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
     """Return all variables with their values; WorkflowError for unknown, missing and mistyped ones."""
     defaults = {name: one.default for name, one in workflow.variables.items() if one.default is not msgspec.UNSET}
     try:
-        values = copy_plain_value({**defaults, **given}, MAX_EXPANDED_BYTES, "what is given")
+        values = copy_plain_value({**defaults, **given}, MAX_EXPANDED_BYTES, "the input")
     except UnresolvedError as error:
         raise WorkflowError(FailureCode.INVALID_REQUEST, error.message) from error
     ##= man/spec/workflows.md#variables
-    ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
-    ##% mistyped ones by name before the first step.
+    ##% The tool of a workflow MUST take the workflow's variables as typed arguments. Before the first step, it MUST
+    ##% reject missing, unknown and mistyped variables by name.
     unknown = find_unknown_argument(
-        workflow.name, given, tuple(workflow.variables), noun="variable", if_none="it has none"
+        workflow.name, given, tuple(workflow.variables), noun="variable", if_none="it has no variables"
     )
     if unknown:
         raise WorkflowError(FailureCode.INVALID_REQUEST, unknown.message, hint=unknown.hint)
@@ -203,13 +203,13 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
 def resolve_variable(name: str, variable: Variable, value: object) -> Any:
     """Return the value of a variable, converted to its type; WorkflowError if it is missing or mistyped."""
     if value is msgspec.UNSET:
-        message = f"the variable {name} is missing"
+        message = f"missing variable {name}"
         raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description)
     kind, noun = _VARIABLE_TYPES[variable.kind]
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        message = f"the variable {name} has to be {noun}"
+        message = f"variable {name} must be {noun}"
         raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description) from error
 
 

@@ -229,8 +229,8 @@ class StateLook(Struct, frozen=True):
 CITED_LOOK = StateLook(-1, "•", "cited", "Something refers to it, and it is no requirement.", 8)
 
 STATE_LOOKS = tuple(
-    StateLook(state.value, sign, state.words, state.meaning, state.value + (state >= CITED_LOOK.style))
-    for state, sign in zip(State, "✗…◑◔◐∅⇒✓⊖", strict=True)
+    StateLook(state.value, sign, state.words, state.meaning, state.value)
+    for state, sign in zip(State, "✗…◔◑◐∅✓⊖", strict=True)
 )
 """By state."""
 

@@ -83,8 +83,8 @@ def _said(kind: str, value: Any) -> str:
     if kind == "TaskListMarker":
         return "\u2611 " if value else "\u2610 "
     ##= man/spec/pages.md#in-the-html-report
-    ##% The report MUST render the links, tables and task lists of a page, and MUST NOT interpret its tags and comments
-    ##% or link to other files.
+    ##% The report MUST render the links, tables and task lists of a page. The report MUST NOT interpret HTML tags and
+    ##% comments in a page, or link to other files.
     return escape_html(_COMMENT.sub("", value) if kind == "InlineHtml" else value)
 
 

@@ -48,7 +48,7 @@ def make_next_views(
     ##% each.
     return [
         NextView(
-            _LOOKS[row.state],
+            _LOOKS[row.status],
             found[index, row.section, row.text],
             Markup(names.section(index, row.section)),
             shorten_text(row.text, _WIDEST),
@@ -130,11 +130,10 @@ def _change(change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
     return SnapshotChangeView(place, href, change.text, words)
 
 
-_DONE = (State.COMPLETE, State.IMPLIED)
-_LEFT = (State.MISSING_TEST, State.MISSING_IMPLEMENTATION, State.PARTIAL, State.TO_DO, State.UNCITED)
+_LEFT = (State.NEEDS_TESTS, State.NEEDS_CODE, State.IN_PROGRESS, State.TO_DO, State.UNCITED)
 _MAX_DETAILED_SPECIFICATIONS = 40  # So many specifications are listed by level.
 
-COUNTED_STATES = (*_DONE, *_LEFT, State.EXCEPTION)  # The states that have a column.
+COUNTED_STATES = (State.DONE, *_LEFT, State.EXCEPTED)  # The states that have a column.
 
 
 class TotalRow(Struct, frozen=True):
@@ -154,7 +153,7 @@ class TotalGroup(Struct, frozen=True):
 
 
 def choose_state_columns(whole: Total) -> tuple[anchors.StateLook, ...]:
-    """The states to count, what is done first; what is not applicable where anything is."""
+    """The states to count, `done` first; `not applicable` only if any requirement is."""
     states = (*COUNTED_STATES, State.NOT_APPLICABLE) if whole.not_applicable else COUNTED_STATES
     return tuple(anchors.STATE_LOOKS[state] for state in states)
 
@@ -178,8 +177,8 @@ def make_total_row(total: Total, looks: Sequence[anchors.StateLook], spec: str =
     return TotalRow(
         "all" if total.level is None else anchors.name_level(total.level),
         total.level is None,
-        linked(total.done, _DONE),
-        linked(total.applicable, (*_DONE, *_LEFT)),
+        linked(total.done, (State.DONE,)),
+        linked(total.applicable, (State.DONE, *_LEFT)),
         "-" if total.percent is None else f"{total.percent} %",
         tuple(linked(counts[look.index], ([*State][look.index],)) for look in looks),
         tuple((look.mark, counts[look.index]) for look in looks if counts[look.index]),

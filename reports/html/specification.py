@@ -17,7 +17,7 @@ from duvet.reports.html.citations import ReferenceWriter
 from duvet.reports.summary import describe_exemption
 from duvet.text import WHITESPACE, format_count, shorten_text
 from duvet.trace.coverage import Total, segment_texts
-from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, State, Status, Tally, compute_state
+from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, State, Tally, compute_state
 
 if TYPE_CHECKING:
     from duvet.reports.html.notes import PageWriter
@@ -78,7 +78,7 @@ class SectionMarker:
             return f"<mark class={anchors.CITED_LOOK.mark}>{text}</mark>"
         # In a partly covered requirement, each part has its own style.
         state = found[0].state
-        own = _own_state(segment.flags) if state is State.PARTIAL else state
+        own = _own_state(segment.flags) if state is State.IN_PROGRESS else state
         mark = anchors.STATE_LOOKS[own if own <= State.TO_DO else state].mark
         begun = [owner for owner in found if owner not in self._linked]
         if begun:
@@ -186,7 +186,7 @@ class ArticleWriter:
 
     def _content(self, specification: Specification, index: int, place: anchors.SectionPlace) -> ContentsEntry:
         cards = self.page.catalogue.requirements
-        gaps = sum(cards[number].status is not Status.DONE for number in place.requirements)
+        gaps = sum(cards[number].state < State.EXCEPTED for number in place.requirements)
         return ContentsEntry(
             Markup(place.spot.link), anchors.format_section_title(specification, index), gaps, len(place.requirements)
         )
@@ -244,7 +244,7 @@ class ArticleWriter:
         if index in self.page.catalogue.excuses:
             return f"<p class=lacks>{anchors.escape_html(describe_exemption(self.page.catalogue.excuses[index]))}</p>"
         card = self.page.catalogue.requirements[index]
-        words = describe_shortfall(card.state, [self.references.citations[number].kind for number in card.citations])
+        words = describe_shortfall(card.state, [self.references.citations[number] for number in card.citations])
         return f"<p class=lacks>{words}</p>" if words else ""
 
     def _others(self, section: anchors.SectionPlace) -> str:

@@ -17,7 +17,7 @@ from tests.unit.queries.made import SEARCH_FILES as FILES
 
 PROJECT = FILES
 KEY = "sk-very-secret-1234"
-API_KEY, TIMEOUT = "`providers.one.apiKey`", "`timeout` of the provider says how long an answer may take"
+API_KEY, TIMEOUT = "`providers.one.apiKey`", "increase `providers.one.timeout`"
 SOURCES = """\
 [1] tea.md#serving (MAY, not started)
     tea.md:11
@@ -29,7 +29,7 @@ SOURCES = """\
     The server MUST pour within five minutes.
 """
 ANSWERED = f"They may be [1].\n\n{SOURCES}"
-FLAG = "warning: the answer names no source: hold it against them before you believe it\n"
+FLAG = "warning: the answer cites no source; check it against the sources before you rely on it\n"
 
 
 def config(wire: Wire, **more: Any) -> str:
@@ -41,7 +41,7 @@ def test_an_answer(duvet: Run, folder: Path, wire: Wire) -> None:
     wire.plan(openai_says("They may be [1] [7]."))
     before = files(folder)
     done = duvet("ask", "cups", environ={"MY_KEY": KEY})
-    warning = "warning: the model named sources that there are not; they are left out: [7]\n"
+    warning = "warning: removed references to sources that do not exist: [7]\n"
     assert done == Done(0, ANSWERED, warning)
     assert files(folder) == before
     (asked,) = wire.asked
@@ -73,7 +73,7 @@ def test_json(duvet: Run, folder: Path, wire: Wire) -> None:
 
 def test_nobody_is_set_up(duvet: Run) -> None:
     assert duvet("ask", "cups", environ={"OPENAI_API_KEY": KEY}) == failed(
-        "no model is set up", hint=SETUP_HINT, out=SOURCES
+        "no model is configured", hint=SETUP_HINT, out=SOURCES
     )
     done = duvet("ask", "cups", "--format", "json")
     assert (done.code, json.loads(done.out)["answer"], json.loads(done.out)["model"]) == (1, None, None)
@@ -82,17 +82,17 @@ def test_nobody_is_set_up(duvet: Run) -> None:
 @pytest.mark.parametrize(
     ("reply", "message", "hint"),
     [
-        (refuses(401, f"bad key {KEY}"), "refuses the key (401): bad key ***", f"check the key that {API_KEY} names"),
-        (Reply(500), "is out of order (500)", ""),
-        (Reply(body=b"{"), "answers what is no JSON", "does `kind` say which protocol it speaks?"),
-        (Reply(body=b"x", stops_before="headers"), "has not answered within 0.3 seconds", TIMEOUT),
+        (refuses(401, f"bad key {KEY}"), "rejected the key (401): bad key ***", f"check the key in {API_KEY}"),
+        (Reply(500), "answered 500", ""),
+        (Reply(body=b"{"), "sent an answer that is not JSON", "check `providers.one.kind`, which selects the protocol"),
+        (Reply(body=b"x", stops_before="headers"), "did not answer within 0.3 s", TIMEOUT),
     ],
 )
 def test_a_provider_that_fails(reply: Reply, message: str, hint: str, duvet: Run, folder: Path, wire: Wire) -> None:
     timeout = 0.3 if reply.stops_before else 60
     make(folder, {"duvet.config.json": config(wire, apiKey="$MY_KEY", retries=0, timeout=timeout)})
     wire.plan(reply)
-    assert duvet("ask", "cups", environ={"MY_KEY": KEY}) == failed(f"one {message}", hint=hint, out=SOURCES)
+    assert duvet("ask", "cups", environ={"MY_KEY": KEY}) == failed(f"provider `one` {message}", hint=hint, out=SOURCES)
 
 
 def test_nothing_is_found(duvet: Run, folder: Path, wire: Wire) -> None:

@@ -24,7 +24,7 @@ pattern = "src/*.rs"
 enabled = false
 """
 CITED = "//= {target}\n//# {quote}\n"
-NOT_COMPLETE = "the comment style of the source pattern `{}` is not complete"
+NOT_COMPLETE = "the comment style of the source pattern `{}` is incomplete"
 
 
 @pytest.fixture

@@ -289,7 +289,7 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
         none = failed("there is no commit to compare with", hint="commit something first")
         assert diff(*args, environ=ENVIRON) == none
     done = diff(environ={**ENVIRON, "PATH": str(folder / "src")})
-    assert done == failed("git was not found", hint="install git: earlier revisions are read with it")
+    assert done == failed("git was not found", hint="install git, which duvet needs to read revisions")
     os.remove(folder / ".duvet" / "config.toml")
     hint = "write one with `duvet init`"
     assert diff() == failed("no configuration in this folder [DUV010]", ".duvet/config.toml", hint)

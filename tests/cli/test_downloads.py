@@ -114,7 +114,9 @@ def dead_url() -> str:
         return f"https://127.0.0.1:{server.getsockname()[1]}/spec"
 
 
-@pytest.mark.parametrize(("option", "reason"), [("--offline", "downloads are off"), ("--strict", "Connection refused")])
+@pytest.mark.parametrize(
+    ("option", "reason"), [("--offline", "downloads are disabled"), ("--strict", "Connection refused")]
+)
 @pytest.mark.parametrize("is_configured", [True, False])
 def test_what_can_not_be_fetched_is_one_problem(
     is_configured: bool, option: str, reason: str, dead_url: str, reported: Path, duvet: Run
@@ -127,7 +129,7 @@ def test_what_can_not_be_fetched_is_one_problem(
     code, out, err = duvet("-q", "report", option)
     assert (code, out, err.count(reason), err.count("error:"), err.count("[DUV045]")) == (1, "", 1, 1, 1)
     assert f"\n --> {'.duvet/config.toml:5:10' if is_configured else 'src/a.rs:1:5'}\n" in err
-    assert "  = help: put its text into .duvet/specifications/127.0.0.1/spec.txt\n" in err
+    assert "  = help: save its text as .duvet/specifications/127.0.0.1/spec.txt\n" in err
     after = files(reported)
     assert {name for name in after if after[name] != before.get(name)} == {".duvet/reports/report.html"}
     make(reported, {".duvet/specifications/127.0.0.1/spec.txt": SPECIFICATION})

@@ -162,7 +162,7 @@ def refused(reason: str, path: str, hint: str = "") -> Done:
     return failed(f"can't write this file: {reason} [DUV015]", path, hint)
 
 
-NO_READER = "nobody reads from this pipe; start its reader first"
+NO_READER = "start the reader of this pipe first"
 PLACES: dict[str, tuple[Damage, str, Done]] = {
     "folder": (directory("out"), "out", refused("Is a directory (os error 21)", "out")),
     "pipe": (pipe("out"), "out", refused("No such device or address (os error 6)", "out", NO_READER)),
@@ -195,7 +195,7 @@ def test_a_place_that_takes_no_file(place: str, option: str, changed: Path, duve
 def test_a_name_that_no_file_can_have(reported: Path, duvet: Run) -> None:
     config = CONFIG.replace("[report.json]\n", '[report.json]\npath = "a\\u0000b"\n')
     before = files(make(reported, {CONFIGURATION: config, "src/a.rs": ""}))
-    assert duvet("-q", "report") == refused("a path can't hold a NUL", "a\\u{0}b")
+    assert duvet("-q", "report") == refused("remove the NUL character from the path", "a\\u{0}b")
     assert files(reported) == before
 
 

@@ -26,10 +26,10 @@ def test_what_is_said(ledger: Path, duvet_command: str) -> None:
     *lines, last = [line.strip() for line in first.err.splitlines()]
     # Nobody wants vectors here, and nobody is told to install what makes them.
     assert lines == [
-        "Looking for files",
+        "Finding files",
         "Found 8 files",
         "Reading files",
-        "Read 8 files that are new or have changed",
+        "Read 8 new or changed files",
         "holds 8 files (3 code, 2 config, 2 doc, 1 test) in 8 pieces",
     ]
     assert last.startswith("8 new, 0 changed, 0 removed; run ") and " of profile nightly, " in last
@@ -61,11 +61,11 @@ def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: boo
 def test_stand_ins_need_no_extra(ledger: Path) -> None:
     (ledger / "duvet.config.yaml").unlink()
     done = without_extras(ledger, "ingest", "--dummy-embeddings")
-    assert done.returncode == 0 and "Made 7 vectors" in done.stderr, done.stderr
+    assert done.returncode == 0 and "Computed 7 vectors" in done.stderr, done.stderr
     done = without_extras(ledger, "call", "--pack", "knowledge", "km-search", "--query", "balance")
     assert done.returncode == 0, done.stderr
     metadata = json.loads(done.stdout)["metadata"]
-    warning = "the vectors are stand-ins that tell nothing of meaning"
+    warning = "the index has dummy vectors, which carry no meaning"
     assert (metadata["scoring_mode"], metadata["warnings"]) == ("hybrid", [warning])
 
 
@@ -99,7 +99,7 @@ def test_a_dry_run_lists_what_would_change(ledger: Path, duvet_command: str) -> 
 
 
 def test_mistakes(ledger: Path, duvet_command: str) -> None:
-    assert "can't be the name of a profile" in run(duvet_command, ledger, "ingest", "--profile", "a b").err
+    assert 'invalid profile name "a b"' in run(duvet_command, ledger, "ingest", "--profile", "a b").err
     written(ledger, {"duvet.config.yaml": "ingest: {symbol: true}\n"})
     done = run(duvet_command, ledger, "ingest")
     assert done.code == 1 and "ingest.symbol: unknown field `symbol`" in done.err

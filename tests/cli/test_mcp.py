@@ -122,7 +122,7 @@ def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
     assert [row["name"] for row in tools if row["pack"] == "workflows"] == ["workflow.audit"]
     done = duvet("mcp", "--check")
     assert done.code == 1
-    assert 'workflows.bad.steps[0].tool: there is no tool "coverage_sumary"' in done.err
+    assert 'workflows.bad.steps[0].tool: unknown tool "coverage_sumary"' in done.err
     health = json.loads(duvet("call", "duvet_health").out)
     why = ["the workflow bad is faulty: `duvet mcp --check` says why"]
     assert (health["status"], health["problems"]) == ("degraded", why)

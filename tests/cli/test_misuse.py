@@ -60,11 +60,11 @@ OF_TOOLS: Refused = [
     ("call coverage_sumary", 1, 'Unknown tool: "coverage_sumary"'),
     ("call get_requirement_status --req_identifier ffffffff", 1, "ffffffff"),
     ("call --pack nothing coverage_summary", 1, 'there is no pack "nothing"'),
-    ("recipe run look", 2, "the variable only is missing"),
-    ("recipe run look --dry-run", 2, "the variable only is missing"),
+    ("recipe run look", 2, "missing variable only"),
+    ("recipe run look --dry-run", 2, "missing variable only"),
     ("recipe run look --var only", 2, '--var takes NAME=VALUE, not "only"'),
     ("recipe run look --var mots=1", 2, 'look has no variable "mots"\ndid you mean most?'),
-    ("recipe run look --var only=x --var most=few", 2, "the variable most has to be a whole number"),
+    ("recipe run look --var only=x --var most=few", 2, "variable most must be an integer"),
     ("recipe run look --json []", 2, "--json is no object"),
     ("recipe run look --json '{\"mots\": 1}'", 2, 'recipe look has no variable "mots"'),
     ("recipe run", 2, "`run` needs the NAME of one recipe"),
@@ -73,8 +73,8 @@ OF_TOOLS: Refused = [
     ("recipe list look", 2, "`list` takes no name"),
     ("recipe show look --dry-run", 2, "--var, --json and --dry-run go with `run`"),
     ("recipe run look --output a.yaml", 2, "--output goes with `show`"),
-    ("recipe run lok", 1, 'there is no recipe "lok"\n  = help: did you mean look? there are daily-health'),
-    ("recipe show nothing", 1, 'there is no recipe "nothing"'),
+    ("recipe run lok", 1, 'unknown recipe "lok"\n  = help: did you mean look? available: daily-health'),
+    ("recipe show nothing", 1, 'unknown recipe "nothing"'),
     ("recipe validate nothing.yaml", 1, "No such file or directory"),
     ("workflow run", 2, "`run` needs the NAME of a workflow"),
     ("workflow show", 2, "`show` needs the NAME of a workflow"),
@@ -123,5 +123,5 @@ def test_what_is_refused(
     project: dict[str, str], line: str, code: int, message: str, duvet_command: str, tmp_path: Path
 ) -> None:
     ##= man/spec/service.md#calls
-    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
+    ##% `duvet call` MUST refuse an invalid or conflicting argument and name it.
     refuses(runner(duvet_command, make(tmp_path / "project", project)), line, code, message)

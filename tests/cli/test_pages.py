@@ -18,7 +18,7 @@ PROJECT = {
     "docs/cups.md": "---\ncreated: 2026-05-01\n---\n# Cups\n\nOf [[ketle]].\n",
 }
 DANGLING = """\
-warning: there is no page `ketle` [DUV103]
+warning: link to unknown page `ketle` [DUV103]
  --> docs/cups.md:6:4
   |
 6 | Of [[ketle]].
@@ -97,8 +97,8 @@ def test_validate_pages_elsewhere_and_from_standard_input(duvet: Run, folder: Pa
         done = duvet("validate", *option, "--stdin-path", "docs/../docs/kettle.md", "-", input=b"x [[nowhere]]")
         assert (done.code, done.out) == (0, "")
         assert done.err == (
-            "warning: there is no page `nowhere` [DUV103]\n --> docs/kettle.md:1:3\n  |\n1 | x [[nowhere]]\n"
-            "  |   ^^^^^^^^^^^\n  = help: write the page, or take the link out\n\n1 warning\n"
+            "warning: link to unknown page `nowhere` [DUV103]\n --> docs/kettle.md:1:3\n  |\n1 | x [[nowhere]]\n"
+            "  |   ^^^^^^^^^^^\n  = help: create the page, or remove the link\n\n1 warning\n"
             "checked 0 annotations in 0 files: 1 warning\n"
         )
 
@@ -123,7 +123,7 @@ def test_the_configuration_of_the_service_says_which_files_are_pages(duvet: Run,
     make(folder, {"notes/one.md": "# Other\n[[two]]"})
     assert "<h4>Other</h4>" in page()
     assert duvet("-q", "pages").out.split("\t")[0] == "one"
-    assert "there is no page `two`" in duvet("validate").err
+    assert "link to unknown page `two`" in duvet("validate").err
 
 
 UNSET = "providers: {model: {type: openai, apiKey: $DUVET_TEST_UNSET}}\npages: [{pattern: notes/**/*.md}]\n"
@@ -155,4 +155,4 @@ def test_pages_that_nobody_can_tell(text: str, place: str, args: str, duvet: Run
 def test_pages_that_are_configured_in_both_files(duvet: Run, folder: Path) -> None:
     make(folder, {**OTHER_PAGES, ".duvet/config.toml": CONFIG + "[[pages]]\npattern = 'docs/*.md'\n"})
     for line in ("pages", "mcp --check"):
-        refuses(duvet, line, 1, "this stands in `.duvet/config.toml:6:3`, too")
+        refuses(duvet, line, 1, "this table is also in `.duvet/config.toml:6:3`")

@@ -126,7 +126,7 @@ def test_what_is_wrong(duvet: Run, project: Path) -> None:
     assert (done.code, found["path"], found["line"]) == (1, "elsewhere.yaml", 17)
     make(project, {"recipes/wrong.yaml": wrong.replace("name: look", "name: wrong")})
     for words in ("run wrong", "run wrong --dry-run", "validate wrong", "validate"):
-        refuses(duvet, f"recipe {words}", 1, 'steps[2].tool: there is no tool "km-hlep"')
+        refuses(duvet, f"recipe {words}", 1, 'steps[2].tool: unknown tool "km-hlep"')
         assert "recipes/wrong.yaml:17:11" in duvet("recipe", *words.split()).err
 
 
@@ -141,7 +141,7 @@ def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
         here = "none can be run here: the configuration leaves out km-recipe-run"
         assert (done.code, done.err) == (0, f"2 recipes, no errors\n{here}\n")
     make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"tools": {"km-help": False}}}})})
-    assert 'there is no tool "km-help"' in duvet("recipe", "validate", "look").err
+    assert 'unknown tool "km-help"' in duvet("recipe", "validate", "look").err
 
 
 @pytest.mark.parametrize("token", [{}, {"KM_ADMIN_TOKEN": "sesame"}], ids=["none", "admin"])
@@ -175,7 +175,7 @@ def test_a_run(duvet: Run) -> None:
     call = ("call", "--pack", "knowledge", "km-recipe-run")
     told = json.loads(duvet(*call, "--recipe", "stale-audit", "--vars", '{"most": 1}').out)
     assert (told["status"], told["recipe"]) == ("success", "stale-audit")
-    refuses(duvet, " ".join([*call, "--recipe nothing"]), 1, 'there is no recipe "nothing"')
+    refuses(duvet, " ".join([*call, "--recipe nothing"]), 1, 'unknown recipe "nothing"')
     # A run that fails.
     done = duvet("recipe", "run", "look", "--var", "only=km-none")
     assert done.code == 1 and "code     tool_failed" in done.out and "cause    invalid_request" in done.out

@@ -165,7 +165,7 @@ def test_requirements_that_stay_are_not_written_again(args: tuple[str, ...], rep
 
 
 FILE_URL = "file URLs are not supported"
-STORED = "put its text into .duvet/specifications/host.example/spec.txt"
+STORED = "save its text as .duvet/specifications/host.example/spec.txt"
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ STORED = "put its text into .duvet/specifications/host.example/spec.txt"
         *(
             (f"{option} {url}", failed(f"could not download {url}: {reason} [DUV045]", hint=STORED))
             for option, url, reason in (
-                ("--offline", "https://host.example/spec", "downloads are off"),
-                ("", "http://host.example/spec", "it is not https"),
+                ("--offline", "https://host.example/spec", "downloads are disabled"),
+                ("", "http://host.example/spec", "plain HTTP is not allowed"),
                 ("", "ftp://host.example/spec", "downloads over ftp are not supported"),
             )
         ),
@@ -253,10 +253,10 @@ def stale(reported: Path) -> Path:
     return make(reported, {"spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
 
 
-STALE = doubt("an earlier text of the specification; its section asks for nothing any more", "`--prune` removes it")
+STALE = doubt("an earlier text of the specification; its section asks for nothing any more", "remove it with `--prune`")
 LEFT = doubt(
     '"spec.md", which is not in the configuration',
-    "`--prune` removes it; a `[[specification]]` would keep it up to date",
+    "remove it with `--prune`, or add a `[[specification]]` for its source",
 )
 
 

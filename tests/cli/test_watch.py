@@ -196,12 +196,12 @@ def test_who_is_asked(kettle: Path, watch: Watch) -> None:
 
 LIMITS = {
     "max_inotify_watches": failed(
-        "can't watch 6 folders: the system allows no more",
-        hint="raise the limit, with `sudo sysctl fs.inotify.max_user_watches=524288`, or name fewer folders",
+        "can't watch 6 folders: the limit of the system is reached",
+        hint="raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`, or watch fewer folders",
     ),
     "max_inotify_instances": failed(
-        "can't watch for changes: too many programs of this user do so, or too many files are open",
-        hint="end some of them, or raise the limit, with `sudo sysctl fs.inotify.max_user_instances=1024`",
+        "can't watch for changes: too many watchers or open files",
+        hint="close some programs, or raise the limit with `sudo sysctl fs.inotify.max_user_instances=1024`",
     ),
 }
 ANOTHER_USER = ("unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 > "/proc/sys/user/$0" && exec "$@"')

@@ -108,4 +108,4 @@ def test_what_is_wrong_with_them(duvet: Run, project: Path) -> None:
     path.write_text(path.read_text() + BAD)
     assert duvet("workflow", "check", "audit").code == 0
     for words in ("check", "check bad", "run bad"):
-        refuses(duvet, f"workflow {words}", 1, 'workflows.bad.steps[0].tool: there is no tool "no_such_tool"')
+        refuses(duvet, f"workflow {words}", 1, 'workflows.bad.steps[0].tool: unknown tool "no_such_tool"')

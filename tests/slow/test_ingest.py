@@ -81,7 +81,7 @@ def test_a_second_run_waits_and_says_so(ledger: Path, duvet_command: str) -> Non
     with closing(opened(ledger)) as store, store.writing():
         waiting = start(duvet_command, ledger, "ingest")
         assert waiting.stderr is not None
-        assert waiting.stderr.readline().strip() == "Waiting for another run to end"
+        assert waiting.stderr.readline().strip() == "Waiting for another ingest run to finish"
     _, err = waiting.communicate(timeout=LONGEST)
     assert waiting.returncode == 0 and "0 new, 0 changed, 0 removed" in err
 

@@ -26,9 +26,9 @@ from duvet.tree.recorder import FileStamp, is_fresh, make_file_stamp
 
 MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
 _BINARY_PROBE = 1024  # Bytes in which a NUL means that a file is not text.
-WINDOW, OVERLAP = 1000, 200  # Characters of a chunk at most, and characters that it shares with the next one.
+WINDOW, OVERLAP = 1000, 200  # Maximum characters of a chunk, and of its overlap with the next one.
 _MIN_TO_BREAK, _MIN_TO_WORD = 500, 800
-"""Characters of a chunk at least that ends at a heading or a line end, or else between words."""
+"""Minimum characters of a chunk that ends at a heading, at a line end, or else between words."""
 
 TitleLookup = Callable[[int, int], str]  # Returns the headings or symbols of a range of the text.
 _FENCE = re.compile(r"`{3,}|~{3,}")
@@ -53,7 +53,7 @@ _MAX_LOOK_BACK = 500  # Symbols that are tried to find the one around a range.
 
 
 class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
-    """The state of a file, and what it says about itself and other files."""
+    """The state of a file, its metadata, and its links to other files."""
 
     seen: FileStamp | None = None  # None if the file was not read from the disk.
     subsystem: str = ""
@@ -119,14 +119,14 @@ class IngestReader:
         if stat.S_ISREG(info.st_mode) and info.st_size > self._max_bytes:
             return None, make_file_stamp(info), info.st_mtime
         data, info = disk.read_with_marks(path)
-        # A file that was written a moment ago may be written again without a visible difference.
+        # A file that was just written may change again without a new stamp.
         seen = make_file_stamp(info, b"?" if is_fresh(info, self._now) else b"")
         return (data if len(data) <= self._max_bytes else None), seen, info.st_mtime
 
     def _parse(self, path: str, kind: FileKind, data: bytes, found: IngestContent) -> IngestContent:
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST keep only the name of a file that is empty, too large, not UTF-8 or unreadable, and skip
-        ##% one whose name is not UTF-8.
+        ##% `duvet ingest` MUST index only the name of a file that is empty, too large, not UTF-8 or unreadable, and
+        ##% skip a file whose name is not UTF-8.
         try:
             text = data.decode().removeprefix(BOM)
         except UnicodeDecodeError:
@@ -149,7 +149,7 @@ def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent
     try:
         record = read_document_front(path, text[:start])
     except errors.DuvetError as error:
-        problems = (make_warning(f"its front matter can't be read: {error.message}", path),)
+        problems = (make_warning(f"invalid front matter: {error.message}", path),)
     outline = read_outline(path, text, start)
     trails = HeadingTrails(outline, record.title)
     title = record.title or outline.title
@@ -163,8 +163,8 @@ def cut_pieces(
 ) -> Iterator[TextPiece]:
     """Yield the chunks of a text with headings at these characters, except blank ones."""
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST cut a text into chunks of at most 1,000 characters, at headings and line ends, with an
-    ##% overlap of up to 200 characters.
+    ##% `duvet ingest` MUST split texts into chunks of at most 1,000 characters, at headings and line ends, with
+    ##% an overlap of up to 200 characters.
     start, line, counted = 0, 1, 0
     while start < len(text):
         end, is_heading = _find_end(text, start, headings)

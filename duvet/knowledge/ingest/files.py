@@ -180,7 +180,7 @@ def _find_reports(project: Project) -> tuple[str, ...]:
 
 
 class _Walk:
-    """Visits folders with a stack of its own: a tree may be deeper than Python's."""
+    """Walks folders with an explicit stack: a tree may be deeper than Python's recursion limit."""
 
     def __init__(self, tree: Tree, root: str, rule: IngestRule, own: Iterable[str]) -> None:
         self.problems: list[Problem] = []
@@ -217,7 +217,8 @@ class _Walk:
 
     def _is_excluded(self, path: str, name: str, is_folder: bool) -> object:
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
+        ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote, including
+        ##% backups.
         if path in self._own or is_unfinished(name) or (not is_folder and is_backup(name)):
             return True
         return self._excludes(path) or self._ignores(path, is_folder)
@@ -227,9 +228,9 @@ class _Walk:
             path.encode()
         except UnicodeEncodeError:
             ##= man/spec/knowledge.md#files
-            ##% `duvet ingest` MUST keep only the name of a file that is empty, too large, not UTF-8 or unreadable, and
-            ##% skip one whose name is not UTF-8.
-            self.problems.append(make_warning("the name of this file is not UTF-8", make_valid_text(path)))
+            ##% `duvet ingest` MUST index only the name of a file that is empty, too large, not UTF-8 or unreadable,
+            ##% and skip a file whose name is not UTF-8.
+            self.problems.append(make_warning("the file name is not UTF-8", make_valid_text(path)))
             return False
         ##= man/spec/knowledge.md#files
         ##% `duvet ingest` MUST index the files that `ingest.include` matches and `ingest.exclude` does not.

@@ -121,7 +121,7 @@ class _TraceGraph:
             properties = {
                 "text": requirement.text,
                 "level": requirement.level.name if requirement.level else None,
-                "status": requirement.status.words,
+                "status": requirement.state.words,
                 "target": catalogue.target_of(requirement),
                 "full_path": catalogue.full_path_of(requirement),
                 "line": requirement.line,

@@ -36,6 +36,7 @@ from duvet.store.records import (
     Store,
     StoreWriter,
 )
+from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 
 SPACE_SIZE_KEY = "space-size"  # The number of chunks to which the vector space was fitted.
@@ -43,7 +44,7 @@ _FILES_KEY, _TIMES_KEY, _GRAPH_KEY = "files", "times", "graph"
 _READER_VERSION = "2"  # A change makes the next run read all files again.
 
 Value = TypeVar("Value")
-_SAMPLE = 10_000  # Chunks to which a vector space is fitted at most.
+_SAMPLE = 10_000  # Maximum number of chunks to which a vector space is fitted.
 _BATCH = 512
 _TOLERANCE = 5  # The space is fitted again when the number of chunks has changed by more than one part in so many.
 
@@ -79,8 +80,7 @@ def ingest_project(
         raise
     except BaseException as error:
         ##= man/spec/knowledge.md#ingest-runs
-        ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its
-        ##% reason.
+        ##% An ingest run that fails or is killed MUST leave the index unchanged, and record the reason of a failure.
         with suppress(Exception), store.writing() as writing:
             writing.put_run(run.failed(error))
         raise
@@ -89,12 +89,12 @@ def ingest_project(
 @contextmanager
 def _writing(store: Store, progress: Progress, patience: float) -> Iterator[StoreWriter]:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
+    ##% A second run at the same time MUST say that it waits, wait up to 10 seconds, and then fail.
     with ExitStack() as stack:
         try:
             writing = stack.enter_context(store.writing())
         except StoreBusyError:
-            progress.begin("Waiting for another run to end")
+            progress.begin("Waiting for another ingest run to finish")
             writing = stack.enter_context(store.writing(patience))
         yield writing
 
@@ -139,7 +139,7 @@ class _Run:
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
         self._embedder = find_embedder(self._rule.semantic, self._options.dummy)
         ##= man/spec/knowledge.md#ingest-runs
-        ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
+        ##% Readers MUST see the last completed run, and MUST NOT wait for a run in progress.
         trace = self._load_trace()
         files, times, subsystems = self._update_files(store, writing, trace)
         artifacts = list(files.artifacts.values())
@@ -187,7 +187,7 @@ class _Run:
         before = dict(store.artifacts()) if store else {}
         memo = _unpack(store.kept(_FILES_KEY), _Memo) if store and not self._options.full else None
         earlier_times = _unpack(store.kept(_TIMES_KEY), git_dates.CommitTimes) if store else None
-        progress.begin("Looking for files")
+        progress.begin("Finding files")
         found = ingest_files.find_ingest_files(project, self._rule, self._own)
         self._problems += found.problems
         catalogue = read_subsystem_catalogue(project.tree)
@@ -195,16 +195,16 @@ class _Run:
         times = git_dates.find_commit_times(project, earlier_times or git_dates.CommitTimes())
         if times.fault:
             self._problems.append(
-                ingest_files.make_warning(f"without times of commits, those of the files count: {times.fault}")
+                ingest_files.make_warning(f"using file times because commit times are unavailable: {times.fault}")
             )
-        progress.end(f"Found {len(found.paths)} files")
+        progress.end(f"Found {format_count(len(found.paths), 'file')}")
         reader = IngestReader(project, self._rule.max_file_bytes, finds_symbols=self._finds_symbols)
         records = memo.files if memo and memo.reader == self._reader else {}
         updater = FileUpdater(before, records, reader, subsystems, times, writing)
         with progress.counted("Reading files", len(found.paths)) as counted:
             files = updater.update(found.paths, counted)
         self._problems += (*files.problems, *subsystems.unknown())
-        progress.end(f"Read {len(files.added) + len(files.changed)} files that are new or have changed")
+        progress.end(f"Read {format_count(len(files.added) + len(files.changed), 'new or changed file')}")
         return files, times, subsystems
 
     def _load_trace(self) -> Catalogue | None:
@@ -280,7 +280,7 @@ class FileUpdater(Struct, frozen=True):
         files = self.files
         gone = [artifact for path, artifact in self.before.items() if path not in files.artifacts]
         ##= man/spec/knowledge.md#ingest-runs
-        ##% `duvet ingest` MUST forget deleted files, and report them as removed or renamed.
+        ##% `duvet ingest` MUST remove deleted files from the index, and report them as removed or renamed.
         files.removed = tuple(_find_renames(gone, [files.artifacts[path] for path in files.added]))
         if self.writing:
             for artifact in gone:
@@ -332,7 +332,7 @@ class FileUpdater(Struct, frozen=True):
             )
 
     def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
-        """Return the artifact with what may change without the file: its subsystem and its last commit."""
+        """Return the artifact with its present subsystem and last commit, which may change without the file."""
         membership = self.subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
         commit = self.times.of(artifact.path)
         return structs.replace(
@@ -385,12 +385,12 @@ class VectorUpdate(Struct, frozen=True):
         if not todo:
             return
         count = sum(artifact.chunk_count for artifact in todo)
-        with progress.counted("Making vectors", count) as counted:
+        with progress.counted("Computing vectors", count) as counted:
             space = space or self._fit_space(todo, total)
             for batch in _batches(todo):
                 self._embed(space, batch)
                 counted.advance(sum(artifact.chunk_count for artifact in batch))
-        progress.end(f"Made {count} vectors")
+        progress.end(f"Computed {format_count(count, 'vector')}")
 
     def _fit_space(self, artifacts: Sequence[Artifact], total: int) -> VectorSpace:
         space = self.embedder.fitted(list(self._sample(artifacts, total)))

@@ -1,4 +1,4 @@
-"""Subsystems of a project, from folders, imports, what front matter names and a catalogue file."""
+"""Subsystems of a project, from folders, imports, front matter and a catalogue file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _CATALOGUE_PATHS = tuple(
     for folder in ("", ".duvet/", ".metadata/", "docs/")
     for ending in ("yaml", "yml", "json")
 )
-"""The first existing one counts."""
+"""Only the first existing file is read."""
 _SUBSYSTEMS = "subsystems"
 _Words = str | tuple[str, ...]
 
@@ -88,8 +88,8 @@ class SubsystemIndex:
     def of(self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
         """Return the membership of a file whose front matter names this subsystem and that imports these modules."""
         ##= man/spec/knowledge.md#subsystems
-        ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching
-        ##% pattern, or else that of its path, in any case.
+        ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else the one with the
+        ##% longest matching pattern, or else the one that its path names, in any case.
         name = named or self._code.get(path) or self._find_by_path(path) or self._find_by_subject(path, kind, imports)
         if not name:
             return SubsystemMembership()
@@ -100,7 +100,7 @@ class SubsystemIndex:
         return SubsystemMembership(subsystem.name, subsystem.criticality, subsystem.tags)
 
     def spelling(self, name: str) -> str:
-        """Return the name of a subsystem as it is first written, or "" if there is none."""
+        """Return the first spelling of a subsystem's name, or "" for an unknown subsystem."""
         return self._names.get(_key(name), "")
 
     def find_entry(self, name: str) -> CatalogueSubsystem | None:
@@ -112,7 +112,7 @@ class SubsystemIndex:
             for needed in subsystem.needed:
                 if not self.spelling(needed.name):
                     hint = suggest_nearest(needed.name, self._names.values())
-                    message = f"there is no subsystem {quote_text(needed.name)}"
+                    message = f"unknown subsystem {quote_text(needed.name)}"
                     yield make_warning(message, needed.path, needed.place, hint)
 
     def _find_by_path(self, path: str) -> str:
@@ -132,8 +132,8 @@ class SubsystemIndex:
 
     def _find_by_subject(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
         ##= man/spec/knowledge.md#subsystems
-        ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
-        ##% otherwise to that of its imports or of the requirements that it cites.
+        ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names below `tests` or
+        ##% `docs`, and any other test to the subsystem of its imports or cited requirements.
         for name in guess_subject_names(path, kind):
             if found := self.spelling(name) or self._top_modules.get(_key(name), ""):
                 return found
@@ -388,7 +388,7 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     """Return the subsystems of the first catalogue file, if any; raise ProblemsError with all its errors."""
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
-    ##% `.metadata` or `docs`, and stop at an error in it with its line.
+    ##% `.metadata` or `docs`, and fail with the line of each error in this file.
     path = next((path for path in _CATALOGUE_PATHS if tree.is_file(path)), None)
     if path is None:
         return ()
@@ -457,14 +457,14 @@ def _find_faults(at: check.DocumentLocation, subsystems: Mapping[str, CatalogueS
     for name, subsystem in subsystems.items():
         first = first_names.setdefault(_key(name), name)
         if not name.strip():
-            yield (at / name).problem(rules.CONFIG_BAD_VALUE, "a subsystem has to have a name", at_key=True)
+            yield (at / name).problem(rules.CONFIG_BAD_VALUE, "a subsystem must have a name", at_key=True)
         elif first != name:
-            message = f"{quote_text(name)} is the same subsystem as {quote_text(first)}"
-            yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "write one entry for both", at_key=True)
+            message = f"{quote_text(name)} and {quote_text(first)} name the same subsystem"
+            yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "merge the two entries", at_key=True)
         criticality = subsystem.criticality
         if criticality and criticality not in CRITICALITY_LEVELS:
-            message = f"{quote_text(criticality)} is no criticality"
-            hint = suggest_nearest(criticality, CRITICALITY_LEVELS) or f"it is {', '.join(CRITICALITY_LEVELS)}"
+            message = f"unknown criticality {quote_text(criticality)}"
+            hint = suggest_nearest(criticality, CRITICALITY_LEVELS) or f"available: {', '.join(CRITICALITY_LEVELS)}"
             yield (at / name / "criticality").problem(rules.CONFIG_BAD_VALUE, message, hint)
         for pattern in subsystem.paths:
             try:

@@ -108,7 +108,7 @@ def wants_symbols(wanted: bool | None) -> bool:
     if wanted and not is_installed:
         ##= man/spec/knowledge.md#files
         ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
-        raise DuvetError("symbols need the extra `symbols`", hint="install it: pip install 'duvet-cli[symbols]'")
+        raise DuvetError("symbols require the extra `symbols`", hint="run: pip install 'duvet-cli[symbols]'")
     return is_installed
 
 
@@ -131,8 +131,8 @@ def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
 
 
 def _visit(root: Node, grammar: Grammar) -> Iterator[Symbol]:
-    # A stack of its own: code may be nested deeper than Python's stack. An entry is a node, the node whose lines count,
-    # the qualified name and the kind of the symbol around it.
+    # An explicit stack: code may be nested deeper than Python's recursion limit. An entry is a node, the node with the
+    # lines of the symbol, and the qualified name and kind of the enclosing symbol.
     todo: list[tuple[Node, Node, str, str]] = [(root, root, "", "")]
     left = _MAX_SYMBOLS
     while todo and left:
@@ -140,7 +140,7 @@ def _visit(root: Node, grammar: Grammar) -> Iterator[Symbol]:
         declared = grammar.kinds.get(node.type) if node.is_named else None
         if declared is None:
             if node.type in grammar.containers or node.type == _ERROR:
-                # A symbol begins at its decorator or its `export`.
+                # A symbol begins at its decorator or its `export` keyword.
                 outer = whole if node.type in _PREFIXES else None
                 todo += [(inner, outer or inner, around, within) for inner in reversed(node.children)]
             continue

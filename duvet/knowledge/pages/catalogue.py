@@ -34,7 +34,7 @@ from duvet.tree import cache, recorder
 
 _Rows = dict[str, tuple[recorder.FileStamp | None, ParsedPage]]
 _PARSER_VERSION = "2"  # A change makes cached pages invalid.
-_MAX_SUGGESTED = 20_000  # Slugs among which the nearest is searched.
+_MAX_SUGGESTED = 20_000  # Maximum number of slugs to search for the nearest one.
 _MAX_REQUIREMENTS, _MAX_CITATIONS = 50, 20
 _ID = re.compile(r"[0-9a-f]{4,64}\Z")
 
@@ -71,20 +71,20 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             problems += (_make_clash_problem(slug, first, path), _make_clash_problem(slug, path, first))
         else:
             ##= man/spec/pages.md#files
-            ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
-            ##% configuration, or of its file.
+            ##% duvet MUST take the date of a page from its front matter, or else from its first commit, following
+            ##% renames and ignoring git's configuration, or else from the file.
             created = parsed.created
             if created is None:
                 created = dates.first.get(path)
             if created is None:
                 created = find_modification_time(project, path)
             ##= man/spec/pages.md#files
-            ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading
-            ##% or its slug.
+            ##% duvet MUST take the title of a page from its front matter, unchanged, or else from its first heading or
+            ##% its slug.
             title = parsed.title or slug
             pages[slug] = Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
     ##= man/spec/pages.md#tools
-    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
+    ##% `list_pages` and `duvet pages` MUST list all pages, newest first.
     ordered = sorted(pages.values(), key=lambda page: (-page.created, page.slug))
     return PageStore(tuple(ordered), tuple(problems), rows, dates, frozenset(reader.read_paths))
 
@@ -128,8 +128,8 @@ def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
     ##= man/spec/pages.md#files
     ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
     ##% and report two pages with the same slug.
-    message = f"the slug `{slug}` is that of {other}, too"
-    return rules.PAGE_SLUG_CLASH.problem(message, path, hint="give one of them another `slug` in its front matter")
+    message = f"the slug `{slug}` is already used by {other}"
+    return rules.PAGE_SLUG_CLASH.problem(message, path, hint="change `slug` in the front matter of one page")
 
 
 class PageReference(Struct, frozen=True):
@@ -202,7 +202,7 @@ class PageReferenceFinder:
 class PageNode(Struct, frozen=True):
     id: str
     title: str
-    connections: int  # Number of all pages that it is connected to.
+    connections: int  # Number of connected pages.
 
 
 class PageEdge(Struct, frozen=True):
@@ -229,9 +229,9 @@ class PageCollection:
         page = self.by_slug.get(normalise_slug(slug))
         if page is None:
             ##= man/spec/pages.md#tools
-            ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty
+            ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and reject an empty
             ##% required argument.
-            hint = self.suggest(slug) or "the list of pages has all slugs"
+            hint = self.suggest(slug) or "list the pages to see all slugs"
             raise errors.NotFoundError(f"Page '{shorten_text(slug)}' not found", hint=hint)
         return page
 
@@ -242,8 +242,8 @@ class PageCollection:
     def outlinks(self, page: Page) -> tuple[str, ...]:
         """Return the slugs that the page links to, in order and even if there is no such page."""
         ##= man/spec/pages.md#links
-        ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once and in
-        ##% order, and its backlinks the other pages that link to it.
+        ##% duvet MUST list as outlinks of a page the slugs that it links to outside code and comments, each once and in
+        ##% order, and as backlinks the other pages that link to it.
         links = (
             link
             for link in page.links
@@ -272,7 +272,7 @@ class PageCollection:
                     yield page, link
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """Yield the parts of the trace that the page links to, each set of requirements once."""
+        """Yield each part of the trace that the page links to, without repeated sets of requirements."""
         seen: set[tuple[int, ...]] = set()
         for link in page.links:
             if link.target in self.by_slug:
@@ -375,7 +375,7 @@ def find_page_requirements(collection: PageCollection, page: Page) -> tuple[Page
                 full_path=catalogue.full_path_of(card),
                 target=catalogue.target_of(card),
                 text=card.text,
-                status=card.status.words,
+                status=card.state.words,
                 citations=tuple(PageCitation(one.path, one.line, one.kind.name.lower()) for one in citations),
             )
         )
@@ -407,17 +407,16 @@ def find_page_problems(project: Project) -> PageFindings:
 
 def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLink) -> model.Problem:
     ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
-    ##% slug.
+    ##% duvet MUST warn about each broken link with its place, and name the missing section or the nearest slug.
     card = collection.references.specification(link)
     if collection.references.is_id(link):
-        message = f"there is no requirement `{link.written}`"
-        hint = f"write `{REQUIREMENT_PREFIX}` and at least 4 digits of an id, which no other id begins with"
+        message = f"link to unknown requirement `{link.written}`"
+        hint = f"write `{REQUIREMENT_PREFIX}` and at least 4 digits that identify one requirement"
     elif card is not None:
         message = f"`{link.target}` has no section `{link.heading}`"
         near = suggest_nearest(shorten_text(link.heading), [*card.titles])
-        hint = near or "name one of its sections, or none"
+        hint = near or "link to an existing section, or to the specification alone"
     else:
-        message = f"there is no page `{link.written}`"
-        hint = collection.suggest(link.target) or "write the page, or take the link out"
+        message = f"link to unknown page `{link.written}`"
+        hint = collection.suggest(link.target) or "create the page, or remove the link"
     return rules.PAGE_LINK_DANGLING.problem(message, page.path, link.place, hint=hint)

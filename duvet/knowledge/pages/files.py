@@ -49,14 +49,15 @@ class PagePatterns(Struct, frozen=True):
                 sources = [(source, self._origin(number, index))]
                 for file in find_sources(sources, tree, self.root, problems.append, inner):
                     ##= man/spec/pages.md#hostile-input
-                    ##% duvet MUST skip files and folders that a link leads to outside of the project, with a warning.
+                    ##% duvet MUST skip files and folders behind a symbolic link that leads out of the project, with a
+                    ##% warning.
                     if self.is_of_disk and not inside.has(file.path):
                         outside[file.path] = None
                     else:
                         found.setdefault(file.path, find_pattern_prefix(pattern))
         excluded = frozenset() if self.is_configured else frozenset(self._specifications())
-        hint = "move it into the project, or name it in `exclude`"
-        problems += (PAGE_UNREAD.problem("it is outside of the project", path, hint=hint) for path in outside)
+        hint = "move it into the project, or add it to `exclude`"
+        problems += (PAGE_UNREAD.problem("the file is outside the project", path, hint=hint) for path in outside)
         return PageFiles({path: found[path] for path in found if path not in excluded}, tuple(problems))
 
     def _origin(self, number: int, index: int) -> RuleOrigin:
@@ -71,8 +72,8 @@ class PagePatterns(Struct, frozen=True):
 
     def _specifications(self) -> Iterator[str]:
         ##= man/spec/pages.md#files
-        ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
-        ##% specifications.
+        ##% duvet MUST read pages from the Markdown files that the configuration names or, by default, from those in
+        ##% `docs` that are not specifications.
         for rule in self.config.specifications if self.config else ():
             if not is_url(rule.source):
                 yield posixpath.normpath(rule.source)

@@ -39,7 +39,7 @@ _YAML_TABLE = re.compile(
     re.VERBOSE,
 )
 """The beginning of a mapping."""
-_DATE_HINT = "write it as 2026-05-31, or as 2026-05-31T12:00:00Z"
+_DATE_HINT = "write it like 2026-05-31 or 2026-05-31T12:00:00Z"
 _ENDING = re.compile(r"\.(?:md|markdown)\Z", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
 _FORBIDDEN = frozenset("[]|#\\")
@@ -98,17 +98,17 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
         data = tree.read(path)
         text = decode_page(data, path)
     except errors.DuvetError as error:
-        hint = error.hint or "save it as UTF-8, or name it in `exclude`"
+        hint = error.hint or "save it as UTF-8, or add it to `exclude`"
         problem = rules.PAGE_UNREAD.problem(error.message, path, Place(error.line), hint=hint)
         return ParsedPage(problems=(problem,), is_page=False)
     problems: list[Problem] = []
     if len(data) > MAX_PAGE_BYTES:
-        message = f"the page is larger than {MAX_PAGE_BYTES >> 20} MiB: what comes after that is not read"
-        problems.append(rules.PAGE_UNREAD.problem(message, path, hint="split it"))
+        message = f"the page is larger than {MAX_PAGE_BYTES >> 20} MiB; the rest is ignored"
+        problems.append(rules.PAGE_UNREAD.problem(message, path, hint="split it into several pages"))
     block = _find_front_matter(text)
     if block and not _is_table(block):
-        message = "what stands before the second `---` is no table, so it is read as text"
-        hint = "write lines such as `key: value`, or leave the line after the first `---` blank"
+        message = "the text between the `---` lines is not front matter, so it is part of the page"
+        hint = "write `key: value` lines, or leave the line after the first `---` blank"
         problems.append(rules.PAGE_FRONT_MATTER.problem(message, path, Place(1, 1), hint=hint))
     start = find_body_start(text)
     front = _read_front_matter(text[:start], path) if start else PageFrontMatter()
@@ -129,7 +129,7 @@ def decode_page(data: bytes, path: str) -> str:
     if len(data) > MAX_PAGE_BYTES:
         data = _drop_cut_character(data[:MAX_PAGE_BYTES])
     if b"\0" in data:
-        raise errors.UnreadableError("it is binary", path=path)
+        raise errors.UnreadableError("the file is binary", path=path)
     return decode_utf8(data, path).removeprefix(BOM)
 
 
@@ -178,8 +178,8 @@ def parse_front_matter(text: str, path: str) -> DataDocument:
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     ##= man/spec/pages.md#files
-    ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or
-    ##% its slug.
+    ##% duvet MUST take the title of a page from its front matter, unchanged, or else from its first heading or its
+    ##% slug.
     document = parse_yaml(text.rstrip().removesuffix("...").removesuffix("---"), path, parse_scalar_as_text)
     check_document_size(document)
     return document
@@ -201,16 +201,16 @@ def _read_front_matter(text: str, path: str) -> PageFrontMatter:
             return convert(value)
         except (TypeError, ValueError, OverflowError):
             place = document.value_place(key)
-            message = f"`{key}` can't be understood"
+            message = f"invalid `{key}` in the front matter"
             problems.append(rules.PAGE_FRONT_MATTER.problem(message, document.path, place, hint=hint))
             return None
 
-    slug = read("slug", _convert_text, "write it between quotes")
-    title = read("title", _convert_text, "write it between quotes")
+    slug = read("slug", _convert_text, "put it in quotes")
+    title = read("title", _convert_text, "put it in quotes")
     created = read("created", _convert_date, _DATE_HINT)
     if created is None:
         created = read("date", _convert_date, _DATE_HINT)
-    tags = read("tags", _convert_tags, "give a list of words")
+    tags = read("tags", _convert_tags, "write a list of words, such as [tea, kettle]")
     slug = None if slug is None else normalise_slug(slug)
     return PageFrontMatter(slug, title or "", created, tags or (), tuple(problems))
 
@@ -246,8 +246,8 @@ def normalise_slug(text: str) -> str:
 
 def make_slug(path: str, prefix: str) -> str:
     ##= man/spec/pages.md#files
-    ##% The slug of a page MUST be that of its front matter, or else its path inside the configured folder without
-    ##% `.md`, and be found in every Unicode form.
+    ##% duvet MUST take the slug of a page from its front matter, or else from its path inside the configured folder
+    ##% without `.md`, and find it in every Unicode form.
     return normalise_slug(_ENDING.sub("", path.removeprefix(prefix)))
 
 
@@ -267,23 +267,25 @@ def find_slug_fault(slug: str) -> str:
     if not slug:
         return "it is empty"
     if len(slug) > _MAX_SLUG_LENGTH:
-        return f"it has more than {_MAX_SLUG_LENGTH} characters"
+        return f"it is longer than {_MAX_SLUG_LENGTH} characters"
     if slug.startswith("/") or _DRIVE.match(slug):
         return "it is an absolute path"
     if any(part in ("", ".", "..") for part in slug.split("/")):
-        return "it leads to another folder, or through an empty one"
+        return "it contains an empty, `.` or `..` folder"
     for character in slug:
         if character in _BIDI_CONTROLS or unicodedata.category(character) in _CONTROL_CATEGORIES:
-            return f"it has the control character U+{ord(character):04X} in it"
+            return f"it contains the control character U+{ord(character):04X}"
     wrong = next((character for character in slug if character in _FORBIDDEN), None)
     if wrong is not None:
-        return f"no link can be written with the `{wrong}` in it"
-    return "links to requirements begin with `req:`" if slug.lower().startswith(REQUIREMENT_PREFIX) else ""
+        return f"it contains `{wrong}`, which links can't contain"
+    return (
+        "the prefix `req:` is reserved for links to requirements" if slug.lower().startswith(REQUIREMENT_PREFIX) else ""
+    )
 
 
 def make_slug_problem(slug: str, fault: str, path: str) -> Problem:
-    message = f"{slug!a} can't be the slug of a page: {fault}"
-    return rules.PAGE_BAD_SLUG.problem(message, path, hint="give it a `slug` in its front matter")
+    message = f"invalid page slug {slug!a}: {fault}"
+    return rules.PAGE_BAD_SLUG.problem(message, path, hint="set a valid `slug` in the front matter")
 
 
 def rewrite_links(body: str, write: Callable[[str, str, str], str]) -> str:
@@ -344,7 +346,7 @@ def _parser() -> Markdown:
 
 
 class _MarkdownScan:
-    """The first heading of a text, and the ranges of code and comments, in which nothing is a link."""
+    """The first heading of a text, and the ranges of code and comments, where links are ignored."""
 
     def __init__(self, body: str, data: bytes, *, stops_at_title: bool = False) -> None:
         self.title = ""
@@ -355,8 +357,8 @@ class _MarkdownScan:
             if tag == "CodeBlock" or kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
                 if kind != "End":
                     ##= man/spec/pages.md#links
-                    ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each
-                    ##% once and in order, and its backlinks the other pages that link to it.
+                    ##% duvet MUST list as outlinks of a page the slugs that it links to outside code and comments, each
+                    ##% once and in order, and as backlinks the other pages that link to it.
                     self.hidden.append((start, end))
             elif kind == "Start" and tag == "HtmlBlock":
                 self.html.append((start, end))

@@ -18,15 +18,15 @@ from duvet.words import compose, parse_query
 MAX_PAGE_HITS, MAX_RELEVANT_PAGES = 20, 5
 _MAX_WORDS, _MAX_STEMS = 32, 40
 _EXCERPT_BEFORE, _EXCERPT_AFTER = 50, 100
-_MAX_CHANGED = 200  # Changed pages above which the index is built again.
-_MAX_KEPT_BYTES = 64 << 20  # Texts beyond this size are read again to find phrases in them.
+_MAX_CHANGED = 200  # With more changed pages, the index is built again.
+_MAX_KEPT_BYTES = 64 << 20  # Larger texts are not kept; they are read again to find phrases.
 
 PageReader = Callable[[Page], str | None]  # Returns the text of a page, or None if it is gone.
 _ENDING = re.compile(r"(?:ies|ing|ed|es|e|s|y)\Z")
 _NO_WORD = re.compile(r"[^\w]+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _MIN_STEM = 3
-_MIN_INSIDE = 4  # Characters of a stem at least that is also found inside of words.
+_MIN_INSIDE = 4  # Minimum length of a stem that may match inside words.
 _TITLE_WEIGHT = 3.0
 _MAX_PASSAGES, _PASSAGE_LENGTH = 2_000, 1_200
 
@@ -42,7 +42,7 @@ def flatten_text(text: str) -> str:
 
 
 class WordIndex:
-    """The words of numbered texts, which are whatever stands between blanks."""
+    """The words of numbered texts, split at blanks."""
 
     def __init__(self, texts: Iterable[tuple[int, str]]) -> None:
         found: dict[str, array[int]] = {}
@@ -177,9 +177,9 @@ def search_pages(index: PageIndex, query: str) -> list[PageHit]:
 
 
 def _rank(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) -> Iterator[Page]:
-    """Yield the best pages first, reading texts only as far as pages are taken."""
+    """Yield the best pages first; texts are read only as the caller asks for more."""
     ##= man/spec/pages.md#tools
-    ##% `search` MUST list matches in the title first, then those of the exact phrase, then the newest, each with an
+    ##% `search` MUST list title matches first, then matches of the exact phrase, then newer pages, each with an
     ##% excerpt around the match.
     exact: list[Page] = []
     with_phrase: list[Page] = []

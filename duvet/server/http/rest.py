@@ -94,8 +94,8 @@ class RestEndpoint:
     async def _call(self, scope: Scope, body: bytes, request_id: str) -> object:
         name, arguments = _parse_call(body)
         ##= man/spec/knowledge.md#answers
-        ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit`
-        ##% asks for more, and say so.
+        ##% For MCP clients these tools MUST cut long lists, including forwarded ones, to about 4,000 tokens unless
+        ##% `limit` asks for more, and report the cut.
         is_forwarded = responses.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
         identity = current_caller()
         caller = call_context.Caller(

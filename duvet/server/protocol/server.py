@@ -220,7 +220,7 @@ def name_for_client(request: session.ServerRequest, tool: Tool, described: types
     """Return the tool under a name that this client accepts; every name works in calls."""
     params = request.session.client_params
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
+    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME` to callers who may call
     ##% every tool in it.
     if "." not in tool.name or not tool.aliases or not params or not _REFUSES_DOTS.search(params.client_info.name):
         return described

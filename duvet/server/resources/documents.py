@@ -107,7 +107,7 @@ def make_document(context: ProjectSnapshot, node: tree.ResourceNode) -> Resource
             return SectionDocument(node.section, section.title, format_section_text(section))
         case tree.NodeKind.REQUIREMENT:
             card = catalogue.requirements[node.requirement]
-            return RequirementDocument(_short_id(catalogue, node), card.text, card.status.words)
+            return RequirementDocument(_short_id(catalogue, node), card.text, card.state.words)
         case tree.NodeKind.CITATION:
             (found, *_) = context.material().citations.by_type(node.citations)
             return CitationDocument(found.file_path, found.line_number, found.comment_text, found.context_lines)

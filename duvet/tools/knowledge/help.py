@@ -59,7 +59,7 @@ async def show_help(arguments: KmHelpInput, ctx: call_context.CallContext) -> To
     """How one of the km-tools is used, or all of them; with include_spec their whole document."""
     tools = {tool.name: tool for tool in await ctx.pack()}
     ##= man/spec/knowledge.md#answers
-    ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
+    ##% `km-help` MUST describe exactly the enabled tools, and with `include_spec` return one document about them.
     spec = render_usage(list(tools.values())) if arguments.include_spec else UNSET
     name = arguments.tool.strip()
     if not name:

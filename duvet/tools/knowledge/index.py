@@ -64,7 +64,7 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     """Return an error of the store with a remedy for this caller."""
     ##= man/spec/knowledge.md#answers
     ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
-    ##% a remedy, and recover without a restart.
+    ##% a remedy, and work again without a restart once it is fixed.
     message = (
         NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
     )
@@ -93,8 +93,8 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
     if limit is not None:
         return found[:limit]
     ##= man/spec/knowledge.md#answers
-    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
-    ##% for more, and say so.
+    ##% For MCP clients these tools MUST cut long lists, including forwarded ones, to about 4,000 tokens unless
+    ##% `limit` asks for more, and report the cut.
     return tuple(take_fitting_rows(found, MAX_PAGE_BYTES // share, least=1)) if face == tool.MCP_SOURCE else found
 
 
@@ -110,5 +110,5 @@ def limit_rows_by_size(rows: Sequence[_Row], most: int | None) -> Sequence[_Row]
 
 def cap_count(given: int, highest: int) -> int:
     ##= man/spec/knowledge.md#answers
-    ##% These tools MUST lower a `limit` or depth that is too high, and refuse one that is too low.
+    ##% These tools MUST lower a `limit` or depth above the maximum, and reject one below the minimum.
     return min(given, highest)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 from msgspec import Meta, Struct, convert, json, structs
 
-from duvet import errors, model
+from duvet import errors
 from duvet.queries import details, full_text, references, search
-from duvet.queries.gaps import Gap, RequirementFilter, find_gaps, select_requirements
+from duvet.queries.gaps import (
+    STATES_BY_WORD,
+    Gap,
+    RequirementFilter,
+    find_gaps,
+    fold_word,
+    parse_level,
+    select_requirements,
+)
 from duvet.queries.priority import Priority, compute_priority, prioritize_requirements
 from duvet.queries.records import CitationWithCode, RequirementDetail, format_level
 from duvet.text import quote_text, shorten_text
@@ -21,24 +29,33 @@ from duvet.trace import locations, records
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
 
 SpecArgument = Annotated[str, Meta(description="Only of this specification: id, name, URL or path")]
-LevelWord = Literal["MUST", "SHOULD", "MAY", "unspecified"]
-StatusWord = Literal["not started", "in progress", "needs tests", "done"]
-
 NO_LEVEL = "unspecified"
-_STATUSES = {status.words: status for status in records.Status}
+# Other spellings are accepted, too; the schema names the ones to use.
+LevelWord = Annotated[str, Meta(extra_json_schema={"enum": ["MUST", "SHOULD", "MAY", NO_LEVEL]})]
+ClassWord = Annotated[
+    str, Meta(extra_json_schema={"enum": ["partially_implemented", "not_started", "fully_implemented"]})
+]
+StatusWord = Annotated[str, Meta(extra_json_schema={"enum": [state.words for state in records.State]})]
+
 _NEIGHBOUR_TEXT = 160  # Characters of a neighbour's text.
 _MAX_PLACES = 10  # Places of one requirement, and requirements of one citation, that are listed.
+_IMPLEMENT = "Implement it; suggest_citation writes the comment."
 _STEPS = {
-    "not started": "Implement it; suggest_citation writes the comment.",
+    "uncited": _IMPLEMENT,
+    "to do": _IMPLEMENT,
     "in progress": "Cite the rest of it; suggest_citation writes the comment.",
+    "needs code": "Implement it and cite it in the code; suggest_citation writes the comment.",
     "needs tests": "Write a test; suggest_citation with type=test writes the comment.",
 }
 _Item = TypeVar("_Item")
 _DIGITS = re.compile(r"[0-9a-fA-F]{1,64}\Z")
+_NOT_IMPLEMENTED = "Nothing implements it: suggest_citation writes the comment for the code that will."
 _NEXT = {
-    records.Status.NOT_STARTED: "Nothing implements it: suggest_citation writes the comment for the code that will.",
-    records.Status.IN_PROGRESS: "get_requirement shows what cites it so far.",
-    records.Status.NEEDS_TESTS: 'It is implemented; cite it in a test, with suggest_citation and the type "test".',
+    records.State.UNCITED: _NOT_IMPLEMENTED,
+    records.State.TO_DO: _NOT_IMPLEMENTED,
+    records.State.IN_PROGRESS: "get_requirement shows what cites it so far.",
+    records.State.NEEDS_CODE: "Tests cite it; cite it in the code, with suggest_citation.",
+    records.State.NEEDS_TESTS: 'It is implemented; cite it in a test, with suggest_citation and the type "test".',
 }
 
 
@@ -51,13 +68,32 @@ class RequirementArguments(ListArguments, frozen=True, kw_only=True):
     spec: SpecArgument | None = None
     level: LevelWord | None = None
 
+    def __post_init__(self) -> None:
+        if self.level is not None and parse_level(self.level) is None:
+            raise ValueError(_describe_unknown("level", self.level))
 
-def make_filter(arguments: RequirementArguments, status: str | None = None) -> RequirementFilter:
-    level = arguments.level
+
+class StatusArguments(RequirementArguments, frozen=True, kw_only=True):
+    status: StatusWord | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.status is not None and fold_word(self.status) not in STATES_BY_WORD:
+            raise ValueError(_describe_unknown("status", self.status))
+
+
+def _describe_unknown(name: str, value: str) -> str:
+    """Return the message that msgspec gives for a value that is none of the choices."""
+    return f"Invalid enum value '{shorten_text(value)}' - at `$.{name}`"
+
+
+def make_filter(arguments: RequirementArguments) -> RequirementFilter:
+    level = None if arguments.level is None else parse_level(arguments.level)
+    status = arguments.status if isinstance(arguments, StatusArguments) else None
     return RequirementFilter(
         specifications=(arguments.spec,) if arguments.spec is not None else (),
-        levels=(model.Level.AUTO if level == NO_LEVEL else model.Level[level],) if level else (),
-        statuses=(_STATUSES[status],) if status else (),
+        levels=() if level is None else (level,),
+        states=() if status is None else STATES_BY_WORD[fold_word(status)],
     )
 
 
@@ -71,7 +107,7 @@ class RequirementSummary(Struct, frozen=True):
 def summarize_requirement(card: RequirementCard, most: int | None = None) -> RequirementSummary:
     """Return a summary with at most so many characters of the text."""
     text = card.text if most is None else shorten_text(card.text, most)
-    return RequirementSummary(card.id[:SHORT_ID_DIGITS], format_level(card.level) or NO_LEVEL, card.status.words, text)
+    return RequirementSummary(card.id[:SHORT_ID_DIGITS], format_level(card.level) or NO_LEVEL, card.state.words, text)
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,7 +134,6 @@ class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
     text: str
     level: str
     status: str
-    state: str
     reason: str
     excuse: str | None = None
     section: str
@@ -127,7 +162,6 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
         text=found.text,
         level=found.level or NO_LEVEL,
         status=found.status,
-        state=found.state,
         reason=found.status_reason,
         excuse=found.excuse.reason if found.excuse else None,
         section=found.section,
@@ -262,19 +296,19 @@ class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
     "get_requirement_status", "Status of a requirement", GetRequirementStatusInput, GetRequirementStatusOutput
 )
 def get_requirement_status(arguments: GetRequirementStatusInput, context: ProjectSnapshot) -> ToolAnswer:
-    """How far a requirement has got: "done", "needs tests", "in progress" or "not started". Ask again once you have
-    cited it."""
+    """The status of a requirement: "done", "needs tests", "in progress", "uncited" and so on. Call it again after you
+    cite the requirement."""
     catalogue = context.catalogue
     indexes = _find_indexes(catalogue, arguments.req_identifier.strip())
     ##= man/spec/show.md#details
     ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
-    status = min(catalogue.requirements[index].status for index in indexes)
+    state = min(catalogue.requirements[index].state for index in indexes)
     places = tuple(
-        RequirementPlace(make_requirement_path(catalogue, one), catalogue.requirements[one].status.words)
+        RequirementPlace(make_requirement_path(catalogue, one), catalogue.requirements[one].state.words)
         for one in indexes
     )
-    output = GetRequirementStatusOutput(status.words, places if len(places) > 1 else ())
-    return ToolAnswer(value=output, next_step=_NEXT.get(status, ""))
+    output = GetRequirementStatusOutput(state.words, places if len(places) > 1 else ())
+    return ToolAnswer(value=output, next_step=_NEXT.get(state, ""))
 
 
 def _find_indexes(catalogue: Catalogue, identifier: str) -> Sequence[int]:
@@ -293,16 +327,15 @@ def _find_indexes(catalogue: Catalogue, identifier: str) -> Sequence[int]:
     raise errors.NotFoundError(f"{quote_text(identifier)} is no requirement", hint=hint) from cause
 
 
-class SearchRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
+class SearchRequirementsInput(StatusArguments, frozen=True, kw_only=True):
     query: Annotated[str, Meta(description='Words, "a phrase", an id, file:line or spec#section')]
-    status: StatusWord | None = None
 
 
 @declare_query("search_requirements", "Search requirements", SearchRequirementsInput, tuple[ListedRequirement, ...])
 def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
     """Requirements by the words in them, or by what names them, the best first. Use it to find out which requirement
     some code is about."""
-    question = search.SearchQuery(arguments.query, make_filter(arguments, arguments.status))
+    question = search.SearchQuery(arguments.query, make_filter(arguments))
     found = search.find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
     ##= man/spec/mcp.md#tools
     ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
@@ -330,8 +363,8 @@ def _find_uncited(context: ProjectSnapshot) -> tuple[int, ...]:
     return find_gaps(context.catalogue, RequirementFilter(), Gap.CITATION).indexes
 
 
-class GetPrioritizedRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
-    status: Literal["partially_implemented", "not_started", "fully_implemented"] | None = None
+class GetPrioritizedRequirementsInput(StatusArguments, frozen=True, kw_only=True):
+    status: ClassWord | None = None
 
 
 class PrioritizedRequirement(Struct, frozen=True):
@@ -352,8 +385,6 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
     work on; what is done comes last in its level."""
     catalogue, ranked = context.catalogue, context.once(_rank)
     indexes = filter_requirements(catalogue, list(ranked), make_filter(arguments))
-    if arguments.status:
-        indexes = [index for index in indexes if ranked[index].priority_class.name.lower() == arguments.status]
 
     def make_row(index: int) -> PrioritizedRequirement:
         priority, path = ranked[index], make_requirement_path(catalogue, index)

@@ -31,15 +31,17 @@ class CoverageSummaryInput(Struct, frozen=True):
 
 
 class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Counts of requirements by progress; a count of 0 is left out."""
+    """Counts of requirements by status; a count of 0 is left out."""
 
     id: str = ""
     level: str = ""
     requirements: int
     done: int = 0
     needs_tests: int = 0
+    needs_code: int = 0
     in_progress: int = 0
-    not_started: int = 0
+    to_do: int = 0
+    uncited: int = 0
     excepted: int = 0
     not_applicable: int = 0
     percent: int | None = None  # The done share of the applicable ones.

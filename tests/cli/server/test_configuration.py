@@ -156,7 +156,7 @@ def test_an_edit_applies_to_providers_and_to_the_log(wire: Start, project: Path)
         configure(second.url, level="info", name="b")
         assert said(process) == "second"
         configure(second.url, enabled="false", more="bad: { description: x, steps: [{ id: s, tool: nothing }] }")
-        assert "it is disabled" in said(process)
+        assert "the provider is disabled" in said(process)
         assert (len(first.asked), len(second.asked)) == (1, 1)
         told = process.told()
     assert "WARN a restart is needed for some of the configuration keys=name" in told

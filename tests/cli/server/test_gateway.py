@@ -110,7 +110,7 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
         assert json.loads(result["content"][0]["text"])["error"] == {
             "code": "not_found",
             "message": "Node 'Code:gone.py' not found",
-            "hint": "km-graph-search finds nodes by a part of their names",
+            "hint": "call km-graph-search to find nodes by part of a name",
         }
         assert here.ask("km-graph-node", node_id="nowhere").code == "exit 2"
         break_store(project)
@@ -148,8 +148,8 @@ def test_workflows_forward_their_calls(duvet_command: str, project: Path, desk: 
 
 def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
-    ##% calls are forwarded.
+    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show the tools that the server
+    ##% would offer and the server that calls are forwarded to.
     here = desk("http://127.0.0.1:8931/team", **ONLY_READER)
     lines = here.run("mcp", "--check").out.splitlines()
     about = "127.0.0.1:8931: calls of km- tools but km-help are forwarded there, showing KM_READER_TOKEN"

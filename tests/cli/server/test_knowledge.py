@@ -119,8 +119,8 @@ def test_workflows_and_recipes_give_no_rights(faces: Faces) -> None:
 
 def test_the_catalogue_has_scopes_and_hints(faces: Faces, duvet_command: str) -> None:
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
-    ##% `read-only` pack.
+    ##% `km-lifecycle-report` and `km-ingest-status` MUST require the scope `maintainer`, and MUST be available
+    ##% in a `read-only` pack.
     with faces.served.client(ADMIN) as client:
         scopes = {name: tool["scope"] for name, tool in client.listed.items() if name.startswith("km-")}
     assert scopes == dict.fromkeys(team.READERS, "reader") | dict.fromkeys(team.MAINTAINERS, "maintainer")

@@ -103,7 +103,7 @@ async def test_a_run_reports_progress(duvet_command: str, project: Path) -> None
         async with client_of(over_stdio(duvet_command, project), MODERN) as client:
             found = await client.call_tool("km-ingest-trigger", {}, progress_callback=hear)
     assert not found.is_error
-    assert told[0][0] == 1.0 and "Looking for files" in [message for _, message in told]
+    assert told[0][0] == 1.0 and "Finding files" in [message for _, message in told]
     assert [done for done, _ in told] == sorted({done for done, _ in told})
 
 
@@ -231,7 +231,7 @@ def test_wrong_variables_are_refused(duvet_command: str, project: Path, name: st
     for words in (("mcp", "--check"), ("mcp",), ("mcp", "--http", "0")):
         done = run(duvet_command, project, *words, environ=wrong)
         assert (done.code, done.out) == (1, "")
-        assert f"the variable `{name}` is neither true nor false" in done.err
+        assert f"the environment variable `{name}` is neither true nor false" in done.err
     ask = by_shell(duvet_command, project, **wrong)
     assert ask("km-feedback-submit", {"request_id": "r", "chunk_id": "c", "vote": 1}).code == ""
     assert ask("km-storetext", {"content": "x"}).code == "exit 1"

@@ -36,8 +36,8 @@ def test_a_store_that_is_locked(known: Asking) -> None:
     locked.execute("BEGIN EXCLUSIVE")
     assert known.refusal("km-coverage-summary") == (
         "upstream_error",
-        "store.db: somebody else is writing to it",
-        "try again when that is done",
+        "store.db: another process is writing to the index",
+        "try again when it has finished",
     )
     locked.close()
     assert known.value(STATUS)["run_id"] == "r1"

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from tests.unit.config.made import EXTENDED, PATH, UPSTREAM, project_problems, show
 
 UNKNOWN = UPSTREAM.replace("0.4", "0.9")
-BEGIN = f"begin the file with `'$schema' = \"{UPSTREAM}\"`"
+BEGIN = f"start the file with `'$schema' = \"{UPSTREAM}\"`"
 
 
 def test_an_empty_file_misses_its_schema() -> None:

@@ -52,8 +52,8 @@ def test_the_schemas_are_schemas_without_null(validator: Any) -> None:
 
 def test_the_table_of_a_source_in_the_schema() -> None:
     fields = json_schema(extended=False)["$defs"]["UpstreamSource"]["properties"]
-    style = {"description": "What comments begin with", "$ref": "#/$defs/StyleTable", "default": {}}
-    assert fields["pattern"] == {"description": "Which files: a pattern of paths", "type": "string"}
+    style = {"description": "Prefixes of annotation comments", "$ref": "#/$defs/StyleTable", "default": {}}
+    assert fields["pattern"] == {"description": "Glob pattern of the files", "type": "string"}
     assert (fields["comment-style"], fields["type"]["default"]) == (style, "implementation")
 
 

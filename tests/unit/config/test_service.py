@@ -23,7 +23,6 @@ from tests.unit.config.made import load, show_service_problems
 
 ALL = MemoryTree({"given.json": b"", "named.toml": b"", "other.yml": b"", "duvet.config.yaml": b""})
 BOTH = {"DUVET_CONFIG": "named.toml", "CONTEXTIVE_CONFIG": "other.yml"}
-NO_FILE = "no such file, though `{}` names it; name another, or none"
 EXAMPLES = sorted((ROOT / "man/examples").glob("duvet.config.*"))
 EVERYTHING = ROOT / "man/examples/contextive.yaml"
 OF_PROJECT = b"'$schema' = 'duvet-cli/config/v1'\n[server]\nname = 'tea'\npacks = []\n"
@@ -49,9 +48,9 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 )
 def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str | None, path: str, origin: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
-    ##% defaults.
+    ##% duvet MUST read the service configuration from the file that `--config`, `DUVET_CONFIG` or
+    ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
+    ##% and otherwise use the defaults.
     assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
 
 
@@ -63,7 +62,7 @@ def test_each_of_eight_names_is_found_or_else_none() -> None:
 
 def test_files_that_can_not_be_chosen() -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these files.
+    ##% duvet MUST fail if several files could be the configuration or a named file is missing, and name these files.
     found = MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b""))
     odd = MemoryTree({"a.json/x": b"", "config": b""})
     assert [
@@ -71,15 +70,19 @@ def test_files_that_can_not_be_chosen() -> None:
         *(refusal(ALL, {}, "gone.json"), refusal(ALL, {"DUVET_CONFIG": "gone.json"})),
     ] == [
         (
-            "more than one configuration: `duvet.config.yml` and `contextive.config.json`; "
-            "keep one of them, or name it with `--config`"
+            "found several configurations: `duvet.config.yml` and `contextive.config.json`; "
+            "keep one of them, or choose one with `--config`"
         ),
         (
-            "two configurations: `DUVET_CONFIG` names `named.toml` and `CONTEXTIVE_CONFIG` names `other.yml`; "
+            "conflicting configurations: DUVET_CONFIG points to named.toml and CONTEXTIVE_CONFIG points to other.yml; "
             "unset one of the variables"
         ),
-        "config: `--config` names a file of an unknown format; it ends in `.json`, `.yaml`, `.yml`, `.toml`",
-        *(f"gone.json: {NO_FILE.format(name)}" for name in ("--config", "DUVET_CONFIG")),
+        (
+            "--config points to config, which has an unknown extension; "
+            "rename the file; supported extensions: `.json`, `.yaml`, `.yml`, `.toml`"
+        ),
+        "--config points to gone.json, which does not exist; correct the path",
+        "DUVET_CONFIG points to gone.json, which does not exist; correct or unset it",
     ]
 
 
@@ -112,7 +115,7 @@ def test_the_example_with_every_section() -> None:
     assert [provider.api_key for provider in config.providers.values()] == [Secret("sk-1"), None, Secret("sk-2")]
     assert config.providers["local"].base_url == "http://127.0.0.1:11434/v1"
     assert config.providers["claude"].kind is ProviderKind.ANTHROPIC
-    assert config.tool_packs["introspect"].settings == {"greeting": "That is $5, me"}
+    assert config.tool_packs["introspect"].settings == {"greeting": "Hello me, a coffee is $5"}
     assert config.workflows["audit"].steps[0].params["level"] == "${vars.level}"
     assert read.rule == ServerRule(
         name="kettle",
@@ -132,7 +135,7 @@ def test_one_table_in_two_files() -> None:
     with pytest.raises(ProblemsError) as error:
         load_service(tree, {})
     assert [(one.place.line, one.message) for one in error.value.problems] == [
-        (2, "server: this stands in `.duvet/config.toml:2:2`, too")
+        (2, "server: this table is also in `.duvet/config.toml:2:2`")
     ]
 
 
@@ -155,7 +158,7 @@ def test_packs_are_switched_off_and_on() -> None:
         (
             "toml",
             b"toolPacks.x.settings.day = 2027-12-31",
-            "1:28+10 DUV004 toolPacks.x.settings.day: invalid type: datetime, expected what JSON can hold",
+            "1:28+10 DUV004 toolPacks.x.settings.day: invalid type: datetime, expected a JSON value",
         ),
     ],
 )
@@ -230,7 +233,7 @@ def ingest_rules(text: bytes, **environ: str) -> tuple[IngestRule, StoreSection]
 
 def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables are invalid.
     assert load_service_ingest(MemoryTree({}), {}) == (IngestRule(), StoreSection())
     text = (
         b"providers:\n  a:\n    apiKey: $UNSET\ningest:\n  include: src\n  symbols: false\n  semantic: true\n"
@@ -247,14 +250,16 @@ def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
 @pytest.mark.parametrize("template", ["x://{file}", "x://{}", "x://{path!r}", "x://{line_start:>9}", "x://{path", "x}"])
 def test_an_editor_uri_with_an_unknown_field(template: str) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
+    ##% `km-search` MUST return an editor URI for each symbol, and reject a template with an unknown field.
     with pytest.raises(ProblemsError) as error:
         ingest_rules(f"ingest:\n  symbols: false\n  editorUri: '{template}'\n".encode())
     fields = "{abs_path}, {path}, {line_start}, {line_end}, {name}"
-    message = f'ingest.editorUri: "{template}" is not a template of URIs, whose fields are {fields}'
+    message = f'ingest.editorUri: "{template}" is not a URI template with the fields {fields}'
     (problem,) = error.value.problems
     assert (problem.path, problem.place.line, problem.message) == ("duvet.config.yaml", 3, message)
-    with pytest.raises(ProblemsError, match="once its variables are filled in, this is not a template of URIs"):
+    with pytest.raises(
+        ProblemsError, match=r"the value is not a URI template with the fields .* after its variables are expanded"
+    ):
         ingest_rules(b"ingest: {editorUri: '$EDITOR_URI'}\n", EDITOR_URI=template)
 
 
@@ -309,7 +314,7 @@ def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems
     assert (problem.path, problem.place.line) == ("duvet.config.yaml", 2)
-    assert "a folder below the content root" in problem.message
+    assert "a portable folder below the content root" in problem.message
     if folder in REFUSED:
         with pytest.raises(DuvetError) as refused:
             resolve_destination(str(tmp_path), folder, None, "t.md")
@@ -318,8 +323,8 @@ def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
         uploads("uploads: {docsSubdir: $IN}", IN=folder)
     assert [one.message for one in caught.value.problems] == [
         (
-            "uploads.docsSubdir: once its variables are filled in, this is not a folder below the content root, without "
-            "hidden names and .., which every system can have"
+            "uploads.docsSubdir: the value is not a portable folder below the content root, without hidden names and `..` "
+            "after its variables are expanded"
         )
     ]
 

@@ -96,16 +96,16 @@ def test_what_variables_hold_is_checked() -> None:
     with pytest.raises(ProblemsError) as error:
         load_service(MemoryTree({"duvet.config.json": text.encode()}), environ)
     assert [problem.message for problem in error.value.problems] == [
-        "server.host: once its variables are filled in, this is blank",
+        "server.host: the value is blank after its variables are expanded",
         "server.name: the environment variable `ODD` is not UTF-8",
-        "providers.a.apiKey: the variable holds nothing, or characters that no key has",
+        "providers.a.apiKey: the variable is empty or contains characters that are invalid in a key",
     ]
 
 
-YAML = ("write a list, with `- ` before each table", "write one table only, without `- `")
+YAML = ("write a list: put `- ` before each table", "remove `- `: only one table is allowed")
 FORMATS = {
-    "toml": ("write `[[workflows.w.steps]]`, a table for each", "write `[server]`, one table only"),
-    "json": ("write a list, with `[` and `]` around the tables", "write one table only, without `[` and `]`"),
+    "toml": ("write `[[workflows.w.steps]]` above each table", "write `[server]`: only one table is allowed"),
+    "json": ("write a list: put `[` and `]` around the tables", "remove `[` and `]`: only one table is allowed"),
 }
 
 
@@ -128,7 +128,7 @@ def shown(text: str, form: ProblemFormat = ProblemFormat.TEXT) -> str:
 @pytest.mark.parametrize("form", list(ProblemFormat))
 def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+    ##% duvet MUST NOT show the value of a secret or a variable in any message.
     text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
     page = shown(text, form)
     assert "providers.a.apiKey" in page
@@ -160,7 +160,7 @@ def test_a_secret_is_not_shown_where_it_stands_a_second_time(provider: str, told
 def test_problems_are_not_shown_beside_many_secrets() -> None:
     keys = ", ".join(f"p{number}: {{apiKey: secret-{number}, kind: secret-{number}}}" for number in range(101))
     assert {one.message for one in service_problems(f"providers: {{{keys}}}")} == {
-        "what is wrong here is told once fewer secrets are written down in this file"
+        "problem hidden, because more than 100 secrets are written in this file"
     }
 
 

@@ -29,7 +29,7 @@ EXPANSIONS = [
 ]
 OPEN = ('expected "}}"', "close the expression: `${{ NAME }}`")
 FAILED = "failed to evaluate expression: "
-UNSET = "set the environment variable {}, or end with a text in quotes: `|| 'text'`"
+UNSET = "set the environment variable {}, or add a default: `|| 'text'`"
 VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
 
 
@@ -48,7 +48,7 @@ def test_expands(template: str, expansion: document.TemplateExpansion) -> None:
         ("x/${{ NONE }}", f'{FAILED}" NONE "', UNSET.format("`NONE`")),
         ("${{ NONE || dflt }}", f'{FAILED}" NONE || dflt "', UNSET.format("`NONE` or `dflt`")),
         ('${{ "B" }}', f'{FAILED}" \\"B\\" "', UNSET.format('`"B"`')),
-        ("${{}}", f'{FAILED}""', "name an environment variable or a text: `${{ NAME || 'text' }}`"),
+        ("${{}}", f'{FAILED}""', "write an environment variable or a text in quotes: `${{ NAME || 'text' }}`"),
     ],
 )
 def test_a_template_without_a_value(template: str, message: str, hint: str) -> None:
@@ -98,7 +98,7 @@ def test_texts(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        *((text, "a `$` with no name after it") for text in ("$", "$1", "${A", "${}", "${A:-b}")),
+        *((text, "`$` is not followed by a name") for text in ("$", "$1", "${A", "${}", "${A:-b}")),
         ("$AB", "the environment variable `AB` is not set"),
         ("$ab", "the environment variable is not set"),
         ("$ODD", "the environment variable `ODD` is not UTF-8"),

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from duvet.console import filters
 from duvet.model import Kind, Level
 from duvet.queries.gaps import RequirementFilter
-from duvet.trace.records import Status
+from duvet.trace.records import State
 
 
 def chosen(*args: str) -> tuple[RequirementFilter, dict[str, object]]:
@@ -31,7 +31,22 @@ def chosen(*args: str) -> tuple[RequirementFilter, dict[str, object]]:
     return found[0]
 
 
-STATUSES = ("not-started", "in-progress", "needs-tests", "done")
+STATES = ("uncited", "to-do", "IN_PROGRESS", "needs code", "Needs-Tests", "excepted", "done", "not applicable")
+OLD = {
+    "not started": (State.UNCITED, State.TO_DO),
+    "NOT_STARTED": (State.UNCITED, State.TO_DO),
+    "not-started": (State.UNCITED, State.TO_DO),
+    "todo": (State.TO_DO,),
+    "partial": (State.IN_PROGRESS,),
+    "missing implementation": (State.NEEDS_CODE,),
+    "missing-test": (State.NEEDS_TESTS,),
+    "exception": (State.EXCEPTED,),
+    "implied": (State.DONE,),
+    "Complete": (State.DONE,),
+    "partially_implemented": (State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS),
+    "fully_implemented": (State.EXCEPTED, State.DONE, State.NOT_APPLICABLE),
+}
+"""The names of former versions, and those of `get_prioritized_requirements`."""
 KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPTION, Kind.TODO, Kind.IMPLICATION)}
 
 
@@ -42,10 +57,12 @@ KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPT
         (("--spec", "tea", "--spec", "pot"), RequirementFilter(specifications=("tea", "pot"))),
         (("--section", "tea#brewing"), RequirementFilter(sections=("tea#brewing",))),
         (("--level", "must", "--level", "May"), RequirementFilter(levels=(Level.MUST, Level.MAY))),
-        (("--status=Needs tests", "--status=DONE"), RequirementFilter(statuses=(Status.NEEDS_TESTS, Status.DONE))),
+        (("--status=Needs tests", "--status=DONE"), RequirementFilter(states=(State.NEEDS_TESTS, State.DONE))),
         (("--type", "implementation"), RequirementFilter(kinds=(Kind.CITATION,))),
         (("--level", "should", "--level", "none"), RequirementFilter(levels=(Level.SHOULD, Level.AUTO))),
-        (tuple(f"--status={one}" for one in STATUSES), RequirementFilter(statuses=tuple(Status))),
+        (tuple(f"--status={one}" for one in STATES), RequirementFilter(states=tuple(State))),
+        *((("--status", word), RequirementFilter(states=states)) for word, states in OLD.items()),
+        *((("--level", word), RequirementFilter(levels=(Level.AUTO,))) for word in ("Unspecified", "other", "AUTO")),
         (tuple(f"--type={one}" for one in KINDS), RequirementFilter(kinds=tuple(KINDS.values()))),
     ],
 )

@@ -136,7 +136,7 @@ def read_only(paths: StorePaths) -> Iterator[StorePaths]:
     """The same project on a disk that is read-only."""
     for options in (["--bind", paths.folder], ["-o", "remount,bind,ro"]):
         if subprocess.run(["mount", *options, paths.folder], capture_output=True, check=False).returncode:
-            pytest.skip("no disk of its own")
+            pytest.skip("no separate disk")
     try:
         yield paths
     finally:

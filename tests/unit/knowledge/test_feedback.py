@@ -84,7 +84,7 @@ def test_unfinished_and_invalid_lines_are_dropped(tmp_path: Path, left: bytes, v
 def test_a_line_without_room_is_not_begun(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with stored.run_program(FULL, path) as process:
-        assert "can't add to this file" in stored.first_lines(process)[0]
+        assert "can't append to this file" in stored.first_lines(process)[0]
         assert process.wait(60) == 0
     assert path.read_bytes() == b'{"number":0}\n{"number":1}\n'
 
@@ -99,7 +99,7 @@ def test_a_link_is_not_followed_and_a_locked_file_times_out(tmp_path: Path) -> N
         append_line(str(link), {})
     with path.open("w") as file:
         flock(file, LOCK_EX)
-        with pytest.raises(DuvetError, match="somebody else has locked it"):
+        with pytest.raises(DuvetError, match="another process has locked it"):
             append_line(str(path), {}, patience=0)
     append_line(str(path), {}, patience=0)
     assert path.read_bytes() == b"{}\n"
@@ -165,5 +165,5 @@ def test_feedback_is_restored_before_the_index(paths: StorePaths, tmp_path: Path
     line = b'{"request_id": "r", "note": "%s"}\n'
     Path(paths.feedback).write_bytes(line % (b"x" * (limit - len(line))))
     with stored.run_program(LIMITED, tmp_path / "tea", archive, limit) as process:
-        assert process.communicate(timeout=60)[0].startswith(f"{paths.feedback}: can't add to this file: ")
+        assert process.communicate(timeout=60)[0].startswith(f"{paths.feedback}: can't append to this file: ")
     assert stored.ask_store(paths.store) == before

@@ -23,8 +23,8 @@ FIRST = 1767268800.0
 
 def test_the_last_commit_counts(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% The date of a file MUST be that of the last commit that changed it, or that of the file itself if git does not
-    ##% know this content.
+    ##% `duvet ingest` MUST date a file by the last commit that changed it, or by its modification time if git does not
+    ##% have this content.
     folder = history(tmp_path, {"a.md": "1", "b é.md": "1", "c.md": "1", "d/e.md": "1"})
     first = git(folder, "rev-parse", "HEAD")
     (folder / "b é.md").write_text("2")
@@ -99,8 +99,8 @@ def test_dates_in_front_matter(moment: float, dates: tuple[str, ...]) -> None:
 
 def test_the_date_of_a_page_is_from_front_matter_or_git_or_the_file(tmp_path: Path) -> None:
     ##= man/spec/pages.md#files
-    ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
-    ##% configuration, or of its file.
+    ##% duvet MUST take the date of a page from its front matter, or else from its first commit, following renames and
+    ##% ignoring git's configuration, or else from the file.
     files = {**TRACE, "docs/front.md": "---\ncreated: 1970-01-02\n---\n", "docs/\u00e9.md": "x"}
     for folder, expected in (
         (history(tmp_path / "tea", files), {"\u00e9": FIRST, "front": DAY, "new": 1000.0}),

@@ -68,11 +68,11 @@ LIFECYCLE = {
 
 def test_lifecycle() -> None:
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
-    ##% citing files are all older.
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays` (30 by default), and requirements
+    ##% whose citing files are all older.
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
-    ##% tests.
+    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but
+    ##% without tests.
     assert plain(make_lifecycle_report(facts(), NOW)) == LIFECYCLE
 
 

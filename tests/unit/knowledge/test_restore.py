@@ -147,7 +147,7 @@ def test_a_run_that_ends_during_a_restore_is_backed_up(paths: StorePaths, tmp_pa
         record_run(paths, path)
         return path
 
-    with pytest.raises(StoreBusyError, match="again and again"):
+    with pytest.raises(StoreBusyError, match="the index keeps changing"):
         swap_store(paths, copy, keep_and_run, "", 1.0)
     assert (len(runs(paths.store)), os.listdir(paths.backups)) == (8, [os.path.basename(archive)])
 
@@ -177,12 +177,12 @@ def test_the_log_of_a_removed_store_is_saved(paths: StorePaths, tmp_path: Path, 
         assert (found.kept, os.listdir(paths.backups)) == ("", [])
 
 
-FORCE = "make room, or keep no backup of what is there, with --force"
+FORCE = "free some disk space, or pass --force to skip the backup of the current index"
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[StorePaths]:
-    """An indexed project on a small disk of its own."""
+    """An indexed project on a small separate disk."""
     found = stored.places(stored.fill(tmp_path / "tea"))
     with small_disk(Path(found.folder), 24 << 20):
         yield found
@@ -206,7 +206,9 @@ def test_a_restore_needs_room_for_both_indexes(disk: StorePaths, tmp_path: Path,
     after = stored.ask_store(disk.store)
     filler = leave_free(disk, share * size)
     if share < 3:
-        with pytest.raises(OutputError, match="there is no room for this backup and one of what is there") as caught:
+        with pytest.raises(
+            OutputError, match="not enough disk space to restore this backup and save the current index"
+        ) as caught:
             restore_backup(disk, archive, stored.CLOCK)
         assert (caught.value.path, caught.value.hint) == (disk.folder, FORCE)
         assert sorted(os.listdir(disk.folder)) == [".gitignore", "filler", "store.db"]
@@ -218,9 +220,9 @@ def test_a_restore_needs_room_for_both_indexes(disk: StorePaths, tmp_path: Path,
     restore_backup(disk, small, stored.CLOCK, keeps=False)
     filler = leave_free(disk, 2.8 * size)
     for keeps in (True, False):
-        with pytest.raises(OutputError, match="there is no room for this backup") as caught:
+        with pytest.raises(OutputError, match="not enough disk space to restore this backup") as caught:
             restore_backup(disk, archive, stored.CLOCK, keeps=keeps)
-        assert caught.value.hint == "make room"
+        assert caught.value.hint == "free some disk space"
     filler.unlink()
     leave_free(disk, 3.3 * size)
     restore_backup(disk, archive, stored.CLOCK, keeps=share > 3)

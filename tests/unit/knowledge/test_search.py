@@ -38,7 +38,7 @@ FILES = (
     taken("tests/test_boil.py", CHECK, git_timestamp=NOW, **TEST, **KETTLE),
 )
 MODEL = embedder()
-ALONE = "found by words alone: "
+ALONE = "searched by words only: "
 BOIL_PY, GUIDE_MD, TEST_PY = "src/kettle/boil.py::0", "docs/kettle.md::0", "tests/test_boil.py::0"
 LEAVES_PY, NOTES_TXT = "src/tea/leaves.py::0", "docs/notes.txt::0"
 
@@ -192,7 +192,7 @@ RESULT = {
 def test_the_whole_answer(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
-    ##% under a unique `request_id`.
+    ##% and a unique `request_id`.
     with closing(filled(tmp_path)) as store:
         search = engine(store, None, "vscode://file/{abs_path}:{line_start}")
         filters = {"tags": [], "subsystems": ["kettle"]}
@@ -208,7 +208,7 @@ def test_the_whole_answer(tmp_path: Path) -> None:
             "request_id": request_id,
             "result_count": 1,
             "graph_context_included": True,
-            "warnings": [f"{ALONE}the extra `semantic` is not installed, or not wanted"],
+            "warnings": [f"{ALONE}the extra `semantic` is not installed or is switched off"],
             "scoring_mode": "lexical",
             "weight_profile": "default",
             "weights": {"subsystem": 0.28, "relationship": 0.05, "support": 0.09, "criticality": 0.12},
@@ -232,7 +232,7 @@ def test_a_search_sees_the_last_run(stored: Store) -> None:
     with stored.writing() as writing:
         writing.put(replace(cups, vectors=b""))
     answer = ask(search, "cups")
-    assert answer.metadata.warnings == ("some pieces have no vectors",)
+    assert answer.metadata.warnings == ("some chunks have no vectors",)
     assert "docs/cups.md::0" in ids(answer)
 
 
@@ -276,7 +276,7 @@ def test_long_lists_in_the_graph_context_are_cut(tmp_path: Path) -> None:
     assert [one.id[-2:] for one in result.graph_context.requirements] == [f"{number:02}" for number in range(10)]
     assert result.scoring.signals and result.scoring.signals.relationship_count == 30
     assert answer.metadata.warnings[1:] == (
-        "no more than 10 relationships, related files and requirements of a file are told; km-graph-node has all",
+        "at most 10 relationships, related files and requirements are shown for each file; call km-graph-node for all",
     )
 
 
@@ -334,22 +334,22 @@ def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: Searc
     scores = [result.scoring.vector_score for result in answer.results]
     assert scores == sorted(scores, reverse=True) == [result.chunk.score for result in answer.results]
     warnings = ask(words, "boil", sort_by_vector=True).metadata.warnings
-    assert warnings[1:] == ("there are no vectors to sort by",)
+    assert warnings[1:] == ("sort_by_vector was ignored: no vectors can be used",)
 
 
-STAND_INS = "the vectors are stand-ins that tell nothing of meaning"
+STAND_INS = "the index has dummy vectors, which carry no meaning"
 
 
 @pytest.mark.parametrize(
     ("stored_with", "model", "mode", "warning"),
     [
-        (MODEL, None, "lexical", f"{ALONE}the extra `semantic` is not installed, or not wanted"),
-        (None, MODEL, "lexical", f"{ALONE}no vectors were made of what was taken in"),
+        (MODEL, None, "lexical", f"{ALONE}the extra `semantic` is not installed or is switched off"),
+        (None, MODEL, "lexical", f"{ALONE}the index has no vectors"),
         (
             MODEL,
             DummyEmbedder(),
             "lexical",
-            f"{ALONE}the vectors were made by another model; they have to be made again",
+            f"{ALONE}the vectors come from another model; run `duvet ingest` to compute them again",
         ),
         *((DummyEmbedder(), model, "hybrid", STAND_INS) for model in (MODEL, DummyEmbedder(), None)),
     ],
@@ -376,8 +376,8 @@ NAMES = {
 @pytest.mark.parametrize("model", [None, MODEL], ids=["words", "both"])
 def test_named_files_and_symbols_come_first(model: Embedder | None, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before those
-    ##% with some.
+    ##% `km-search` MUST list a file or symbol that the query names first, and chunks with all words before chunks with
+    ##% some of them.
     files = (taken("b.py", "Pour slowly, slowly, and slowly pour\n"), *FILES, taken("a.py", "use(x.pour_slowly)\n"))
     with closing(filled(tmp_path, model, files)) as store:
         for query, expected in NAMES.items():
@@ -409,8 +409,8 @@ def test_queries(words: SearchEngine, both: SearchEngine) -> None:
     answer = ask(words, f"porcelain {' ' * 2000}{'kettle ' * 150_000}", limit=99)
     assert (ids(answer), len(answer.query)) == ([NOTES_TXT], 2000)
     assert sorted(answer.metadata.warnings[:2]) == [
-        "no more than 25 results are answered",
-        "only the first 2,000 characters and 64 words of the query count",
+        "at most 25 results are returned",
+        "only the first 2,000 characters and 64 words of the query were used",
     ]
 
 
@@ -436,11 +436,11 @@ def test_profiles_of_weights() -> None:
 
 POUR_METHOD = symbol("Spout.pour<T>", "method", 4, 9)
 REFUSED = {
-    "x://{file}": "no field {file}",
-    "x://{}": "no field {}",
-    "x://{path.__class__}": "no field {path.__class__}",
-    "x://{path!r}": "no field {path}",
-    "x://{line_start:>100000000}": "no field {line_start}",
+    "x://{file}": "unknown field {file}",
+    "x://{}": "unknown field {}",
+    "x://{path.__class__}": "unknown field {path.__class__}",
+    "x://{path!r}": "unknown field {path}",
+    "x://{line_start:>100000000}": "unknown field {line_start}",
     "x://{path": "expected '}' before end of string",
 }
 
@@ -459,4 +459,4 @@ def test_editor_uris() -> None:
     for template, reason in REFUSED.items():
         with pytest.raises(DuvetError) as raised:
             make_editor_uri_formatter(template, "/")
-        assert raised.value.message == f"the template of editor URIs can't be used: {reason}: {template}"
+        assert raised.value.message == f'invalid editor URI template "{template}": {reason}'

@@ -83,7 +83,7 @@ WRONG: dict[str, dict[str, Any]] = {
 ISO, DAYS = "filters.updated_after must be an ISO-8601 string", "filters.max_age_days must be a positive integer"
 HINTS = {
     "Unknown filter 'subsystem'": "did you mean subsystems?",
-    "Field 'query' is required": "Unknown field 'querry': did you mean query?",
+    "Field 'query' is required": "Unknown field 'querry'; did you mean query?",
 }
 
 
@@ -97,8 +97,8 @@ HINTS = {
 )
 def test_requests_that_are_refused(message: str, request_: dict[str, Any]) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
-    ##% name.
+    ##% `km-search` MUST reject a missing query, an unknown or mistyped field, and a blank or too long filter, and name
+    ##% it.
     with pytest.raises(QueryError) as raised:
         parse_search_request(request_ if "querry" in request_ else {"query": "a", **request_})
     assert raised.value.message == message

@@ -15,7 +15,7 @@ from tests.unit.llm.made import FINE, KEY, fails, one, routing
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
 
 pytestmark = pytest.mark.anyio
-CHECK_KEY = "check the key that `providers.one.apiKey` names"
+CHECK_KEY = "check the key in `providers.one.apiKey`"
 CHECK_MODEL = "check `baseUrl` and the model of `providers.one`"
 RED = b'{"error": "so \\u001b[31mred"}'
 LONG = "a\n\x1b]0;title\x07\u202e b " + "c" * 5000
@@ -29,13 +29,21 @@ SHORT = "a ]0;title b " + "c" * 186 + "…"
 @pytest.mark.parametrize(
     ("reply", "code", "message", "hint"),
     [
-        (refuses(401, "bad key"), ModelFault.UNAUTHORIZED, "one refuses the key (401): bad key", CHECK_KEY),
-        (Reply(403), ModelFault.UNAUTHORIZED, "one refuses the key (403)", CHECK_KEY),
-        (refuses(404, "no model"), ModelFault.REFUSED, "one refuses the request (404): no model", CHECK_MODEL),
-        (Reply(400, RED), ModelFault.REFUSED, "one refuses the request (400): so [31mred", CHECK_MODEL),
-        (Reply(204), ModelFault.REFUSED, "one refuses the request (204)", CHECK_MODEL),
-        (refuses(400, LONG), ModelFault.REFUSED, f"one refuses the request (400): {SHORT}", CHECK_MODEL),
-        *((Reply(400, body), ModelFault.REFUSED, "one refuses the request (400)", CHECK_MODEL) for body in NO_MESSAGE),
+        (refuses(401, "bad key"), ModelFault.UNAUTHORIZED, "provider `one` rejected the key (401): bad key", CHECK_KEY),
+        (Reply(403), ModelFault.UNAUTHORIZED, "provider `one` rejected the key (403)", CHECK_KEY),
+        (
+            refuses(404, "no model"),
+            ModelFault.REFUSED,
+            "provider `one` rejected the request (404): no model",
+            CHECK_MODEL,
+        ),
+        (Reply(400, RED), ModelFault.REFUSED, "provider `one` rejected the request (400): so [31mred", CHECK_MODEL),
+        (Reply(204), ModelFault.REFUSED, "provider `one` answered 204", CHECK_MODEL),
+        (refuses(400, LONG), ModelFault.REFUSED, f"provider `one` rejected the request (400): {SHORT}", CHECK_MODEL),
+        *(
+            (Reply(400, body), ModelFault.REFUSED, "provider `one` rejected the request (400)", CHECK_MODEL)
+            for body in NO_MESSAGE
+        ),
     ],
     ids=range(13),
 )
@@ -47,7 +55,7 @@ async def test_refusals(reply: Reply, code: ModelFault, message: str, hint: str,
 
 async def test_a_prompt_that_is_not_text_is_not_sent(wire: Wire) -> None:
     async with one(wire) as made:
-        with pytest.raises(ModelError, match="what is asked holds characters that are none"):
+        with pytest.raises(ModelError, match="the request contains invalid Unicode"):
             await made.ask("\udcff")
     assert wire.asked == []
 
@@ -57,14 +65,14 @@ async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
     ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     other.plan(FINE)
     error, _ = await fails(wire, Reply(307, headers={"location": f"{other.url}/v1/chat/completions"}), apiKey="$K")
-    assert (error.code, error.message) == (ModelFault.REFUSED, "one is elsewhere (307)")
+    assert (error.code, error.message) == (ModelFault.REFUSED, "provider `one` redirects to another URL (307)")
     assert (len(wire.asked), other.asked) == (1, [])
 
 
 async def test_an_answer_has_at_most_4_mib(wire: Wire) -> None:
     for size in (MAX_RESPONSE_BYTES + 1, 3 * MAX_RESPONSE_BYTES):
         error, _ = await fails(wire, Reply(body=b" " * size))
-        assert (error.code, error.message) == (ModelFault.TOO_LARGE, "one answers more than 4,194,304 bytes")
+        assert (error.code, error.message) == (ModelFault.TOO_LARGE, "provider `one` sent more than 4,194,304 bytes")
     async with one(wire, Reply(body=FINE.body.ljust(MAX_RESPONSE_BYTES))) as made:
         assert (await made.ask()).text == "Hi"
 
@@ -72,9 +80,9 @@ async def test_an_answer_has_at_most_4_mib(wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("status", "message"),
     [
-        (200, "one answers compressed, which it was not asked for"),
-        (400, "one refuses the request (400)"),
-        (500, "one is out of order (500)"),
+        (200, "provider `one` sent a compressed answer, which duvet does not accept"),
+        (400, "provider `one` rejected the request (400)"),
+        (500, "provider `one` answered 500"),
     ],
 )
 async def test_a_compressed_answer_is_not_unpacked(status: int, message: str, wire: Wire) -> None:
@@ -86,15 +94,15 @@ async def test_a_compressed_answer_is_not_unpacked(status: int, message: str, wi
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
 async def test_server_errors_are_retried_as_often_as_configured(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
-    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
-    ##% reason, and give up when the provider's time limit is over.
+    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks (at
+    ##% most 30 seconds), and give up when the provider's time limit expires.
     refusal = refuses(status, "overloaded")
     async with one(wire, refusal, refusal, FINE) as made:
         assert ((await made.ask()).text, made.clock.waits) == ("Hi", [0.5, 1.0])
     for retries, expected in ((0, []), (7, [0.5, 1, 2, 4, 8, 8, 8])):
         wire.asked.clear()
         error, waits = await fails(wire, refusal, retries=retries)
-        assert (error.code, error.message) == (ModelFault.UNAVAILABLE, f"one is out of order ({status}): overloaded")
+        assert (error.code, error.message) == (ModelFault.UNAVAILABLE, f"provider `one` answered {status}: overloaded")
         assert (waits, len(wire.asked)) == (expected, retries + 1)
 
 
@@ -127,14 +135,17 @@ async def test_waits_before_a_retry(reply: Reply, wait: float, wire: Wire) -> No
 )
 async def test_waits_that_are_too_long(after: str, timeout: int, hint: str, wire: Wire) -> None:
     error, waits = await fails(wire, refuses(429, "slow down", retry_after=after), FINE, timeout=timeout)
-    assert (error.code, error.message) == (ModelFault.RATE_LIMITED, "one takes no more for now (429): slow down")
+    assert (error.code, error.message) == (
+        ModelFault.RATE_LIMITED,
+        "provider `one` reached its rate limit (429): slow down",
+    )
     assert (error.hint, waits, len(wire.asked)) == (hint, [], 1)
 
 
 @pytest.mark.parametrize(("place", "status"), [("headers", 200), ("body", 200), ("body", 500)])
 async def test_a_slow_answer_times_out(place: str, status: int, wire: Wire) -> None:
     error, _ = await fails(wire, Reply(status, FINE.body, stops_before=place), timeout=0.5)
-    assert (error.code, error.message) == (ModelFault.TIMEOUT, "one has not answered within 0.5 seconds")
+    assert (error.code, error.message) == (ModelFault.TIMEOUT, "provider `one` did not answer within 0.5 s")
     # On a busy machine the time may be over before the request arrives; it is never sent twice.
     assert len(wire.asked) <= 1
 
@@ -193,8 +204,11 @@ async def test_the_address_of_a_provider_that_is_down_is_not_shown() -> None:
             with pytest.raises(ModelError) as caught:
                 await made.ask()
     error = caught.value
-    assert (error.code, error.message) == (ModelFault.UNAVAILABLE, "one can't be reached: ConnectError")
-    assert (error.hint, made.clock.waits) == ("is `providers.one.baseUrl` right, and up?", [0.5, 1.0])
+    assert (error.code, error.message) == (ModelFault.UNAVAILABLE, "can't reach provider `one`: ConnectError")
+    assert (error.hint, made.clock.waits) == (
+        "check `providers.one.baseUrl`, and that the provider is running",
+        [0.5, 1.0],
+    )
 
 
 async def test_the_address_in_answers_and_in_the_log_is_not_shown(wire: Wire) -> None:
@@ -202,12 +216,14 @@ async def test_the_address_in_answers_and_in_the_log_is_not_shown(wire: Wire) ->
     base = f"{wire.url}/tenant-7c3e/v1"
     said = f"no {base}/chat, none at {host}:{port}, at {host}, at \u200b/tenant-\u200b7c3e/v1/chat"
     error, _ = await fails(wire, refuses(404, said), baseUrl=base)
-    assert error.message == "one refuses the request (404): no ***/chat, none at ***, at ***, at /***/v1/chat"
+    assert (
+        error.message == "provider `one` rejected the request (404): no ***/chat, none at ***, at ***, at /***/v1/chat"
+    )
     llms = Reply(404, b'{"error": "not at %s"}' % wire.url.encode())
     wire.files = {"/llms.txt": llms, "/v1/models": Reply(is_cut=True)}
     async with one(wire, FINE, discover=True, llmsTxt=True) as made:
         await made.ask()
         assert made.log == [
-            "models can't be looked up: one can't be reached: RemoteProtocolError",
-            "llms.txt can't be looked up: one refuses the request (404): not at ***",
+            "can't look up models: can't reach provider `one`: RemoteProtocolError",
+            "can't look up llms.txt: provider `one` rejected the request (404): not at ***",
         ]

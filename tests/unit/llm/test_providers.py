@@ -80,7 +80,7 @@ async def test_openai_itself_has_another_name_for_the_limit() -> None:
     )
 
 
-CUT = "the answer is cut: the model was allowed no more tokens"
+CUT = "the answer is incomplete: it reached the token limit"
 BLOCKS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
 USAGES: list[object] = [None, 3, [], {"prompt_tokens": "many", "completion_tokens": -1}, {"x": True}]
 
@@ -100,7 +100,7 @@ async def test_cut_answers_blocks_and_wrong_usage(kind: str, reply: Reply, respo
         assert made.log == [*response.warnings]
 
 
-NO_JSON, PROTOCOL = "what is no JSON", "not what the protocol has: "
+NO_JSON, PROTOCOL = "an answer that is not JSON", "an unexpected answer: "
 NESTED = b'{"usage": ' + b"[" * 200_000
 CONTENT = "at `$.choices[0].message.content`"
 
@@ -111,20 +111,20 @@ CONTENT = "at `$.choices[0].message.content`"
         *(("openai", body, NO_JSON) for body in (b"", b"<html>", b"\xff\xfe", NESTED, FINE.body[:-9])),
         ("openai", b"[]", f"{PROTOCOL}Expected `object`, got `array`"),
         ("openai", b"{}", f"{PROTOCOL}Object missing required field `choices`"),
-        ("openai", b'{"choices": []}', "without any choice"),
+        ("openai", b'{"choices": []}', "an answer without choices"),
         ("openai", openai_says(None).body, f"{PROTOCOL}Expected `str`, got `null` - {CONTENT}"),
         ("openai", openai_says({"a": 1}).body, f"{PROTOCOL}Expected `str`, got `object` - {CONTENT}"),
-        ("openai", openai_says(" \n").body, "nothing"),
+        ("openai", openai_says(" \n").body, "an empty answer"),
         ("anthropic", FINE.body, f"{PROTOCOL}Object missing required field `content`"),
         ("anthropic", b'{"content": "Hi"}', f"{PROTOCOL}Expected `array`, got `str` - at `$.content`"),
-        ("anthropic", anthropic_says("Hi", content=[]).body, "nothing"),
-        ("anthropic", anthropic_says("Hi", content=[{"type": "tool_use"}]).body, "nothing"),
+        ("anthropic", anthropic_says("Hi", content=[]).body, "an empty answer"),
+        ("anthropic", anthropic_says("Hi", content=[{"type": "tool_use"}]).body, "an empty answer"),
         ("anthropic", anthropic_says(7).body, f"{PROTOCOL}Expected `str`, got `int` - at `$.content[0].text`"),
     ],
 )
 async def test_malformed_answers_are_rejected(kind: str, body: bytes, what: str, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
-    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
+    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed, or without text.
     error, _ = await fails(wire, Reply(body=body), kind=kind)
-    assert (error.code, error.message) == (ModelFault.MALFORMED, f"one answers {what}")
+    assert (error.code, error.message) == (ModelFault.MALFORMED, f"provider `one` sent {what}")
     assert len(wire.asked) == 1

@@ -29,10 +29,10 @@ CONFIG: dict[str, Any] = {
     },
 }
 SKIPPED = (
-    "off is passed over: it is disabled",
-    "keyless is passed over: it has no key",
-    "bare is passed over: it has no `defaultModel`",
-    "own is passed over: no client offers its model",
+    "skipped off: the provider is disabled",
+    "skipped keyless: the provider has no key",
+    "skipped bare: the provider has no `defaultModel`",
+    "skipped own: no MCP client offers a model",
 )
 
 
@@ -46,15 +46,15 @@ def fail_to_pick(config: dict[str, Any] = CONFIG, **request: Any) -> tuple[str, 
     return caught.value.message, caught.value.hint
 
 
-ASKED = "it is asked for"
+ASKED = "requested"
 ROUTED = ResolvedModel(
     "claude",
     "opus",
-    "`routing.ask` says so",
+    "selected by `routing.ask`",
     (records.ModelChoice("local", "large/v2"), records.ModelChoice("local", "small")),
-    ("keyless is passed over: it has no key",),
+    ("skipped keyless: the provider has no key",),
 )
-FIRST = ResolvedModel("local", "small", "its provider is the first that can be used", warnings=SKIPPED)
+FIRST = ResolvedModel("local", "small", "first usable provider", warnings=SKIPPED)
 
 
 @pytest.mark.parametrize(
@@ -78,23 +78,31 @@ def test_a_model_is_picked_by_name_by_route_or_as_the_first(request_: dict[str, 
 @pytest.mark.parametrize(
     ("name", "trouble", "hint"),
     [
-        ("off", "it is disabled", "`providers.off.enabled` switches it on"),
-        ("keyless/gpt", "it has no key", "set OPENAI_API_KEY, or name another variable as `providers.keyless.apiKey`"),
-        ("bare", "it has no `defaultModel`", "name a model as bare/MODEL, or give `providers.bare.defaultModel`"),
-        ("own", "no client offers its model", SETUP_HINT),
-        ("locale/x", "there is no such provider", "did you mean `local`?"),
-        ("zzz", "there is no such provider", "there are off, keyless, bare, own, local, claude"),
+        ("off", "the provider is disabled", "set `providers.off.enabled` to true"),
+        (
+            "keyless/gpt",
+            "the provider has no key",
+            "set OPENAI_API_KEY, or name another variable in `providers.keyless.apiKey`",
+        ),
+        (
+            "bare",
+            "the provider has no `defaultModel`",
+            "choose a model as bare/MODEL, or set `providers.bare.defaultModel`",
+        ),
+        ("own", "no MCP client offers a model", SETUP_HINT),
+        ("locale/x", "unknown provider", "did you mean `local`?"),
+        ("zzz", "unknown provider", "available: off, keyless, bare, own, local, claude"),
     ],
 )
 def test_a_named_model_that_cannot_be_used(name: str, trouble: str, hint: str) -> None:
     ##= man/spec/ask.md#choosing-a-model
     ##% duvet MUST call only the providers that the configuration names.
-    assert fail_to_pick(model=name) == (f"no model can be asked: {name}: {trouble}", hint)
+    assert fail_to_pick(model=name) == (f"no usable model: {name}: {trouble}", hint)
 
 
 def test_no_model_can_be_used() -> None:
     message, _ = fail_to_pick(task="hopeless")
-    assert message == "no model can be asked: off: it is disabled; keyless/gpt: it has no key"
+    assert message == "no usable model: off: the provider is disabled; keyless/gpt: the provider has no key"
     for config in ({}, {"routing": {"ask": {"model": "one"}}}):
         assert fail_to_pick(config, task="ask")[1] == SETUP_HINT
     assert "OPENAI_API_KEY" in SETUP_HINT and "duvet.config.toml" in SETUP_HINT
@@ -113,12 +121,12 @@ def test_base_urls() -> None:
     for host in HERE:
         assert pick(section(f"http://{host}/v1/")).provider == "one"
     troubles = [
-        *((f"{base}/v1", "not https") for base in ELSEWHERE),
-        *((base, "not one") for base in (*INVALID, *UNSAFE, "https://example.com/\n")),
+        *((f"{base}/v1", "the `baseUrl` of provider `one` is not https") for base in ELSEWHERE),
+        *((base, "provider `one` has an invalid `baseUrl`") for base in (*INVALID, *UNSAFE, "https://example.com/\n")),
     ]
     for base, trouble in troubles:
         message, hint = fail_to_pick(section(base))
-        assert message == f"no model can be asked: one: the baseUrl of one is {trouble}"
+        assert message == f"no usable model: one: {trouble}"
         assert hint and KEY not in f"{message} {hint}"
 
 
@@ -127,7 +135,9 @@ def test_a_key_that_no_header_can_contain() -> None:
         with pytest.raises(records.NoModelError) as caught:
             Made({"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}, {"K": key}).router.pick(ModelRequest())
         assert key not in caught.value.message
-        assert caught.value.message.startswith("no model can be asked: one: the key of one can't be sent")
+        assert caught.value.message.startswith(
+            "no usable model: one: the key of provider `one` contains blanks or non-ASCII characters"
+        )
 
 
 @pytest.mark.parametrize(
@@ -154,8 +164,8 @@ def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[st
 
 async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
-    ##% when there is none.
+    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback. duvet MUST explain how to
+    ##% configure a model when none is usable.
     wire.plan(refuses(401, "no"))
     other.plan(anthropic_says("Hi"), Reply(body=b"{}"))
     config = {
@@ -166,15 +176,15 @@ async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> Non
         },
     }
     async with routing(config) as made:
-        words = "two/small answers instead: one refuses the key (401): no"
+        words = "used the fallback two/small: provider `one` rejected the key (401): no"
         assert await made.ask(task="ask") == ModelResponse("Hi", "two", "small", records.TokenUsage(12, 3), (words,))
         assert made.log == [words]
         assert [asked.body["model"] for asked in (*wire.asked, *other.asked)] == ["big", "small"]
         with pytest.raises(records.ModelError) as caught:
             await made.ask(task="sum")
-    missing = "two answers not what the protocol has: Object missing required field `content`"
+    missing = "provider `two` sent an unexpected answer: Object missing required field `content`"
     assert caught.value.code is records.ModelFault.MALFORMED
-    assert caught.value.message == f"one refuses the key (401): no; {missing}"
+    assert caught.value.message == f"provider `one` rejected the key (401): no; {missing}"
 
 
 async def test_a_resolved_model_is_invoked(wire: Wire) -> None:
@@ -182,7 +192,7 @@ async def test_a_resolved_model_is_invoked(wire: Wire) -> None:
     async with one(wire, FINE) as made:
         response = await made.router.invoke(request, ResolvedModel("one", "other", "because", warnings=("beware",)))
         assert response == ModelResponse("Hi", "one", "other", records.TokenUsage(12, 3), ("beware",))
-        with pytest.raises(records.NoModelError, match="two/x: there is no such provider"):
+        with pytest.raises(records.NoModelError, match="two/x: unknown provider"):
             await made.router.invoke(request, ResolvedModel("two", "x", "because"))
 
 
@@ -209,5 +219,5 @@ async def test_the_model_of_a_client(wire: Wire) -> None:
     assert requests == [request]
     for answer in ("", " \n"):
         async with routing({"providers": own}, sampler=sampler(answer, [])) as made:
-            with pytest.raises(records.ModelError, match="own answers nothing"):
+            with pytest.raises(records.ModelError, match="provider `own` sent an empty answer"):
                 await made.ask()

@@ -76,7 +76,7 @@ def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: 
     held.held = None
     turns = Turns(held, order)
     found = Project(str(root), ALLOWED, progress=turns)
-    missing, page = "b: the server answered 404 Not Found", "d: it is an HTML page, where text or Markdown is needed"
+    missing, page = "b: the server answered 404 Not Found", "d: the response is an HTML page, expected text or Markdown"
     assert [shown(one) for one in found.trace.problems] == [
         ("DUV045", ".duvet/config.toml", 6, missing),
         ("DUV045", ".duvet/config.toml", 10, page),
@@ -144,7 +144,7 @@ def test_specifications_in_memory_are_not_downloaded() -> None:
     config = PLAIN + f"specification = [{{ source = '{URL}' }}]\n".encode()
     files = {".duvet/config.toml": config, "a.rs": f"//= {URL}#tea\n//# It MAY be\n".encode()}
     (problem,) = in_memory(files).trace.problems
-    hint = "put its text into .duvet/specifications/host.example/tea.txt"
+    hint = "save its text as .duvet/specifications/host.example/tea.txt"
     message = f"{URL} has not been downloaded"
     place, label = Place(3, 29, 29), "configured here"
     assert problem == Problem("DUV045", message, ".duvet/config.toml", place, label, hint)
@@ -165,9 +165,9 @@ def test_downloads_are_kept_where_the_options_say(tmp_path: Path) -> None:
     options = Options(spec_path="kept", policy=Policy(offline=True))
     project = Project(str(tmp_path), options, progress=Steps())
     assert (project.downloads, in_memory({}).downloads) == ("kept/specs", "specs")
-    with pytest.raises(FetchError, match="downloads are off") as caught:
+    with pytest.raises(FetchError, match="downloads are disabled") as caught:
         project.library.load(locate_specification(URL))
-    assert caught.value.hint == f"put its text into {tmp_path}/kept/specs/host.example/tea.txt"
+    assert caught.value.hint == f"save its text as {tmp_path}/kept/specs/host.example/tea.txt"
     assert (steps, list(tmp_path.iterdir())) == ([f"Downloading {URL}"], [])
 
 

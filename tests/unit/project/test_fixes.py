@@ -82,7 +82,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
     project, found = fix_all(folder)
     other.write_text("fn other() {}\n")
     before = files(folder)
-    message = "this file changed while it was checked, so it was not mended"
+    message = "this file changed while it was checked, so it was not fixed"
     expected = Problem("DUV015", message, "src/other.rs", Place(), hint="run the same command again")
     assert write_fixes(project, found) == (expected,)
     other.unlink()

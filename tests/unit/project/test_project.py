@@ -35,10 +35,10 @@ def test_a_whole_project(kind: str, tmp_path: Path) -> None:
         ("more/a/todo.toml", 1, Kind.TODO, "A cup SHOULD", None),
         ("src/a.rs", 1, Kind.CITATION, warm, "https://host/abc"),
     ]
-    assert [(one.section.id, one.level, one.text, one.status) for one in project.requirements] == [
-        ("tea", duvet.Level.MUST, warm, duvet.Status.DONE),
-        ("tea", duvet.Level.MAY, blue, duvet.Status.DONE),
-        ("cup", duvet.Level.SHOULD, "A cup SHOULD be ☕.", duvet.Status.NOT_STARTED),
+    assert [(one.section.id, one.level, one.text, one.state) for one in project.requirements] == [
+        ("tea", duvet.Level.MUST, warm, duvet.State.DONE),
+        ("tea", duvet.Level.MAY, blue, duvet.State.EXCEPTED),
+        ("cup", duvet.Level.SHOULD, "A cup SHOULD be ☕.", duvet.State.TO_DO),
     ]
     assert (trace.problems, [match is None for match in trace.match_of]) == ((), [False] * 7)
     # The example in the documentation runs, too.
@@ -51,11 +51,11 @@ def test_reading_prints_and_writes_nothing(tmp_path: Path, capfd: pytest.Capture
     before = files(tmp_path)
     project = Project(str(tmp_path))
     assert project.finished().requirements
-    found = [(requirement.status.words, requirement.text) for requirement in project.requirements]
+    found = [(requirement.state.words, requirement.text) for requirement in project.requirements]
     assert found == [
         ("done", "The kettle MUST boil water."),
-        ("not started", "It SHOULD whistle when done."),
-        ("not started", "The spout MAY drip."),
+        ("uncited", "It SHOULD whistle when done."),
+        ("uncited", "The spout MAY drip."),
     ]
     assert [problem.code for problem in project.trace.problems] == ["DUV027", "DUV040"]
     assert (files(tmp_path), capfd.readouterr()) == (before, ("", ""))
@@ -97,7 +97,7 @@ def test_any_input_is_read_or_refused(config: bytes, specification: bytes, sourc
     project = Project("/w", tree=MemoryTree(dict(zip([*KETTLE, ".duvet/todos/a.toml"], inputs, strict=True))))
     try:
         for requirement in project.requirements:
-            assert requirement.status.words and requirement.id
+            assert requirement.state.words and requirement.id
         assert list(project.trace.problems) == sorted(project.trace.problems, key=lambda one: one.sort_key)
     except DuvetError as error:
         assert error.message
@@ -257,7 +257,7 @@ def test_a_configuration_that_cant_be_read(tmp_path: Path, named: str, message: 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError) as caught:
         _ = Project(str(tmp_path / "nowhere")).trace
-    assert str(caught.value) == f"{tmp_path.as_posix()}/nowhere: there is no such folder"
+    assert str(caught.value) == f"{tmp_path.as_posix()}/nowhere: no such folder"
 
 
 def test_a_named_folder_stays_when_the_process_goes_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

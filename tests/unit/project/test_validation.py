@@ -41,11 +41,11 @@ def test_what_a_report_lets_pass() -> None:
         (11, "DUV092", "warning"),
         (17, "DUV022", "error"),
     ]
-    assert problems[1].message == "there is code for text that src/doubtful.rs:1 excepts"
-    assert problems[2].notes == (Note(Place(5, 5, 15), "first written here"),)
+    assert problems[1].message == "this code cites text that src/doubtful.rs:1 excepts"
+    assert problems[2].notes == (Note(Place(5, 5, 15), "first annotation"),)
 
 
-NEAREST = "the nearest text in this section is\n"
+NEAREST = "the nearest text in this section is:\n"
 QUOTE = "The pot MUST be rinsed with water, but MUST NOT be washed with soap."
 FRAMES = (
     "# Frames\n\n## A\n\nA frame of type A MUST be ignored by servers.\n\n"
@@ -95,7 +95,7 @@ def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
 def test_a_requirement_file_and_a_source_that_is_right() -> None:
     hint = f"{NEAREST}The pot MUST be rinsed with [-vinegar-]{{+water,+}}"
     path = ".duvet/exceptions/cleaning.toml"
-    assert found(project(), path) == [(4, "DUV050", hint, "quote what stands there")]
+    assert found(project(), path) == [(4, "DUV050", hint, "update the quote")]
     checked = validate(project()).of(["src/right.py"])
     assert (checked.problems, checked.annotations, checked.files) == ((), 1, 1)
 
@@ -116,7 +116,7 @@ def test_no_fix_breaks_the_code_around_it(quote: str, text: str) -> None:
         (tea, source, "DUV050", ""),
         (harmless, f"/*\n//= tea.md#brewing\n//# {quote}good {text}\nfn f() {{}}\n", "DUV050", ""),
         (harmless, f"/*\n//= tea.md#brewng {text}\n//# {quote}good in all files.\n", "DUV043", ""),
-        (harmless, source, "DUV050", "quote what stands there"),
+        (harmless, source, "DUV050", "update the quote"),
     ]
     for specification, broken, code, fix in offers:
         one = project({"tea.md": specification, "src/broken.rs": broken})
@@ -211,10 +211,8 @@ def test_names_of_files_and_folders(name: str, paths: tuple[str, ...], chosen_ro
 def test_names_that_are_no_inputs(chosen_root: Path) -> None:
     (chosen_root / "empty").mkdir()
     found = chosen(chosen_root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s")
-    hint = "paths begin in the working directory"
-    missing = (
-        Problem("DUV010", "there is no such file or folder", name, hint=hint) for name in ("gone.rs", "a\0b", "s")
-    )
+    hint = "write the path relative to the working directory"
+    missing = (Problem("DUV010", "no such file or folder", name, hint=hint) for name in ("gone.rs", "a\0b", "s"))
     assert found == ChosenInputs(("other/c.rs",), ("README.md", "empty"), tuple(missing))
 
 

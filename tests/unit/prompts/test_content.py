@@ -62,7 +62,7 @@ def test_the_problems_to_review_are_in_order() -> None:
     unreasoned = SOURCE.replace("//= reason=Our cups are drawn on paper.\n", "")
     text = text_of("review_citations", context_of(**{"src/pot.rs": unreasoned}), spec="tea", file="src")
     assert re.findall(r"^- (\S+),.*: (.*)$", text, re.MULTILINE) == [
-        ("src/pot.rs:14", "this exception does not say why [DUV090]"),
+        ("src/pot.rs:14", "this exception has no reason [DUV090]"),
         ("src/pot.rs:26", 'missing section "milk" in tea.md [DUV043]'),
         ("src/pot.rs:29", 'could not find text in section "pot" of tea.md [DUV050]'),
     ]
@@ -84,7 +84,7 @@ def test_unreadable_comments_are_reviewed() -> None:
     text = "//= tea.md#pot\n//= colour=black\n//# The pot\n\n//# The cup\n"
     context = context_of(**{"src/pot.rs": text, "tests/pot.rs": "", ".duvet/todos/tea.toml": "[[todo]]\n"})
     unread = "- src/pot.rs:2: invalid metadata field [DUV020]\n  It says: //= tea.md#pot //= colour=black //# The pot\n"
-    stray = "- src/pot.rs:5: this text has no target, so it is ignored [DUV027]\n  It says: //# The cup\n"
+    stray = "- src/pot.rs:5: this quote has no target and is ignored [DUV027]\n  It says: //# The cup\n"
     for given in ({}, {"file": "src"}):
         found = text_of("review_citations", context, **given)
         wrong, _, doubtful = found.partition("## To look at")
@@ -167,7 +167,7 @@ MISUNDERSTOOD: list[tuple[str, dict[str, str], str, str]] = [
         'the prompt explain_section needs the argument "section"',
         "The section, as SPEC#SECTION or by the path of its resource.",
     ),
-    (TRIAGE, {"level": "shall"}, 'there is no level "shall"', "give one of must, should, may, none"),
+    (TRIAGE, {"level": "shall"}, '"shall" is not a level', "available: must, should, may, none"),
 ]
 UNKNOWN: list[tuple[str, dict[str, str], str, str]] = [
     (

@@ -10,7 +10,7 @@ from duvet import MemoryTree, Project
 from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Level
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
-from duvet.trace.records import State, Status
+from duvet.trace.records import State
 from tests.unit.queries.made import FILES, NUMBERED_FILES, RFC, catalogue_of_files, make_catalogue
 
 SPECIFICATIONS = (
@@ -29,16 +29,16 @@ SPECIFICATIONS = (
 REQUIREMENTS = (
     RequirementCard(0, "lid", "The lid is round.", Level.AUTO, State.UNCITED, 5, ()),
     RequirementCard(0, "lid", "The lid MUST fit.", Level.MUST, State.UNCITED, 6, ()),
-    RequirementCard(1, "brewing", "The water MUST boil.", Level.MUST, State.COMPLETE, 7, (0, 9)),
-    RequirementCard(1, "brewing", "The leaves MUST be dry.", Level.MUST, State.MISSING_TEST, 8, (1, 3)),
+    RequirementCard(1, "brewing", "The water MUST boil.", Level.MUST, State.DONE, 7, (0, 9)),
+    RequirementCard(1, "brewing", "The leaves MUST be dry.", Level.MUST, State.NEEDS_TESTS, 8, (1, 3)),
     RequirementCard(1, "brewing", "The leaves MUST NOT be old.", Level.MUST, State.TO_DO, 9, (4, 5)),
-    RequirementCard(1, "brewing", "The cup MUST be warm and clean.", Level.MUST, State.PARTIAL, 10, (2,)),
-    RequirementCard(1, "brewing", "The host MUST smile.", Level.MUST, State.MISSING_IMPLEMENTATION, 11, (10,)),
+    RequirementCard(1, "brewing", "The cup MUST be warm and clean.", Level.MUST, State.IN_PROGRESS, 10, (2,)),
+    RequirementCard(1, "brewing", "The host MUST smile.", Level.MUST, State.NEEDS_CODE, 11, (10,)),
     RequirementCard(1, "brewing", "Milk MAY be added.", Level.MAY, State.UNCITED, 12, ()),
-    RequirementCard(1, "brewing", "Sugar SHOULD be brown.", Level.SHOULD, State.EXCEPTION, 13, (6,)),
-    RequirementCard(1, "brewing", "A lemon SHOULD be at hand.", Level.SHOULD, State.IMPLIED, 14, (7,)),
+    RequirementCard(1, "brewing", "Sugar SHOULD be brown.", Level.SHOULD, State.EXCEPTED, 13, (6,)),
+    RequirementCard(1, "brewing", "A lemon SHOULD be at hand.", Level.SHOULD, State.DONE, 14, (7,)),
     RequirementCard(1, "serving", "Everybody SHOULD wait.", Level.SHOULD, State.UNCITED, 18, ()),
-    RequirementCard(1, "serving", "A biscuit MAY be offered.", Level.MAY, State.MISSING_TEST, 19, (8,)),
+    RequirementCard(1, "serving", "A biscuit MAY be offered.", Level.MAY, State.IN_PROGRESS, 19, (8,)),
 )
 CONFIG = b"'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'pot.txt', format = 'ietf' }]\n"
 TEXT = b"# Pot\n\n1.  Lid\n\n   It MUST fit.\n"
@@ -99,7 +99,7 @@ def test_what_follows_from_the_cards() -> None:
     cards = make_catalogue(NUMBERED_FILES)
     card, (specification,) = cards.requirements[0], cards.specifications
     id = blake3(card.text.encode()).hexdigest()
-    assert (card.id, cards.ids[0], card.status, REQUIREMENTS[8].status) == (id, id, Status.NOT_STARTED, Status.DONE)
+    assert (card.id, cards.ids[0], card.state, REQUIREMENTS[8].state) == (id, id, State.UNCITED, State.EXCEPTED)
     assert cards.specification_of(card) is specification
     assert cards.target_of(card) == f"{RFC}#section-1"
     assert cards.full_path_of(card) == f"/specifications/rfc7/sections/section-1/requirements/{id[:12]}"
@@ -122,5 +122,5 @@ def test_a_specification_that_has_changed_is_refused() -> None:
     files = {".duvet/config.toml": CONFIG, "pot.txt": TEXT}
     (card, *_) = Project(tree=MemoryTree(files)).catalogue.specifications
     project = Project(tree=MemoryTree({**files, "pot.txt": b"2.  Spout\n\n   It MUST NOT drip.\n"}))
-    with pytest.raises(UnreadableError, match="it has changed meanwhile"):
+    with pytest.raises(UnreadableError, match="the file changed while it was being read"):
         project.specification(card)

@@ -55,7 +55,7 @@ TWO_SPECIFICATIONS = {
     "water.md": "# A\n\n## One\n\nIt MUST be.\n",
     "pot.rs": "",
 }
-LOST: dict[str, list[object]] = {"coverage_lost": [("done", "not started", ("implementation", "tests"), ())]}
+LOST: dict[str, list[object]] = {"coverage_lost": [("done", "uncited", ("implementation", "tests"), ())]}
 STALE = 'could not find text in section "pot" of tea.md'
 BOTH = cites(WARM) + cites(CHIPPED, section="cup")
 BREAKABLE = SPECIFICATION.replace("The cup MAY", "Cups break. The cup MAY")
@@ -138,7 +138,7 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, str], dict[str, list[object]]
             "pot.rs": SOURCE,
         },
         {
-            "coverage_gained": [("not started", "done", (), ("implementation", "tests"))],
+            "coverage_gained": [("uncited", "done", (), ("implementation", "tests"))],
             "requirements_added": ["mug.md#cup: The cup MAY be a little chipped."],
             "requirements_removed": [f"tea.md#cup: {CHIPPED}"],
             "requirements_moved": [(f"tea.md#pot: {BLUE}", f"mug.md#pot: {BLUE}")],
@@ -166,8 +166,8 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, str], dict[str, list[object]]
         {"pot.rs": BOTH, "tea.md": SPECIFICATION.replace("be warm", "be hot").replace("## Cup", "## Mug")},
         {
             "coverage_lost": [
-                ("needs tests", "not started", ("implementation",), ()),
-                ("needs tests", "not started", ("implementation",), ()),
+                ("needs tests", "uncited", ("implementation",), ()),
+                ("needs tests", "uncited", ("implementation",), ()),
             ],
             "citations_stale": [
                 ("pot.rs:1", "citation", WARM, STALE),
@@ -261,15 +261,15 @@ def test_the_last_of_equal_citations_is_the_new_one(one: int, two: int) -> None:
     ("was", "now", "status_then", "status_now", "lost", "gained"),
     [
         ("citation test", "citation", "done", "needs tests", "tests", ""),
-        ("citation test", "test", "done", "in progress", "implementation", ""),
-        ("citation test", "", "done", "not started", "implementation tests", ""),
-        ("citation", "todo", "needs tests", "not started", "implementation", ""),
+        ("citation test", "test", "done", "needs code", "implementation", ""),
+        ("citation test", "", "done", "uncited", "implementation tests", ""),
+        ("citation", "todo", "needs tests", "to do", "implementation", ""),
         ("citation test implication", "implication", "done", "done", "tests", ""),
-        ("citation test", "exception", "done", "done", "implementation tests", ""),
-        ("exception", "", "done", "not started", "", ""),
-        ("", "citation", "not started", "needs tests", "", "implementation"),
+        ("citation test", "exception", "done", "excepted", "implementation tests", ""),
+        ("exception", "", "excepted", "uncited", "", ""),
+        ("", "citation", "uncited", "needs tests", "", "implementation"),
         ("citation", "citation test", "needs tests", "done", "", "tests"),
-        ("todo", "exception", "not started", "done", "", ""),
+        ("todo", "exception", "to do", "excepted", "", ""),
         ("implication", "implication test", "done", "done", "", "tests"),
     ],
 )

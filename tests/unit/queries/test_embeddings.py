@@ -72,7 +72,8 @@ assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
 
 def test_texts_without_words_have_no_vector_and_similar_texts_are_near() -> None:
     ##= man/spec/knowledge.md#vectors
-    ##% A search by vectors MUST find the nearest chunks of all, and nothing by or for a text without words.
+    ##% A vector search MUST find the nearest of all chunks. A vector search MUST NOT find anything for a query without
+    ##% words, or a chunk without words.
     space = embedder().fitted(EMBEDDED_TEXTS)
     *vectors, tea, tokens = unpacked(space, space.rows([*EMBEDDED_TEXTS, "boil tea", "drop packets without tokens"]))
     assert [round(cosine(one, one), 1) for one in vectors] == [1, 1, 1, 1, 0, 0]
@@ -114,7 +115,7 @@ def test_what_many_texts_have_in_common_does_not_count() -> None:
 
 def test_nothing_is_downloaded(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#vectors
-    ##% duvet MUST compute vectors with what is installed, without the network.
+    ##% duvet MUST compute vectors with installed models, without the network.
     environ = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", OFFLINE], env=environ, check=True)
     assert [*tmp_path.iterdir()] == []

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from duvet.errors import NotFoundError
 from duvet.model import Kind, Level
 from duvet.queries import gaps
-from duvet.trace.records import Status
+from duvet.trace.records import State
 from tests.unit.queries.made import CONFIG, NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
 
 CATALOGUE = catalogue_of_files()
@@ -29,9 +29,9 @@ TEA = gaps.RequirementFilter(specifications=("tea",))
         (gaps.RequirementFilter(specifications=("tea",), sections=("pot#lid",)), []),
         (gaps.RequirementFilter(sections=("spoon",)), []),
         (gaps.RequirementFilter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
-        (gaps.RequirementFilter(statuses=(Status.IN_PROGRESS, Status.NEEDS_TESTS)), [3, 5, 6, 11]),
+        (gaps.RequirementFilter(states=(State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS)), [3, 5, 6, 11]),
         (gaps.RequirementFilter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
-        (gaps.RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (Status.NOT_STARTED,), (Kind.TODO,)), [4]),
+        (gaps.RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (State.TO_DO,), (Kind.TODO,)), [4]),
     ],
 )
 def test_filters(wanted: gaps.RequirementFilter, indexes: list[int]) -> None:
@@ -90,10 +90,10 @@ def test_many_names_that_exist_are_cut() -> None:
         (TEA, gaps.Gap.TEST, (3, 4, 5, 7, 10, 11), 10),
         (ALL, gaps.Gap.TODO, (3, 4), 12),
         # The status selects what is listed, not what it is compared with.
-        (replace(TEA, statuses=(Status.DONE,)), None, (2, 8, 9), 10),
-        (replace(TEA, statuses=(Status.IN_PROGRESS, Status.NOT_STARTED)), None, (4, 5, 6, 7, 10), 10),
-        (replace(TEA, statuses=(Status.IN_PROGRESS,)), gaps.Gap.TEST, (5,), 10),
-        (replace(TEA, statuses=(Status.DONE,)), gaps.Gap.CITATION, (), 10),
+        (replace(TEA, states=(State.DONE,)), None, (2, 9), 10),
+        (replace(TEA, states=(State.IN_PROGRESS, State.TO_DO, State.UNCITED)), None, (4, 5, 7, 10, 11), 10),
+        (replace(TEA, states=(State.IN_PROGRESS,)), gaps.Gap.TEST, (5, 11), 10),
+        (replace(TEA, states=(State.DONE,)), gaps.Gap.CITATION, (), 10),
     ],
 )
 def test_gaps(wanted: gaps.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int) -> None:

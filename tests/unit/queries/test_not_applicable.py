@@ -120,7 +120,7 @@ def test_an_entry_applies_whatever_cites_the_requirement() -> None:
     ##% count them neither as done nor as applicable.
     before = project(with_entries("")).requirements
     after = settled(entry("tea.md")).requirements
-    assert {one.state for one in before} >= {State.COMPLETE, State.EXCEPTION, State.UNCITED}
+    assert {one.state for one in before} >= {State.DONE, State.EXCEPTED, State.UNCITED}
     assert [(one.text, one.state) for one in after] == [(one.text, State.NOT_APPLICABLE) for one in before]
 
 

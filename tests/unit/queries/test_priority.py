@@ -10,27 +10,27 @@ from duvet.model import Kind, Level
 from duvet.queries import priority
 from duvet.queries.gaps import RequirementFilter
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
-from duvet.trace.records import State, Status
+from duvet.trace.records import State
 from tests.unit.queries.made import catalogue_of_files, texts
 
 CATALOGUE = catalogue_of_files()
 RANKED = priority.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
-SAME = "same level, class and todos; stands first in the specifications"
+SAME = "same level, progress and todos; comes first in the specifications"
 COMPARISONS = [
-    ("MUST, partially implemented, 1 todo", "same level and class; more todos (1 against 0)"),
-    ("MUST, partially implemented, 0 todos", SAME),
-    ("MUST, partially implemented, 0 todos", "same level; partially implemented comes before not started"),
-    ("MUST, not started, 2 todos", "same level and class; more todos (2 against 0)"),
-    ("MUST, not started, 0 todos", "same level; not started comes before fully implemented"),
-    ("MUST, fully implemented, 0 todos", "MUST comes before SHOULD"),
-    ("SHOULD, not started, 0 todos", "same level; not started comes before fully implemented"),
-    ("SHOULD, fully implemented, 0 todos", SAME),
-    ("SHOULD, fully implemented, 0 todos", "SHOULD comes before MAY"),
-    ("MAY, partially implemented, 0 todos", "same level; partially implemented comes before not started"),
-    ("MAY, not started, 0 todos", "MAY comes before no level"),
-    ("no level, not started, 0 todos", ""),
+    ("MUST, needs tests, 1 todo", "same level and progress; more todos (1 against 0)"),
+    ("MUST, in progress, 0 todos", SAME),
+    ("MUST, needs code, 0 todos", "same level; `needs code` comes before `to do`"),
+    ("MUST, to do, 2 todos", "same level and progress; more todos (2 against 0)"),
+    ("MUST, uncited, 0 todos", "same level; `uncited` comes before `done`"),
+    ("MUST, done, 0 todos", "MUST comes before SHOULD"),
+    ("SHOULD, uncited, 0 todos", "same level; `uncited` comes before `excepted`"),
+    ("SHOULD, excepted, 0 todos", SAME),
+    ("SHOULD, done, 0 todos", "SHOULD comes before MAY"),
+    ("MAY, in progress, 0 todos", "same level; `in progress` comes before `uncited`"),
+    ("MAY, uncited, 0 todos", "MAY comes before no level"),
+    ("no level, uncited, 0 todos", ""),
 ]
-CLASSES = {Status.IN_PROGRESS: 0, Status.NEEDS_TESTS: 0, Status.NOT_STARTED: 1, Status.DONE: 2}
+CLASSES = dict(zip(State, (1, 1, 0, 0, 0, 2, 2, 2), strict=True))
 CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.integers(0, 2)))
 
 
@@ -43,7 +43,7 @@ def test_the_order_of_a_project_and_its_reasons() -> None:
     explained = priority.make_explained_rows(CATALOGUE, RANKED)
     assert [(row.key, row.before_next) for row in explained] == COMPARISONS
     for wanted, expected in (
-        (RequirementFilter(statuses=(Status.DONE,)), [row.text for row in explained if row.status == "done"]),
+        (RequirementFilter(states=(State.DONE,)), [row.text for row in explained if row.status == "done"]),
         (RequirementFilter(sections=("serving",), levels=(Level.MAY,)), ["A biscuit MAY be offered."]),
     ):
         assert texts(CATALOGUE, priority.prioritize_requirements(CATALOGUE, wanted)) == expected
@@ -69,11 +69,11 @@ def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tupl
     assert sorted(ranked) == [*range(len(cards))]
     for first, second in pairwise(ranked):
         (level, state, todos), (next_level, next_state, next_todos) = cards[first], cards[second]
-        place = (3 - level, CLASSES[state.status], 2 - todos, first)
-        assert place < (3 - next_level, CLASSES[next_state.status], 2 - next_todos, second)
+        place = (3 - level, CLASSES[state], 2 - todos, first)
+        assert place < (3 - next_level, CLASSES[next_state], 2 - next_todos, second)
 
 
 @given(CARDS)
 def test_requirements_that_are_done_are_left_out(cards: list[tuple[Level, State, int]]) -> None:
     left = priority.prioritize_requirements(made(cards), RequirementFilter())
-    assert sorted(left) == [index for index, (_, state, _) in enumerate(cards) if state.status is not Status.DONE]
+    assert sorted(left) == [index for index, (_, state, _) in enumerate(cards) if state < State.EXCEPTED]

@@ -70,8 +70,8 @@ Why it has failed
 
 def test_a_run_as_text() -> None:
     ##= man/spec/workflows.md#output
-    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
-    ##% interrupted, and give programs the whole record as JSON.
+    ##% `duvet workflow run` MUST print the steps, the warnings, the outputs and the reason of a failure, even when
+    ##% interrupted, and the whole record as JSON on request.
     assert render_blocks_text(make_run_blocks(GOOD), TableLook()).decode() == GOOD_TEXT
     assert render_blocks_text(make_run_blocks(BAD), TableLook()).decode() == BAD_TEXT
     assert b"\x1b[2J" not in render_blocks_text(make_run_blocks(BAD), TableLook(20, colour=True))

@@ -114,8 +114,8 @@ MARKDOWN = {
 @pytest.mark.parametrize("text", MARKDOWN)
 def test_markdown(text: str) -> None:
     ##= man/spec/pages.md#in-the-html-report
-    ##% The report MUST render the links, tables and task lists of a page, and MUST NOT interpret its tags and comments
-    ##% or link to other files.
+    ##% The report MUST render the links, tables and task lists of a page. The report MUST NOT interpret HTML tags and
+    ##% comments in a page, or link to other files.
     assert render_markdown(text) == MARKDOWN[text]
 
 

@@ -252,22 +252,22 @@ def test_a_comment_that_begins_and_ends() -> None:
         "int f() {\n\treturn 1; /* one\n\t*= tea.md#pot\n\t*# Warm.\n\t* two */\n}\n"
     )
     assert inserted("a.ml", "let f = 1\n", 1, warm, STARS) == "(*\n *= tea.md#pot\n *# Warm.\n *)\nlet f = 1\n"
-    with pytest.raises(DuvetError, match=r"words with \*/ in them would end the comment"):
+    with pytest.raises(DuvetError, match=r"the text contains `\*/`, which would end the comment"):
         inserted("a.c", text, 2, editor.NewAnnotation("tea.md#pot", "A /* b */ c.", Kind.CITATION), STARS)
 
 
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("", 1, "there is no such line"),
-        ("a\nb\n", 3, "there is no such line"),
-        ("a\nb", 3, "there is no such line"),
-        ("a\n", 0, "there is no such line"),
-        ("#!/bin/sh\n", 1, "the file has to begin with the name of the program that runs it"),
-        ("\ufeffa\n", 1, "the file has to begin with a byte order mark"),
-        ("<?php\n", 1, "the file has to begin with what opens its code"),
-        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 2, "this line belongs to the annotation at a.rs:1"),
-        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 3, "this line belongs to the annotation at a.rs:1"),
+        ("", 1, "line 1 does not exist; the file has 0 lines"),
+        ("a\nb\n", 3, "line 3 does not exist; the file has 2 lines"),
+        ("a\nb", 3, "line 3 does not exist; the file has 2 lines"),
+        ("a\n", 0, "line 0 does not exist; the file has 1 line"),
+        ("#!/bin/sh\n", 1, "the file must start with its `#!` line"),
+        ("\ufeffa\n", 1, "the file must start with its byte order mark"),
+        ("<?php\n", 1, "the file must start with its `<?` tag"),
+        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 2, "this line is inside the annotation at a.rs:1"),
+        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 3, "this line is inside the annotation at a.rs:1"),
     ],
 )
 def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
@@ -286,12 +286,12 @@ def test_lines_that_go_on() -> None:
         for line in (2, 3):
             with pytest.raises(DuvetError) as caught:
                 inserted("a.rs", text, line, TITLE)
-            assert (caught.value.message, caught.value.line) == ("the line above it goes on in this one", line)
+            assert (caught.value.message, caught.value.line) == ("this line continues the line above", line)
         for line in (1, 4, 5, 6):
             assert inserted("a.rs", text, line, TITLE).count(end) == 6
     assert inserted("a.rs", "f(\\\n\n);\n", 3, TITLE) == "f(\\\n\n//= tea.md#pot\n);\n"
     path = editor.NewAnnotation("tea.md#pot", "The path is C:\\", Kind.CITATION)
-    with pytest.raises(DuvetError, match="the code below would belong to a comment that ends with a backslash"):
+    with pytest.raises(DuvetError, match="a comment that ends with a backslash would continue on the next line"):
         inserted("a.rs", "f();\n", 1, path)
     assert inserted("a.c", "f();\n", 1, path, STARS) == "/*\n *= tea.md#pot\n *# The path is C:\\\n */\nf();\n"
 
@@ -299,9 +299,9 @@ def test_lines_that_go_on() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "wanted", "message"),
     [
-        ("//= tea.md#cup\n//# Leak.\n", 1, TITLE, "an annotation here would run into the one beside it"),
-        ("//= tea.md#cup\nf();\n", 2, WARM, "an annotation here would run into the one beside it"),
-        ("f();\n//# Leak.\n", 2, WARM, "an annotation here would run into the one beside it"),
+        ("//= tea.md#cup\n//# Leak.\n", 1, TITLE, "the new annotation would merge with the one next to it"),
+        ("//= tea.md#cup\nf();\n", 2, WARM, "the new annotation would merge with the one next to it"),
+        ("f();\n//# Leak.\n", 2, WARM, "the new annotation would merge with the one next to it"),
         ("f();\n", 1, editor.NewAnnotation("a#b", "C.", Kind.TODO, {"reason": "d"}), "invalid key for type TODO"),
     ],
 )

@@ -21,7 +21,7 @@ STARS = "wildcards are either regular `*` or recursive `**`"
 WHOLE = "recursive wildcards must form a single path component"
 RANGE = "invalid range pattern"
 BRACKETS = st.sampled_from(["a", "b", "**", "**/", "*", "?", "[", "]", "!", "-", "/", "[ab]"])
-LOOP = "{} warning DUV013 this link leads back to a folder around it; it is not entered"
+LOOP = "{} warning DUV013 this link leads back to a parent folder, so duvet does not follow it"
 FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs", "src/{g,h}.rs", "top.rs", "x/S.RS"]
 NAMES = st.sampled_from(["a", "b", ".a", "ab", "a.b"])
 PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
@@ -40,14 +40,16 @@ PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", 
         *((f"src/{name}", 4, RANGE) for name in ("[", "[]", "[!]", "[a")),
         ("src/a[b/c]d", 5, RANGE),
         ("[a/***", 0, RANGE),
-        ("a\0b", 1, "no path holds a NUL"),
+        ("a\0b", 1, "paths can't contain NUL characters"),
     ],
 )
 def test_a_pattern_that_means_nothing(pattern: str, position: int, reason: str) -> None:
     with pytest.raises(PatternError) as caught:
         compile_pattern(pattern)
     shown = pattern.replace("\0", "\\0")
-    hint = f"`{shown}`: * and ? stay within a folder, ** is a whole folder name, [abc] is one character"
+    hint = (
+        f"check `{shown}`: `*` and `?` match within one name, `**` matches whole folders, `[abc]` matches one character"
+    )
     assert caught.value.message == f"Pattern syntax error near position {position}: {reason}"
     assert caught.value.hint == hint or "\0" in pattern
 
@@ -255,7 +257,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.rs")).touch()
     except OSError:
         pytest.skip("this file system takes no such name")
-    problem = "\\xff.rs warning DUV014 the name of this file is not UTF-8, so it is not read"
+    problem = "\\xff.rs warning DUV014 duvet skips this file, because its name is not UTF-8"
     assert expand(touch(tmp_path, "a.rs"), "*.rs") == (["a.rs"], [problem])
 
 
@@ -344,6 +346,6 @@ def test_source_rule(pattern: str, rule: SourceRule) -> None:
 def test_a_style_that_is_not_complete(pattern: str) -> None:
     with pytest.raises(DuvetError) as caught:
         parse_legacy_pattern(pattern)
-    message = f"the comment style of the source pattern `{pattern}` is not complete"
+    message = f"the comment style of the source pattern `{pattern}` is incomplete"
     hint = "write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'"
     assert (str(caught.value), caught.value.hint) == (message, hint)

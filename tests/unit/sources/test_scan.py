@@ -17,7 +17,7 @@ from duvet.sources.glob import compile_pattern, expand_pattern
 from duvet.tree.files import DiskTree, MemoryTree
 from tests.problems import show_problem
 
-HINT = "* and ? stay within a folder, ** is a whole folder name, [abc] is one character"
+HINT = "`*` and `?` match within one name, `**` matches whole folders, `[abc]` matches one character"
 FILES = "src/a.rs src/b.rs src/gen/c.rs src/gen/deep/d.rs target/e.rs target/debug/f.rs top.rs"
 TREE = MemoryTree(dict.fromkeys(FILES.split(), b""))
 
@@ -93,9 +93,9 @@ def test_patterns_that_mean_nothing() -> None:
     assert [one.path for one in wanted] == ["src/a.rs"]
     error = "DUV006 Pattern syntax error near position"
     assert list(map(show_problem, problems)) == [
-        f"c.toml:7:1 {error} 0: invalid range pattern; `[`: {HINT}",
-        f"c.toml:7:3 {error} 2: wildcards are either regular `*` or recursive `**`; `***`: {HINT}",
-        f"c.toml:7:2 {error} 0: recursive wildcards must form a single path component; `a**`: {HINT}",
+        f"c.toml:7:1 {error} 0: invalid range pattern; check `[`: {HINT}",
+        f"c.toml:7:3 {error} 2: wildcards are either regular `*` or recursive `**`; check `***`: {HINT}",
+        f"c.toml:7:2 {error} 0: recursive wildcards must form a single path component; check `a**`: {HINT}",
     ]
 
 
@@ -134,7 +134,7 @@ def test_problems_of_a_file() -> None:
             "src",
             (
                 "src DUV012 Is a directory (os error 21); "
-                "patterns have to name files: `src/**` is all folders in src, `src/**/*.rs` the files in them"
+                "write a pattern that matches files, such as `src/**/*.rs`; `src/**` matches only folders"
             ),
         ),
         ("gone.rs", "gone.rs DUV010 No such file or directory (os error 2)"),

@@ -71,12 +71,12 @@ def test_a_text_is_kept(kind: str, held: Held, path: Path) -> None:
     ("name", "policy", "why"),
     [
         ("bad/a", HTTP, "the server answered 404 Not Found"),
-        ("page/a", HTTP, "it is an HTML page, where text or Markdown is needed"),
-        ("good/a", Policy(allow_http=True, max_bytes=10), "it is larger than 10 bytes"),
-        ("slow/a", Policy(allow_http=True, seconds=0.1), "it took more than 0.1 seconds"),
-        ("round/a", HTTP, "it redirects more than 10 times"),
-        ("good/a", Policy(), "it is not https"),
-        ("good/a", Policy(offline=True), "downloads are off"),
+        ("page/a", HTTP, "the response is an HTML page, expected text or Markdown"),
+        ("good/a", Policy(allow_http=True, max_bytes=10), "larger than the limit of 10 bytes"),
+        ("slow/a", Policy(allow_http=True, seconds=0.1), "took longer than 0.1 seconds"),
+        ("round/a", HTTP, "more than 10 redirects"),
+        ("good/a", Policy(), "plain HTTP is not allowed"),
+        ("good/a", Policy(offline=True), "downloads are disabled"),
         ("ftp://example.com/tea.txt", Policy(), "downloads over ftp are not supported"),
     ],
 )
@@ -92,7 +92,7 @@ def test_refusals(held: Held, path: Path, name: str, policy: Policy, why: str) -
     url = name if "://" in name else f"{held.url}/{name}"
     with pytest.raises(FetchError) as caught:
         fetch(url, path, policy)
-    assert (str(caught.value), caught.value.hint) == (f"could not download {url}: {why}", f"put its text into {path}")
+    assert (str(caught.value), caught.value.hint) == (f"could not download {url}: {why}", f"save its text as {path}")
     assert not path.parent.exists()
 
 
@@ -111,7 +111,7 @@ def test_a_redirect_never_leaves_https(policy: Policy) -> None:
 
     client = httpx2.Client(transport=httpx2.MockTransport(answer))
     first = client.get("https://safe.example/tea")
-    with pytest.raises(FetchRefusal, match=r"it redirects to http://plain.example/tea, which is not https"):
+    with pytest.raises(FetchRefusal, match=r"it redirects to http://plain.example/tea, which does not use HTTPS"):
         fetch_text(client, first, policy, lambda size: None)
 
 
@@ -156,7 +156,7 @@ def test_those_that_never_end_make_room(held: Held, tmp_path: Path) -> None:
     held.held = set(stuck)
     files = {path: tmp_path / path[1:] for path in [*stuck, "/good/late"]}
     found = downloaded(held, files, Policy(allow_http=True, seconds=2))
-    assert found == {**dict.fromkeys(stuck, "it took more than 2 seconds"), "/good/late": text("late")}
+    assert found == {**dict.fromkeys(stuck, "took longer than 2 seconds"), "/good/late": text("late")}
     assert content(tmp_path) == {"good/late": text("late")}
 
 
@@ -190,7 +190,7 @@ def test_what_is_not_allowed_begins_no_thread(held: Held, tmp_path: Path) -> Non
     files = {url: str(tmp_path / url[-1]) for url in urls}
     found = download_texts(files, Policy(allow_http=True, offline=True), progress)
     assert [(type(one), str(one)) for one in found.values()] == [
-        (FetchError, f"could not download {url}: downloads are off") for url in urls
+        (FetchError, f"could not download {url}: downloads are disabled") for url in urls
     ]
     assert (progress.lines, held.seen) == ([f"Downloading {url}" for url in urls], [])
 

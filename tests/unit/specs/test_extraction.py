@@ -93,8 +93,8 @@ def test_a_file_that_nothing_asks_for() -> None:
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
     ##% `--prune`.
-    message = "this file was extracted from an earlier text of the specification; its section asks for nothing any more"
-    warning = Problem("DUV036", message, CUP, Place(1), hint="`--prune` removes it", severity=Severity.WARNING)
+    message = "this extracted file is outdated: its section no longer contains requirements"
+    warning = Problem("DUV036", message, CUP, Place(1), hint="remove it with `--prune`", severity=Severity.WARNING)
     assert list(map(extraction.make_stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
 
 

@@ -103,7 +103,7 @@ def test_specifications_that_can_not_be_read(tmp_path: Path, name: str, message:
         Library(DiskTree(str(tmp_path)), "d").load(locate_specification(name))
     assert str(caught.value) == message
     if "https" in name:
-        assert caught.value.hint == "put its text into d/example.com/cake.txt"
+        assert caught.value.hint == "save its text as d/example.com/cake.txt"
 
 
 @pytest.mark.parametrize(

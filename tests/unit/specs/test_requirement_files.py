@@ -125,7 +125,7 @@ def test_byte_order_marks_quoted_headers_and_empty_files() -> None:
     )
 
 
-TARGET = 'write `target = "specification#section"` here, or above all tables for the whole file'
+TARGET = 'add `target = "specification#section"` here, or above all tables for the whole file'
 MISTAKES = [
     *("[[spec]]\nlevel = 3\nquote = 'a'", "[[spec]]\nquote = ['a']", "[[todo]]\nquote = 'a'\ntags = 'b'"),
     *("todo = [{quote = 'a', tags = ['b', true]}]", "spec = 3", "spec = [\n3]", "[spec]\nquote = 'a'", "[[spec]]"),

@@ -65,22 +65,22 @@ ODD: dict[str, Callable[[Path], object]] = {
 }
 """Readers may not be able to tell these from a store in which little is."""
 ALL = FOREIGN | DAMAGED | ODD
-REMOVE = "remove its files, and take everything in again"
+REMOVE = "remove its files, and run `duvet ingest`"
 HINTS = {
-    **dict.fromkeys(DAMAGED, f"{REMOVE}: nothing else is lost"),
-    **dict.fromkeys(FOREIGN, f"say another place below `store` if this is something else; if it was a store, {REMOVE}"),
+    **dict.fromkeys(DAMAGED, f"{REMOVE}; no other data is lost"),
+    **dict.fromkeys(FOREIGN, f"set `store.path` to another file; if this file was an index, {REMOVE}"),
 }
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_damage_is_reported_with_the_file_and_the_remedy(file: Path, name: str) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
+    ##% duvet MUST name the file and a remedy when the index is damaged, is not an index, or the disk is full.
     ALL[name](file)
     if name not in ODD:
         with pytest.raises(StoreDamagedError) as caught, closing(open_store(str(file))) as store:
             everything(store)
-        assert str(caught.value).startswith(f"{file}: it is damaged, or no store of duvet: ")
+        assert str(caught.value).startswith(f"{file}: the index is damaged, or this file is not a duvet index: ")
         files = r"remove store\.db( and store\.db-(wal|shm))*, "
         assert re.sub(files, "remove its files, ", caught.value.hint) == HINTS[name]
     try:
@@ -114,7 +114,7 @@ def test_only_the_files_of_the_store_are_to_be_removed(tmp_path: Path) -> None:
     (tmp_path / "work.py").touch()
     with pytest.raises(StoreDamagedError) as caught:
         open_store(str(tmp_path / "knowledge.db"))
-    assert caught.value.hint.endswith("remove knowledge.db and knowledge.db-wal, and take everything in again")
+    assert caught.value.hint.endswith("remove knowledge.db and knowledge.db-wal, and run `duvet ingest`")
 
 
 def test_a_mistake_of_the_caller_is_not_damage(kitchen: SqliteStore) -> None:
@@ -126,7 +126,7 @@ def test_a_mistake_of_the_caller_is_not_damage(kitchen: SqliteStore) -> None:
     assert kitchen.database.rows("PRAGMA trusted_schema") == [(0,)]
     kitchen.close()
     kitchen.close()
-    with pytest.raises(StoreError, match="it can't be asked"):
+    with pytest.raises(StoreError, match="the index can't be queried"):
         kitchen.artifacts()
 
 
@@ -138,8 +138,8 @@ def test_a_full_disk_changes_nothing(file: Path) -> None:
         with pytest.raises(StoreError) as caught, store.writing() as writing:
             for number in range(99):
                 writing.put(taken(f"{number}.md", GUIDE, vectors=random.Random(1).randbytes(99_999)))
-        assert str(caught.value).startswith(f"{file}: there is no room for it: ")
-        assert caught.value.hint == "make room, and try again"
+        assert str(caught.value).startswith(f"{file}: not enough disk space for the index: ")
+        assert caught.value.hint == "free disk space, and try again"
         assert everything(store) == before
     with closing(open_store(str(file))) as store:
         assert everything(store) == before
@@ -151,7 +151,7 @@ def test_a_second_writer_is_refused(kitchen: SqliteStore) -> None:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusyError) as caught, kitchen.writing():
             pass
-        assert str(caught.value) == f"{path}: somebody else is writing to it"
+        assert str(caught.value) == f"{path}: another process is writing to the index"
         assert kitchen.chunk_total() == 7
         other.execute("ROLLBACK")
     with kitchen.writing(patience=0.1) as writing:
@@ -200,7 +200,7 @@ RESTRAINED = ("setpriv", f"--bounding-set={_RIGHTS}", f"--inh-caps={_RIGHTS}")
 @pytest.mark.skipif(not NOBODY or not shutil.which(RESTRAINED[0]), reason="rights of POSIX, and root")
 def test_a_read_only_store_follows_other_writers_and_is_not_written() -> None:
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic link.
+    ##% duvet MUST read an index in a read-only folder, and MUST NOT read or write an index behind a symbolic link.
     def change(removed: str) -> None:
         with closing(open_store(str(path))) as store, store.writing() as writing:
             writing.remove(removed)
@@ -224,6 +224,9 @@ def test_a_read_only_store_follows_other_writers_and_is_not_written() -> None:
             process.stdin.flush()
             assert [process.stdout.readline() for _ in range(2)] == ["2 3\n", "asked\n"]
             change("docs/guide.md")
-            assert process.communicate("\n", timeout=60) == ("somebody else is writing to it\n1 1\nStoreError\n", "")
+            assert process.communicate("\n", timeout=60) == (
+                "another process is writing to the index\n1 1\nStoreError\n",
+                "",
+            )
         assert sorted(os.listdir(path.parent)) == [".gitignore", "store.db"]
         path.parent.chmod(0o755)

@@ -16,11 +16,11 @@ from tests.unit.store.made import by_hand, fill, frequencies, store_path
 
 def test_reading_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
+    ##% duvet MUST NOT create an index when it only reads, and MUST report that the project is not indexed yet.
     path = store_path(tmp_path)
     with pytest.raises(database.StoreMissingError) as caught:
         open_store(path)
-    assert str(caught.value) == f"{path}: nothing of this project was taken in yet"
+    assert str(caught.value) == f"{path}: this project is not indexed yet"
     monkeypatch.chdir(tmp_path)
     with pytest.raises(database.StoreMissingError):
         open_store("knowledge.db")
@@ -66,8 +66,8 @@ def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path) -> None:
     assert ignore.read_text() == "mine\n"
 
 
-OLDER = "take everything in again: that replaces it, and it holds nothing else"
-NEWER = "use that one; or remove store.db"
+OLDER = "run `duvet ingest` to replace it; no other data is lost"
+NEWER = "update duvet, or remove store.db"
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_only_a_store_of_an_older_version_is_replaced(
     file: Path, version: int, create: bool, maker: str, hint: str
 ) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
-    ##% and not the index of a newer version.
+    ##% An ingest run MUST replace an index of an older version and, with `--full`, a damaged index. An ingest run MUST
+    ##% NOT replace an index of a newer version or any other file.
     with by_hand(file) as connection:
         connection.execute("CREATE TABLE 'left over' (a)")
         connection.execute(f"PRAGMA user_version={version}")
     before = file.read_bytes()
     with pytest.raises(database.StoreVersionError) as caught:
         open_store(str(file), create=create)
-    schemas = f"its schema is {version}, and this one reads {database.SCHEMA_VERSION}"
-    assert str(caught.value) == f"{file}: {maker} duvet has made it: {schemas}"
+    schemas = f"its schema is {version}, this duvet supports {database.SCHEMA_VERSION}"
+    assert str(caught.value) == f"{file}: {maker} duvet created this index: {schemas}"
     assert caught.value.hint.startswith(hint)
     assert file.read_bytes() == before
     if version == 1:
@@ -110,7 +110,7 @@ def test_nothing_is_read_or_written_through_a_link(tmp_path: Path, place: str, c
     link.symlink_to(elsewhere / place)
     with pytest.raises(database.StoreError) as caught:
         open_store(store_path(tmp_path / "project"), create=create)
-    assert str(caught.value) == f"{link}: it is a link, and may lead anywhere"
+    assert str(caught.value) == f"{link}: the index must not be behind a symbolic link"
     assert {path: path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()} == before
 
 
@@ -119,12 +119,12 @@ def test_an_empty_file_a_dangling_link_and_a_folder(tmp_path: Path) -> None:
     file.touch()
     link.symlink_to(tmp_path / "nowhere")
     folder.mkdir()
-    with pytest.raises(database.StoreDamagedError, match="it is empty"):
+    with pytest.raises(database.StoreDamagedError, match="the file is empty"):
         open_store(str(file))
     with closing(open_store(str(file), create=True)) as store:
         assert store.artifacts() == {}
-    with pytest.raises(database.StoreError, match="it is a link"):
+    with pytest.raises(database.StoreError, match="the index must not be behind a symbolic link"):
         open_store(str(link), create=True)
     assert not (tmp_path / "nowhere").exists()
-    with pytest.raises(database.StoreDamagedError, match="it is no file"):
+    with pytest.raises(database.StoreDamagedError, match="not a regular file"):
         open_store(str(folder), create=True)

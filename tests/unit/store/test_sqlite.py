@@ -72,7 +72,7 @@ def test_each_change_has_a_new_revision(kitchen: SqliteStore) -> None:
 
 def test_a_reader_sees_one_moment(kitchen: SqliteStore) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
+    ##% Readers MUST see the last completed run, and MUST NOT wait for a run in progress.
     path = kitchen.database.path
     with closing(open_store(path)) as other:
         before = everything(kitchen)
@@ -121,7 +121,7 @@ def test_a_failed_change_leaves_nothing(kitchen: SqliteStore) -> None:
     # A change is not committed if a part of it failed.
     with pytest.raises(StoreError, match="an earlier part"), kitchen.writing() as writing:
         writing.put(taken("other.py", "other\n"))
-        with pytest.raises(StoreError, match=r"unknown\.py was not taken in"):
+        with pytest.raises(StoreError, match=r"unknown\.py is not indexed yet"):
             writing.touch(Artifact(path="unknown.py", kind=FileKind.CODE))
     assert "other.py" not in kitchen.artifacts()
     with pytest.raises(ZeroDivisionError), kitchen.writing() as writing:

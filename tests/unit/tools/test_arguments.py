@@ -46,10 +46,10 @@ NO_WORD, SHALLOW = "give a word, an id, file:line or spec#section", "64 levels a
 IN_PARTS = "store it in parts, or as a file with km-upload"
 TYPES = "give one of implementation, test, exception, todo, implication"
 WAYS = "give one of outgoing, incoming, all, none"
-ALL = "there are limit, cursor, spec, level"
+ALL = "available: limit, cursor, spec, level"
 VOTE, CITED = {"request_id": "r", "chunk_id": "c"}, {"requirement": "a", "file": "b"}
 NO_SLUG = 'search_requirements has no argument "slug"'
-KM_ARGUMENTS = "there are query, limit, include_graph, filters, sort_by_vector"
+KM_ARGUMENTS = "available: query, limit, include_graph, filters, sort_by_vector"
 LONG = "x" * (MAX_ARGUMENT_LENGTH + 1)
 DESCRIBED = "the description of the argument"
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
@@ -112,19 +112,19 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (FEEDBACK, {**VOTE, "note": LONG}, "note has more than 20,000 characters", ""),
     *((SEARCH, {"query": nested(levels)}, "query is nested too deeply", SHALLOW) for levels in (65, 800)),
     # Not among the choices, and not a text.
-    (UNCITED, {"level": "must"}, "level: invalid enum value 'must'", "give one of MUST, SHOULD, MAY, unspecified"),
+    (UNCITED, {"level": "loud"}, "level: invalid enum value 'loud'", "give one of MUST, SHOULD, MAY, unspecified"),
     (SUGGEST, {**CITED, "type": "spec"}, "type: invalid enum value 'spec'", TYPES),
     (NODE, {"node_id": "a", "relationships": "some"}, "relationships: invalid enum value 'some'", WAYS),
     (SEARCH, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
     (STORE, {"content": "\ud800"}, "content has half a character in it", "send it as UTF-8"),
     # Unknown.
     (SEARCH, {"querry": "x"}, "query is missing", 'search_requirements has no argument "querry": did you mean query?'),
-    (SEARCH, {"limit": "5", "slug": "x"}, "query is missing", f"{NO_SLUG}: {ALL}, query, status"),
+    (SEARCH, {"limit": "5", "slug": "x"}, "query is missing", f"{NO_SLUG}: {ALL}, status, query"),
     (UNCITED, {"limits": 5}, 'list_uncited_requirements has no argument "limits"', "did you mean limit?"),
     (UNCITED, {"\0\ud800": 5}, 'list_uncited_requirements has no argument "\\0\\u{d800}"', ALL),
     (FEEDBACK, {**VOTE, "votes": 1}, 'km-feedback-submit has no argument "votes"', "did you mean vote or note?"),
     # `km-search` has its own messages.
-    *((KM, given, "Field 'query' is required", "give words to look for") for given in ({}, {"query": " "})),
+    *((KM, given, "Field 'query' is required", "pass the words to search for") for given in ({}, {"query": " "})),
     (KM, {"query": "a", "limit": "5"}, "Field 'limit' must be an integer", ""),
     (KM, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
     (KM, {"query": "a", "filters": {"tags": ["\ud800"]}}, "filters has half a character in it", "send it as UTF-8"),

@@ -64,7 +64,7 @@ FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Pla
         # Nothing else is.
         (ModelError(ModelFault.TOO_LARGE, "too much"), "upstream_error", "too much", ""),
         (ModelError(ModelFault.TIMEOUT, "late", hint="wait"), "upstream_error", "late", "wait"),
-        (NoModelError(), "upstream_error", "no model is set up", SETUP_HINT),
+        (NoModelError(), "upstream_error", "no model is configured", SETUP_HINT),
         (DuvetError("the answer is no JSON"), "upstream_error", "the answer is no JSON", ""),
         (NotFoundError("no such page", path="a.md"), "not_found", "a.md: no such page", ""),
         (QueryError("what?"), "invalid_request", "what?", ""),

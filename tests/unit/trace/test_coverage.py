@@ -89,30 +89,36 @@ def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
             assert tally.covered(flag) == len(shared)
 
 
-def status_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> records.Status:
-    """The status of a requirement, byte by byte, in the words of the table of statuses."""
+def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> records.State:
+    """The state of a requirement, byte by byte, in the words of the table of states."""
 
     def has(byte: int, kind: Kind, reasoned: bool = False) -> bool:
         found = (one for one in annotations if one.kind is kind and (one.reason or not reasoned))
         return any(byte in bytes_of(text, one) for one in found)
 
-    def settled(byte: int) -> bool:
-        implemented = has(byte, Kind.CITATION) and has(byte, Kind.TEST)
-        return implemented or has(byte, Kind.IMPLICATION) or has(byte, Kind.EXCEPTION, reasoned=True)
+    def implied(byte: int) -> bool:
+        return has(byte, Kind.IMPLICATION) or (has(byte, Kind.CITATION) and has(byte, Kind.TEST))
+
+    def excused(byte: int) -> bool:
+        return implied(byte) or has(byte, Kind.EXCEPTION, reasoned=True)
 
     own = bytes_of(text, stated)
-    if own and all(map(settled, own)):
-        return records.Status.DONE
-    working = [Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION]
-    if own and all(any(has(byte, kind) for kind in working) for byte in own):
-        return records.Status.NEEDS_TESTS
-    if any(has(byte, kind) for byte in own for kind in (*working, Kind.TEST)):
-        return records.Status.IN_PROGRESS
-    return records.Status.NOT_STARTED
+    rules = (
+        (records.State.DONE, implied),
+        (records.State.EXCEPTED, excused),
+        (records.State.NEEDS_TESTS, lambda byte: excused(byte) or has(byte, Kind.CITATION)),
+        (records.State.NEEDS_CODE, lambda byte: excused(byte) or has(byte, Kind.TEST)),
+    )
+    for state, holds in rules:
+        if own and all(map(holds, own)):
+            return state
+    if any(has(byte, kind) for byte in own for kind in Kind if kind not in (Kind.SPEC, Kind.TODO)):
+        return records.State.IN_PROGRESS
+    return records.State.TO_DO if any(has(byte, Kind.TODO) for byte in own) else records.State.UNCITED
 
 
 @given(cited_texts())
-def test_statuses(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+def test_states(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
     ##% reason, but an exception MUST NOT count towards the percentage done.
@@ -125,7 +131,7 @@ def test_statuses(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     covered = trace_of(text, *annotations).coverages[0]
     for stated in records.list_requirements(covered, annotations):
         first = annotations[stated.ids[0]]
-        assert stated.status is status_in_words(text, first, annotations)
+        assert stated.state is state_in_words(text, first, annotations)
 
 
 def test_a_title_is_covered_as_a_whole() -> None:
@@ -224,48 +230,48 @@ def rows(found: tuple[coverage.Total, ...]) -> list[tuple[str, str, tuple[int, .
 def test_levels_come_strongest_first_and_sums_last() -> None:
     made = [
         requirement("b", Level.AUTO, records.State.TO_DO),
-        requirement("b", Level.MUST, records.State.COMPLETE),
-        requirement("a", Level.MUST, records.State.EXCEPTION),
+        requirement("b", Level.MUST, records.State.DONE),
+        requirement("a", Level.MUST, records.State.EXCEPTED),
     ]
     assert rows(coverage.compute_totals(made)) == [
-        ("b", "MUST", (0, 0, 0, 0, 0, 0, 0, 1, 0)),
-        ("b", "AUTO", (0, 1, 0, 0, 0, 0, 0, 0, 0)),
-        ("b", "all", (0, 1, 0, 0, 0, 0, 0, 1, 0)),
-        ("a", "MUST", (0, 0, 0, 0, 0, 1, 0, 0, 0)),
-        ("a", "all", (0, 0, 0, 0, 0, 1, 0, 0, 0)),
-        ("all", "MUST", (0, 0, 0, 0, 0, 1, 0, 1, 0)),
-        ("all", "AUTO", (0, 1, 0, 0, 0, 0, 0, 0, 0)),
-        ("all", "all", (0, 1, 0, 0, 0, 1, 0, 1, 0)),
+        ("b", "MUST", (0, 0, 0, 0, 0, 0, 1, 0)),
+        ("b", "AUTO", (0, 1, 0, 0, 0, 0, 0, 0)),
+        ("b", "all", (0, 1, 0, 0, 0, 0, 1, 0)),
+        ("a", "MUST", (0, 0, 0, 0, 0, 1, 0, 0)),
+        ("a", "all", (0, 0, 0, 0, 0, 1, 0, 0)),
+        ("all", "MUST", (0, 0, 0, 0, 0, 1, 1, 0)),
+        ("all", "AUTO", (0, 1, 0, 0, 0, 0, 0, 0)),
+        ("all", "all", (0, 1, 0, 0, 0, 1, 1, 0)),
     ]
 
 
 def test_nothing_adds_up_to_nothing() -> None:
     (total,) = coverage.compute_totals([])
-    assert rows((total,)) == [("all", "all", (0,) * 9)]
+    assert rows((total,)) == [("all", "all", (0,) * 8)]
     assert (total.percent, total.words, total.left) == (None, "no requirements", "")
 
 
-HALF = "4 requirements not cited, 3 in progress, 4 without tests"
+HALF = "3 uncited, 1 to do, 2 in progress, 1 needs code, 4 need tests"
 
 
 @pytest.mark.parametrize(
     ("counts", "applicable", "words", "left"),
     [
-        ((3, 1, 2, 1, 4, 5, 1, 2, 0), 14, "3 of 14 applicable requirements done (21 %), 5 excepted", HALF),
+        ((3, 1, 2, 1, 4, 5, 3, 0), 14, "3 of 14 applicable requirements done (21 %), 5 excepted", HALF),
         (
-            (3, 1, 2, 1, 4, 5, 1, 2, 6),
+            (3, 1, 2, 1, 4, 5, 3, 6),
             14,
             "3 of 14 applicable requirements done (21 %), 5 excepted, 6 not applicable",
             HALF,
         ),
-        ((0,) * 8 + (2,), 0, "0 of 0 applicable requirements done, 0 excepted, 2 not applicable", ""),
-        ((0,) * 5 + (2, 0, 0, 0), 0, "0 of 0 applicable requirements done, 2 excepted", ""),
-        ((0,) * 7 + (999, 0), 999, "999 of 999 applicable requirements done (100 %), 0 excepted", ""),
+        ((0,) * 7 + (2,), 0, "0 of 0 applicable requirements done, 0 excepted, 2 not applicable", ""),
+        ((0,) * 5 + (2, 0, 0), 0, "0 of 0 applicable requirements done, 2 excepted", ""),
+        ((0,) * 6 + (999, 0), 999, "999 of 999 applicable requirements done (100 %), 0 excepted", ""),
         (
-            (1, *(0,) * 6, 999, 0),
+            (1, *(0,) * 5, 999, 0),
             1000,
             "999 of 1000 applicable requirements done (99 %), 0 excepted",
-            "1 requirement not cited",
+            "1 uncited",
         ),
     ],
 )
@@ -277,14 +283,14 @@ def test_totals(counts: tuple[int, ...], applicable: int, words: str, left: str)
 
 
 def test_errors_fail_and_warnings_do_not() -> None:
-    total = coverage.Total(None, None, (1, 0, 0, 0, 0, 0, 0, 1, 0))
-    done = coverage.Total(None, None, (0, 0, 0, 0, 0, 0, 0, 1, 0))
+    total = coverage.Total(None, None, (1, 0, 0, 0, 0, 0, 1, 0))
+    done = coverage.Total(None, None, (0, 0, 0, 0, 0, 0, 1, 0))
     assert [
         coverage.judge_run(total, [ERROR, WARNING]),
         coverage.judge_run(total, [WARNING]),
         coverage.judge_run(done, [ERROR, ERROR]),
     ] == [
-        coverage.RunVerdict(False, "FAIL: 1 problem, 1 requirement not cited"),
+        coverage.RunVerdict(False, "FAIL: 1 problem, 1 uncited"),
         coverage.RunVerdict(True, "PASS: 1 of 2 applicable requirements done (50 %), 0 excepted"),
         coverage.RunVerdict(False, "FAIL: 2 problems"),
     ]
@@ -298,4 +304,4 @@ def test_sums_are_sums(made: list[records.Requirement]) -> None:
         assert group[-1].counts == tuple(map(sum, zip(*levels, strict=True))) or not levels
     assert sum(group[-1].requirements for group in groups) == overall[-1].requirements == len(made)
     whole = overall[-1]
-    assert sum(map(whole.with_status, records.Status)) == whole.requirements
+    assert sum(whole.counts) == whole.requirements

@@ -6,7 +6,7 @@ import pytest
 from blake3 import blake3
 
 from duvet.model import Annotation, Kind, Level
-from duvet.trace.records import Requirement, State, Status, list_requirements
+from duvet.trace.records import Requirement, State, list_requirements
 from tests.unit.trace.made import citing, trace_of
 
 TEXT = "The pot MUST be warm."
@@ -40,14 +40,14 @@ def cited(whole: str, front: str = "", back: str = "") -> list[Annotation]:
 STATES: dict[State, list[tuple[str, str, str]]] = {
     State.UNCITED: [("", "", "")],
     State.TO_DO: [("d", "", ""), ("", "d", "")],
-    State.MISSING_TEST: [
-        *(("c", "", ""), ("", "c", "c"), ("c", "t", ""), ("x", "", ""), ("y", "", ""), ("", "e", "c"))
+    State.IN_PROGRESS: [
+        *(("", "t", ""), ("", "c", ""), ("", "c", "d"), ("", "i", ""), ("", "e", ""), ("", "c", "t")),
+        *(("x", "", ""), ("y", "", ""), ("", "x", "ct"), ("", "x", "t")),
     ],
-    State.MISSING_IMPLEMENTATION: [("t", "", ""), ("", "c", "t")],
-    State.PARTIAL: [("", "t", ""), ("", "c", ""), ("", "c", "d"), ("", "i", ""), ("", "e", "")],
-    State.COMPLETE: [("ct", "", ""), ("c", "t", "t"), ("ict", "", ""), ("xct", "", "")],
-    State.IMPLIED: [("", "ct", "i"), ("i", "", "")],
-    State.EXCEPTION: [("e", "", ""), ("", "e", "i"), ("", "e", "ct")],
+    State.NEEDS_CODE: [("t", "", ""), ("t", "c", ""), ("t", "x", ""), ("", "e", "t"), ("", "i", "t")],
+    State.NEEDS_TESTS: [("c", "", ""), ("", "c", "c"), ("c", "t", ""), ("cx", "", ""), ("", "e", "c")],
+    State.EXCEPTED: [("e", "", ""), ("", "e", "i"), ("", "e", "ct"), ("et", "", "")],
+    State.DONE: [("ct", "", ""), ("c", "t", "t"), ("ict", "", ""), ("xct", "", ""), ("", "ct", "i"), ("i", "", "")],
 }
 
 
@@ -55,14 +55,16 @@ STATES: dict[State, list[tuple[str, str, str]]] = {
 def test_states(state: State) -> None:
     for signs in STATES[state]:
         (requirement,) = found(WRAPPED, SPEC, *cited(*signs))
-        assert (requirement.state, requirement.status) == (state, state.status), signs
+        assert requirement.state is state, signs
     # A blank between two halves of a line is a byte, too.
     (requirement,) = found(TEXT, SPEC, *cited("", "i", "i"))
-    assert requirement.state is State.PARTIAL
+    assert requirement.state is State.IN_PROGRESS
 
 
-def test_statuses_have_an_order() -> None:
-    assert sorted(Status) == [Status.NOT_STARTED, Status.IN_PROGRESS, Status.NEEDS_TESTS, Status.DONE]
+def test_states_have_an_order_and_words() -> None:
+    assert [state.words for state in sorted(State)] == [
+        *("uncited", "to do", "in progress", "needs code", "needs tests", "excepted", "done", "not applicable")
+    ]
 
 
 def test_every_field() -> None:
@@ -75,7 +77,7 @@ def test_every_field() -> None:
         specification.sections[0],
         TEXT,
         Level.MUST,
-        State.MISSING_IMPLEMENTATION,
+        State.NEEDS_CODE,
         tuple(match for match in trace.coverages[0].matches if 1 in match.ids),
         (1,),
         (0, 2),
@@ -111,4 +113,4 @@ def test_a_requirement_of_one_byte_or_without_text() -> None:
     (requirement,) = found("a b", citing("a", Kind.SPEC), citing("a"))
     assert (requirement.state, requirement.related) == (State.UNCITED, ())
     (requirement,) = found("ab", citing("", Kind.SPEC), citing(""), citing("", Kind.TEST))
-    assert (requirement.text, requirement.state, requirement.related) == ("", State.COMPLETE, (1, 2))
+    assert (requirement.text, requirement.state, requirement.related) == ("", State.DONE, (1, 2))

@@ -63,7 +63,7 @@ ODD_FILES = {
     "pipe": "not a regular file",
     "loop": "Too many levels of symbolic links (os error 40)",
     "gone": "No such file or directory (os error 2)",
-    "a\0b": "a path can't hold a NUL",
+    "a\0b": "paths can't contain NUL characters",
     "x" * 300: "File name too long (os error 36)",
 }
 

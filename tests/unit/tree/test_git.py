@@ -229,7 +229,7 @@ def test_hostile_names_of_revisions(checkout: Path) -> None:
     head = git(checkout, "rev-parse", "HEAD")
     assert [revisions.find(name) for name in ("main", "HEAD^{/change}", ":/change", "@", head[:10])] == [head] * 5
     assert [name for name in HOSTILE.split("|") if revisions.find(name)] == []
-    with pytest.raises(DuvetError, match="can't hold a NUL"):
+    with pytest.raises(DuvetError, match="can't contain NUL characters"):
         revisions.find("a\0b")
     git(checkout, "update-ref", "refs/heads/--all", "HEAD")
     assert revisions.find("--all") == head

@@ -104,7 +104,7 @@ def test_elsewhere_the_age_decides(tmp_path: Path) -> None:
         ("new/", "Is a directory (os error 21)"),
         ("file/a", "Not a directory (os error 20)"),
         ("x" * 300, "File name too long (os error 36)"),
-        ("a\0b", "a path can't hold a NUL"),
+        ("a\0b", "paths can't contain NUL characters"),
     ],
 )
 def test_what_can_be_no_file(tmp_path: Path, name: str, reason: str) -> None:

@@ -315,7 +315,7 @@ def test_a_file_that_changed_can_be_begun_anew_with(root: Path) -> None:
     tree, other = recorder.RecordedTree(disk, pinned={}), recorder.RecordedTree(disk)
     assert tree.read(A) == tree.read_again(A) == other.read(A) == b"one"
     path.write_text("second")
-    with pytest.raises(recorder.FileChangedError, match="it has changed meanwhile") as raised:
+    with pytest.raises(recorder.FileChangedError, match="the file changed while it was being read") as raised:
         tree.read_again(A)
     assert other.read_again(A) == b"second"
     path.write_text("third")

@@ -1,4 +1,4 @@
-"""Workflows of a few steps, a world outside that answers as it is told, and the check of workflows."""
+"""Small workflows, a backend with planned answers, and the check of workflows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 class Clock(WorkflowClock):
-    """A clock that stands still unless it is told to go on."""
+    """A clock that advances only on demand."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

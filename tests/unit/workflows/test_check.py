@@ -52,34 +52,37 @@ def test_everything_that_is_wrong_is_listed() -> None:
     ]
 
 
-FLOWS, ARGUMENTS = "did you mean workflow.other or workflow.w?", "there are query, most, level, paths"
+FLOWS, ARGUMENTS = "did you mean workflow.other or workflow.w?", "available: query, most, level, paths"
 BOTH = tool("s", "workflow.other", params={"of-what": "", "of_what": ""})
-NO_QUERY = '"${vars.qery}": there is no vars.qery'
-EXPECTED, RESULT = '"${result.x}" is for what is expected and captured', "${steps.ID.result} is the result of a step"
+NO_QUERY = '"${vars.qery}": vars.qery does not exist'
+EXPECTED, RESULT = (
+    '"${result.x}" can be used only in `expect`, `assert`, `until` and `capture`',
+    "use ${steps.ID.result} for the result of an earlier step",
+)
 COMPARED = search(asserts=[Check(path="vars.x", equals="${vars.query}")])
-WRITE = 'write it as in result.items[0]["a.b"]'
+WRITE = 'write it like result.items[0]["a.b"]'
 UNKNOWN: list[tuple[Step, str, str, str]] = [
-    (tool("s", "serch"), "tool", 'there is no tool "serch"', "did you mean search?"),
-    (tool("s", "zzz"), "tool", 'there is no tool "zzz"', ""),
-    (tool("s", "workflow.othr"), "tool", 'there is no tool "workflow.othr"', FLOWS),
-    (waiting("serch", Check(path="a", exists=True)), "wait.tool", 'there is no tool "serch"', "did you mean search?"),
+    (tool("s", "serch"), "tool", 'unknown tool "serch"', "did you mean search?"),
+    (tool("s", "zzz"), "tool", 'unknown tool "zzz"', ""),
+    (tool("s", "workflow.othr"), "tool", 'unknown tool "workflow.othr"', FLOWS),
+    (waiting("serch", Check(path="a", exists=True)), "wait.tool", 'unknown tool "serch"', "did you mean search?"),
     (search(params={"query": "a", "mots": 1}), "params.mots", 'search has no argument "mots"', "did you mean most?"),
     (search(params={"query": "a", "x": 1}), "params.x", 'search has no argument "x"', ARGUMENTS),
     (BOTH, "params.of_what", 'workflow.other has no argument "of_what"', "did you mean of-what?"),
-    (ask(model="sumarize"), "model", 'there is no model "sumarize"', "did you mean summarize?"),
-    (ask(model="local/big"), "model", 'there is no model "local/big"', "did you mean local/tiny?"),
-    (ask(model="x"), "model", 'there is no model "x"', "name a provider, or a task of routing"),
-    (ask(params={"topP": 1}), "params.topP", 'a model has no argument "topP"', "there are maxTokens, temperature"),
+    (ask(model="sumarize"), "model", 'unknown model "sumarize"', "did you mean summarize?"),
+    (ask(model="local/big"), "model", 'unknown model "local/big"', "did you mean local/tiny?"),
+    (ask(model="x"), "model", 'unknown model "x"', "use a provider, PROVIDER/MODEL, or a task of `routing`"),
+    (ask(params={"topP": 1}), "params.topP", 'a model has no argument "topP"', "available: maxTokens, temperature"),
     (ask(params={"maxTokens": 0}), "params.maxTokens", "expected int >= 1", ""),
     (ask(params={"temperature": "hot"}), "params.temperature", "expected float, got str", ""),
     (search(params={"query": "${vars.qery}"}), "params.query", NO_QUERY, "did you mean query?"),
-    (ask(prompt="a ${steps.b.result}"), "prompt", '"${steps.b.result}": there is no steps.b', ""),
-    (ask(system="${captures.b}"), "system", '"${captures.b}": there is no captures.b', ""),
-    (ask(prompt="${captures.x}" * 5_000), "prompt", '"${captures.x}": there is no captures.x', ""),
-    (ask(prompt="${env.x}"), "prompt", '"${env.x}" begins with none of vars, steps, captures, result', ""),
+    (ask(prompt="a ${steps.b.result}"), "prompt", '"${steps.b.result}": steps.b does not exist', ""),
+    (ask(system="${captures.b}"), "system", '"${captures.b}": captures.b does not exist', ""),
+    (ask(prompt="${captures.x}" * 5_000), "prompt", '"${captures.x}": captures.x does not exist', ""),
+    (ask(prompt="${env.x}"), "prompt", '"${env.x}" must begin with one of vars, steps, captures, result', ""),
     (ask(prompt="${result.x}"), "prompt", EXPECTED, RESULT),
-    (COMPARED, "assert[0].path", '"vars.x": there is no vars.x', "there are query"),
-    (search(capture=[Capture("c", "a..b")]), "capture[0].path", '"a..b" is no path', WRITE),
+    (COMPARED, "assert[0].path", '"vars.x": vars.x does not exist', "available: query"),
+    (search(capture=[Capture("c", "a..b")]), "capture[0].path", 'invalid path "a..b"', WRITE),
     (tool("s", "workflow.w"), "tool", "w calls itself: w > w", ""),
 ]
 
@@ -87,14 +90,14 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
 @pytest.mark.parametrize(("step", "path", "message", "hint"), UNKNOWN, ids=range(len(UNKNOWN)))
 def test_an_unknown_name_is_reported_at_its_key(step: Step, path: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#checks
-    ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
-    ##% tools that write.
+    ##% The check MUST report unknown names, missing and mistyped arguments, references to later steps, and waits
+    ##% for tools that write.
     assert faults(step, variables={"query": text("")}) == [(f"steps[0].{path}", message, hint)]
 
 
 CONSTANTS: list[tuple[dict[str, Any], str, str]] = [
-    ({}, "", "search needs the argument query"),
-    ({"query": None}, "", "search needs the argument query"),
+    ({}, "", "search requires the argument query"),
+    ({"query": None}, "", "search requires the argument query"),
     ({"query": 1}, ".query", "expected str, got int"),
     ({"query": "a", "most": 0}, ".most", "expected int >= 1"),
     ({"query": "a", "most": True}, ".most", "expected int, got bool"),
@@ -119,15 +122,15 @@ def test_a_reference_to_a_later_step_is_reported() -> None:
         search("b", params={"query": "${captures.c}"}, capture=[Capture("c", "captures.c")]),
         outputs={"x": "${captures.c} ${steps.a.reslt}"},
     )
-    later, captured = "that step is not done then", "it is captured later"
-    up = "move the step up"
+    later, captured = "this step runs later", "a later step captures it"
+    up = "move that step up"
     assert found == [
         ("steps[0].params.query", f'"${{steps.a.result}}": {later}', up),
         ("steps[0].params.query", f'"${{steps.b.result}}": {later}', up),
         ("steps[0].params.query", f'"${{captures.c}}": {captured}', up),
         ("steps[1].params.query", f'"${{captures.c}}": {captured}', up),
         ("steps[1].capture[0].path", f'"captures.c": {captured}', up),
-        ("outputs.x", '"${steps.a.reslt}": a step has result and status', ""),
+        ("outputs.x", '"${steps.a.reslt}": a step has only `result` and `status`', ""),
     ]
 
 
@@ -138,7 +141,7 @@ def test_a_wait_for_a_tool_that_writes_is_a_warning() -> None:
         waiting("workflow.other", until, id="b", params={"of-what": "a"}),
         waiting("workflow.w", until, id="c"),
     )
-    message = " writes, and is called again and again"
+    message = " writes, and this wait calls it repeatedly"
     assert found == [
         ("steps[0].wait.tool", f"write{message}", "warning"),
         ("steps[1].wait.tool", f"workflow.other{message}", "warning"),
@@ -153,7 +156,7 @@ def test_workflows_that_call_themselves_are_reported() -> None:
     assert faults(tool("a", "workflow_b"), others=others) == [("steps[0].tool", "w calls itself: w > b > c > w", "")]
     assert faults(tool("a", "workflow.d"), others=others) == []
     chain = [calling(f"n{number}", f"n{number + 1}") for number in range(9)]
-    message = "workflows stand in each other 6 deep, 5 is the most: w > n1 > n2 > n3 > n4 > n5"
+    message = "workflows are nested 6 deep; the limit is 5: w > n1 > n2 > n3 > n4 > n5"
     assert faults(tool("a", "workflow.n1"), others=[*chain, calling("n9")]) == [("steps[0].tool", message, "")]
     # Not each of a hundred to the power of four ways is walked.
     wide = [calling(f"n{number}", *[f"n{number + 1}"] * 100) for number in range(3)]
@@ -162,7 +165,7 @@ def test_workflows_that_call_themselves_are_reported() -> None:
 
 def test_too_many_steps_and_too_large_values_are_reported() -> None:
     assert faults(*(search(f"s{number}") for number in range(101))) == [
-        ("steps", "there are 101 steps; 100 is the most", "let one workflow call another")
+        ("steps", "the workflow has 101 steps; the limit is 100", "move some steps to another workflow, and call it")
     ]
     deep = nested(99)
     found = faults(
@@ -172,12 +175,12 @@ def test_too_many_steps_and_too_large_values_are_reported() -> None:
         variables={"v": Variable(Kind.ARRAY, "", deep)},
         outputs={"o": deep},
     )
-    too_deep = "it is nested deeper than 64 levels, or holds too many values"
+    too_deep = "it is nested deeper than 64 levels, or contains too many values"
     inside = ("params", "expect", "assert[0]")
     assert found == [
         ("variables.v.default", too_deep, ""),
         *((f"steps[0].{key}", too_deep, "") for key in inside),
-        ("steps[1].prompt", "it has more than 1,000,000 bytes", ""),
+        ("steps[1].prompt", "it is larger than 1,000,000 bytes", ""),
         *((f"steps[2].wait.{key}", too_deep, "") for key in ("params", "until")),
         ("outputs", too_deep, ""),
     ]

@@ -37,7 +37,7 @@ def raising(error: Exception) -> Callable[[Any], Any]:
 
 async def test_steps_run_in_their_order_and_are_recorded() -> None:
     ##= man/spec/workflows.md#steps
-    ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
+    ##% The engine MUST run the steps in order, pass captured values to later steps, and skip the rest after a failure.
     clock = Clock()
 
     def slow(arguments: Mapping[str, Any]) -> Any:
@@ -87,36 +87,36 @@ async def test_after_a_failure_steps_are_skipped() -> None:
 
 
 ASK = ModelStep(id="s", model="a/b", prompt="?")
-NO_JSON = "the answer is no JSON: Encoding objects of type object is unsupported"
-KNOWS = "a model knows maxTokens and temperature"
-PATH = 'write it as in result.items[0]["a.b"]'
+NO_JSON = "the answer is not JSON: Encoding objects of type object is unsupported"
+KNOWS = "available: maxTokens, temperature"
+PATH = 'write it like result.items[0]["a.b"]'
 WRONG_PARAMS: list[tuple[dict[str, Any], str]] = [
     ({"maxTokens": 0}, "Expected int >= 1 - at $.maxTokens"),
     ({"temperature": "hot"}, "Expected float | null, got str - at $.temperature"),
     ({"topP": 1}, "Object contains unknown field topP"),
 ]
-NOWHERE = "params.q[0]: ${steps.before.result.x}: there is no steps.before.result.x"
-NO_ITEM = "capture[1].path: items[3].id: there is no result.items[3]"
+NOWHERE = "params.q[0]: ${steps.before.result.x}: steps.before.result.x does not exist"
+NO_ITEM = "capture[1].path: items[3].id: result.items[3] does not exist"
 WRONG_STEPS: list[tuple[Step, tuple[str, str, str, str]]] = [
     (tool("s", "gone"), ("tool_failed", "gone: a.md:3: the file is gone", "bring it back", "upstream_error")),
     (tool("s", "odd"), ("tool_failed", f"odd: {NO_JSON}", "", "upstream_error")),
-    (tool("s", "huge"), ("tool_failed", "huge: the answer has more than 16,000,000 bytes", "", "upstream_error")),
+    (tool("s", "huge"), ("tool_failed", "huge: the answer is larger than 16,000,000 bytes", "", "upstream_error")),
     (ASK, ("model_failed", "a/b: the key is wrong", "set OPENAI_API_KEY", "unauthorized")),
     *(
         (ModelStep(id="s", model="a", prompt="?", params=params), ("invalid_request", f"params: {message}", KNOWS, ""))
         for params, message in WRONG_PARAMS
     ),
-    (tool("s", params={"q": ["${steps.before.result.x}"]}), ("invalid_request", NOWHERE, "there are status", "")),
+    (tool("s", params={"q": ["${steps.before.result.x}"]}), ("invalid_request", NOWHERE, "available: status", "")),
     (
         tool("s", params=RESULT, expect={"result.status": "ok", "n": 1, "items": []}),
-        ("assert_failed", 'items is [{"id":"a.b","k.l":[]}]; it was to be []', "", ""),
+        ("assert_failed", 'items is [{"id":"a.b","k.l":[]}]; expected []', "", ""),
     ),
-    (tool("s", expect={"a b": 1}), ("invalid_request", 'expect["a b"]: "a b" is no path', PATH, "")),
+    (tool("s", expect={"a b": 1}), ("invalid_request", 'expect["a b"]: invalid path "a b"', PATH, "")),
     (
         tool("s", params=RESULT, capture=[Capture("x", "n"), Capture("y", "items[3].id")]),
-        ("assert_failed", NO_ITEM, "result.items is a list of 1", ""),
+        ("assert_failed", NO_ITEM, "result.items is a list of 1 item", ""),
     ),
-    (tool("s", capture=[Capture("x", "a b")]), ("assert_failed", 'capture[0].path: "a b" is no path', PATH, "")),
+    (tool("s", capture=[Capture("x", "a b")]), ("assert_failed", 'capture[0].path: invalid path "a b"', PATH, "")),
 ]
 
 
@@ -141,14 +141,14 @@ async def test_a_model_that_raises_another_error() -> None:
 
 async def test_an_output_that_leads_nowhere_fails_the_run() -> None:
     found = await ran(tool("a"), outputs={"x": "${captures.x}"})
-    message = "outputs.x: ${captures.x}: there is no captures.x"
+    message = "outputs.x: ${captures.x}: captures.x does not exist"
     assert why(found) == ("invalid_request", "", message, "captures is empty", "")
     assert (found.status, found.outputs, states(found)) == ("error", {}, [("a", "success", "")])
 
 
 async def test_a_model_is_asked() -> None:
     ##= man/spec/workflows.md#steps
-    ##% The warnings of tools and models MUST be warnings of the run.
+    ##% The engine MUST add the warnings of tools and models to those of the run.
     said = ModelStepAnswer(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
     world = World({"echo": echo}, lambda asked: said)
     step = ModelStep(
@@ -191,7 +191,7 @@ async def test_warnings_of_a_call_of_an_earlier_round_are_repeated() -> None:
 
 async def test_each_step_and_the_end_are_announced() -> None:
     ##= man/spec/workflows.md#steps
-    ##% The engine MUST announce each step before it begins, and the end of the run.
+    ##% The engine MUST report progress before each step and at the end of the run.
     heard: list[tuple[int, int, str]] = []
 
     async def hear(done: int, total: int, message: str) -> None:
@@ -211,7 +211,7 @@ async def test_a_workflow_has_a_hundred_steps_at_most() -> None:
     found = await ran(*steps[:100], world=world)
     assert (found.status, len(found.steps), len(world.calls)) == ("success", 100, 100)
     found = await ran(*steps, world=world)
-    assert why(found) == ("invalid_request", "", "w has 101 steps; it may have 100", "", "")
+    assert why(found) == ("invalid_request", "", "w has 101 steps; the limit is 100", "", "")
     assert len(world.calls) == 100 and {step.status for step in found.steps} == {"skipped"}
 
 
@@ -220,12 +220,12 @@ async def test_a_workflow_has_a_hundred_steps_at_most() -> None:
 )
 async def test_a_path_begins_at_a_name_or_at_the_result_of_its_step(path: str) -> None:
     ##= man/spec/workflows.md#references
-    ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or otherwise at the result of its own step.
+    ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or else at the result of its step.
     before = tool("before", params={"status": "ok"})
     found = await ran(before, asking(Check(path=path, equals="ok")))
     assert states(found) == [("before", "success", ""), ("look", "success", "")]
     wrong = await ran(before, asking(Check(path=path, equals="no")))
-    assert why(wrong)[2] == f'{path} is "ok"; it was to be "no"'
+    assert why(wrong)[2] == f'{path} is "ok"; expected "no"'
 
 
 CHECKS = [
@@ -243,18 +243,18 @@ CHECKS = [
     (Check(path="n", not_equals=True), ""),
     (Check(path="status", equals="${result.status}"), ""),
     (Check(path="status", not_equals="${vars.v}"), ""),
-    (Check(path="n", equals=True), "n is 1; it was to be true"),
-    (Check(path="flag", equals=1), "flag is true; it was to be 1"),
-    (Check(path="nothing", equals=None), "nothing is not there; it was to be null"),
-    (Check(path="n", equals=None), "n is 1; it was to be null"),
-    (Check(path="nothing", exists=True), "nothing is not there"),
-    (Check(path="none", exists=False), "none is null; nothing was to stand there"),
-    (Check(path="none", not_equals=None), "none is null; it was to be something else"),
-    (Check(path="status", not_equals="ok"), 'status is "ok"; it was to be something else'),
-    (Check(path="n", exists=True, not_equals=1), "n is 1; it was to be something else"),
-    (Check(path="items.0", exists=True), "items.0 is not there"),
-    (Check(path="status.x", exists=True), "status.x is not there"),
-    (Check(path="status", equals="${vars.v}"), 'status is "ok"; it was to be "w"'),
+    (Check(path="n", equals=True), "n is 1; expected true"),
+    (Check(path="flag", equals=1), "flag is true; expected 1"),
+    (Check(path="nothing", equals=None), "nothing does not exist; expected null"),
+    (Check(path="n", equals=None), "n is 1; expected null"),
+    (Check(path="nothing", exists=True), "nothing does not exist"),
+    (Check(path="none", exists=False), "none is null; expected no value"),
+    (Check(path="none", not_equals=None), "none is null; expected another value"),
+    (Check(path="status", not_equals="ok"), 'status is "ok"; expected another value'),
+    (Check(path="n", exists=True, not_equals=1), "n is 1; expected another value"),
+    (Check(path="items.0", exists=True), "items.0 does not exist"),
+    (Check(path="status.x", exists=True), "status.x does not exist"),
+    (Check(path="status", equals="${vars.v}"), 'status is "ok"; expected "w"'),
 ]
 
 
@@ -272,16 +272,16 @@ async def test_a_check_compares_as_json(check: Check, message: str) -> None:
 async def test_the_results_of_all_steps_have_a_limit() -> None:
     world = World({"big": lambda _: "x" * 15_999_998})
     found = await ran(*(tool(f"s{number}", "big") for number in range(5)), world=world)
-    message = "with its result those of all steps have more than 64,000,000 bytes"
-    assert why(found) == ("invalid_request", "s4", message, "ask for less", "")
+    message = "the results of all steps are larger than 64,000,000 bytes"
+    assert why(found) == ("invalid_request", "s4", message, "request smaller results", "")
 
 
-CUT = "cut, for a record has 200,000 bytes at most:"
+CUT = "shortened to keep the record within 200,000 bytes:"
 
 
 async def test_the_largest_results_of_a_record_are_cut() -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and say so.
+    ##% The engine MUST shorten the record of a run to 200,000 bytes, largest results first, and warn about it.
     big = ["x" * 99] * 2_000
     world = World({"big": lambda _: big, "echo": echo})
     steps = (tool("a"), tool("b", "big"), tool("c", params={"n": ["y"] * 20_000}), tool("d", params={"all": 1}))
@@ -337,7 +337,7 @@ def taking(seconds: float, clock: Clock, error: Exception | None = None) -> Worl
 @pytest.mark.parametrize(
     ("limits", "limit", "step", "message", "calls"),
     [
-        ((4, 3.5, None), 600, "b", "it took longer than 3.5 s", [4, 3.5]),
+        ((4, 3.5, None), 600, "b", "the step took longer than 3.5 s", [4, 3.5]),
         ((None, None, None), 7, "b", "the workflow took longer than 7 s", [7, 3]),
         ((None, None, None), 8, "c", "the workflow took longer than 8 s", [8, 4]),
     ],
@@ -346,7 +346,7 @@ async def test_a_step_and_a_workflow_have_time_limits(
     limits: tuple[float | None, ...], limit: float, step: str, message: str, calls: list[float]
 ) -> None:
     ##= man/spec/workflows.md#steps
-    ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
+    ##% A step that exceeds its time limit or the workflow's MUST fail with `timeout`.
     clock = Clock()
     world = taking(4, clock)
     steps = (tool(id, time_limit=one) for id, one in zip("abc", limits, strict=True))
@@ -359,7 +359,7 @@ async def test_a_tool_that_fails_after_its_time_limit_is_a_timeout() -> None:
     clock = Clock()
     world = taking(5, clock, ToolError(ErrorCode.UPSTREAM_ERROR, "it took too long"))
     found = await ran(tool("a", time_limit=5), world=world, clock=clock)
-    assert why(found) == ("timeout", "a", "it took longer than 5 s", "", "")
+    assert why(found) == ("timeout", "a", "the step took longer than 5 s", "", "")
 
 
 async def test_a_tool_that_hangs_is_cancelled() -> None:
@@ -376,14 +376,14 @@ async def test_a_tool_that_hangs_is_cancelled() -> None:
     with anyio.fail_after(LONGEST):
         steps = (tool("a", time_limit=0.01), tool("b"))
         found = await run_workflow(workflow(*steps), {}, World({"echo": lambda _: hang()}), timing=timing)
-    assert why(found) == ("timeout", "a", "it took longer than 0.01 s", "", "")
+    assert why(found) == ("timeout", "a", "the step took longer than 0.01 s", "", "")
     assert ended == ["hang"] and timing.clock() >= before and timing.now().tzinfo is not None
 
 
 @pytest.mark.parametrize("ignores", [False, True])
 async def test_a_cancelled_workflow_is_in_the_log(ignores: bool) -> None:
     ##= man/spec/workflows.md#steps
-    ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
+    ##% The engine MUST NOT begin another step after a workflow is cancelled, and MUST log the status of each step.
     at_work, door = anyio.Event(), anyio.Event()
 
     async def wait() -> object:
@@ -408,7 +408,7 @@ async def test_a_cancelled_workflow_is_in_the_log(ignores: bool) -> None:
     (found,) = log
     assert why(found)[:2] == ("cancelled", "" if ignores else "b")
     # A step that cannot be stopped is finished.
-    last = ("b", "success", "") if ignores else ("b", "error", "it was cancelled")
+    last = ("b", "success", "") if ignores else ("b", "error", "the step was cancelled")
     assert states(found) == [("a", "success", ""), last, ("c", "skipped", "")]
     assert [name for name, _, _ in world.calls] == ["echo", "gate"] and found.steps[0].result == {"x": 1}
 
@@ -435,7 +435,7 @@ def calling(name: str, *called: str) -> Workflow:
 
 async def test_a_workflow_that_fails_fails_the_step_that_called_it() -> None:
     world = Nested(calling("a", "inner"), workflow(tool("s", "echo", expect={"x": 1}), name="inner"))
-    message = "workflow.inner: step s: x is not there; it was to be 1"
+    message = "workflow.inner: step s: x does not exist; expected 1"
     assert why(await world.run("a")) == ("tool_failed", "to-inner", message, "", "assert_failed")
 
 

@@ -81,14 +81,14 @@ def test_a_section_becomes_a_workflow() -> None:
 OK, BOTH = {"path": "a", "exists": True}, {"path": "b", "equals": 1, "exists": False}
 WAIT = {"tool": "a", "until": OK}
 MALFORMED: list[tuple[dict[str, Any], str]] = [
-    ({}, "one of `tool`, `model`, `wait` has to be here"),
-    ({"tool": "a", "model": "b", "wait": WAIT}, "only one of `tool`, `model`, `wait` can be here"),
-    ({"tool": "a", "prompt": "b"}, "this is for a step with a `model`"),
-    ({"wait": WAIT, "system": "b"}, "this is for a step with a `model`"),
+    ({}, "missing one of `tool`, `model`, `wait`"),
+    ({"tool": "a", "model": "b", "wait": WAIT}, "only one of `tool`, `model`, `wait` is allowed"),
+    ({"tool": "a", "prompt": "b"}, "requires a `model`"),
+    ({"wait": WAIT, "system": "b"}, "requires a `model`"),
     ({"model": "a"}, "missing field `prompt`"),
-    ({"wait": WAIT, "params": {"b": 1}}, "the arguments of the tool stand in `wait`"),
-    ({"wait": {"tool": "a", "until": {"path": "b"}}}, "one of `equals`, `notEquals`, `exists` has to be here"),
-    ({"tool": "a", "assert": [OK, BOTH]}, "only one of `equals`, `notEquals`, `exists` can be here"),
+    ({"wait": WAIT, "params": {"b": 1}}, "`params` can't be used with `wait`"),
+    ({"wait": {"tool": "a", "until": {"path": "b"}}}, "missing one of `equals`, `notEquals`, `exists`"),
+    ({"tool": "a", "assert": [OK, BOTH]}, "only one of `equals`, `notEquals`, `exists` is allowed"),
 ]
 pytestmark = pytest.mark.anyio
 VARIABLES = {
@@ -117,8 +117,8 @@ DEFAULTS = {"most": 5, "share": 0.5, "deep": False, "of-kinds": ["a"], "class": 
 
 def test_variables_are_typed_arguments() -> None:
     ##= man/spec/workflows.md#variables
-    ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
-    ##% mistyped ones by name before the first step.
+    ##% The tool of a workflow MUST take the workflow's variables as typed arguments. Before the first step, it MUST
+    ##% reject missing, unknown and mistyped variables by name.
     record = make_input_record(flow())
     assert json.schema_components([record], ref_template="{name}")[1]["Input"] == {
         "title": "Input",
@@ -149,32 +149,32 @@ async def test_arguments_come_by_name_or_as_a_record() -> None:
 
 
 REFUSED: list[tuple[dict[str, object], str, str]] = [
-    ({}, "the variable query is missing", "What to look for"),
-    ({"query": None}, "the variable query has to be a text", "What to look for"),
-    ({"query": 1}, "the variable query has to be a text", "What to look for"),
-    ({"query": "a", "most": True}, "the variable most has to be a whole number", ""),
-    ({"query": "a", "most": 1.5}, "the variable most has to be a whole number", ""),
-    ({"query": "a", "share": float("nan")}, "the variable share has to be a number", ""),
-    ({"query": "a", "deep": 1}, "the variable deep has to be true or false", ""),
-    ({"query": "a", "of-kinds": "a"}, "the variable of-kinds has to be a list", "Which"),
-    ({"query": "a", "class": []}, "the variable class has to be an object", ""),
+    ({}, "missing variable query", "What to look for"),
+    ({"query": None}, "variable query must be a string", "What to look for"),
+    ({"query": 1}, "variable query must be a string", "What to look for"),
+    ({"query": "a", "most": True}, "variable most must be an integer", ""),
+    ({"query": "a", "most": 1.5}, "variable most must be an integer", ""),
+    ({"query": "a", "share": float("nan")}, "variable share must be a number", ""),
+    ({"query": "a", "deep": 1}, "variable deep must be true or false", ""),
+    ({"query": "a", "of-kinds": "a"}, "variable of-kinds must be a list", "Which"),
+    ({"query": "a", "class": []}, "variable class must be an object", ""),
     ({"query": "a", "mots": 1}, 'w has no variable "mots"', "did you mean most?"),
-    ({"\0\ud800": 1}, 'w has no variable "\\0\\u{d800}"', "there are query, most, share, deep, of-kinds, class"),
-    ({"query": object()}, "what is given is no JSON: Encoding objects of type object is unsupported", ""),
-    ({"query": "a" * 1_000_001}, "what is given has more than 1,000,000 bytes", ""),
+    ({"\0\ud800": 1}, 'w has no variable "\\0\\u{d800}"', "available: query, most, share, deep, of-kinds, class"),
+    ({"query": object()}, "the input is not JSON: Encoding objects of type object is unsupported", ""),
+    ({"query": "a" * 1_000_001}, "the input is larger than 1,000,000 bytes", ""),
 ]
 
 
 async def test_a_workflow_without_variables() -> None:
     found = await run_workflow(flow({}), {"x" * 100_000: 1}, World({"echo": echo}))
-    assert why(found)[3] == "it has none" and len(why(found)[2]) < 200
+    assert why(found)[3] == "it has no variables" and len(why(found)[2]) < 200
     assert (await run_workflow(flow({}), {}, World({"echo": echo}))).status == "success"
 
 
 async def test_a_default_has_the_type_of_its_variable() -> None:
     wrong = {"n": Variable(Kind.INTEGER, "", "five")}
     found = await run_workflow(flow(wrong), {}, World({"echo": echo}))
-    assert why(found)[2] == "the variable n has to be a whole number"
+    assert why(found)[2] == "variable n must be an integer"
     assert Variable().default is UNSET
 
 

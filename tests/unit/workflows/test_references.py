@@ -25,7 +25,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
 )
-HOW = "write a reference as in ${vars.NAME}, and a literal one with two dollars: $${"
+HOW = "write a reference like ${vars.NAME}, and a literal ${ as $${"
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ HOW = "write a reference as in ${vars.NAME}, and a literal one with two dollars:
 )
 def test_references_are_filled_in(written: object, value: object) -> None:
     ##= man/spec/workflows.md#references
-    ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be inserted as
-    ##% they are and other values as JSON.
+    ##% A reference that is the whole text MUST keep the type of its value. Inside a longer text, the engine MUST
+    ##% insert strings unchanged and other values as JSON.
     found = expand_references(written, SCOPE, ("params",))
     assert (found, type(found)) == (value, type(value))
 
@@ -76,32 +76,32 @@ def test_references_are_filled_in(written: object, value: object) -> None:
 )
 def test_two_dollars_and_inserted_values_are_literal(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
-    ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
+    ##% The engine MUST replace `$${` with a literal `${`, and MUST NOT search inserted values for references.
     assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
 SECOND, FAR = "steps.one-two.result.result[1]", "${vars[9999999999]}"
-VARS = "there are n, text, none, yes, ref, a.b"
+VARS = "available: n, text, none, yes, ref, a.b"
 WRONG = [
-    ("${vars.m}", "${vars.m}: there is no vars.m", VARS),
-    ("a ${var.n}", "${var.n}: there is no var", "there are vars, steps, captures"),
-    ("${vars.n.x}", "${vars.n.x}: there is no vars.n.x", "vars.n is 3"),
-    ("${vars[0]}", "${vars[0]}: there is no vars[0]", VARS),
-    ("${vars.text[0]}", "${vars.text[0]}: there is no vars.text[0]", 'vars.text is "tea"'),
-    ("${captures.x}", "${captures.x}: there is no captures.x", "captures is empty"),
-    (f"${{{SECOND}}}", f"${{{SECOND}}}: there is no {SECOND}", "steps.one-two.result.result is a list of 1"),
-    *((written, f'"{written}" is no reference', HOW) for written in ("${}", "${vars.n", "${ vars.n }", "${vars..n}")),
-    *((written, f'"{written}" is no reference', HOW) for written in ("${vars.${vars.n}}", "${vars[-1]}", FAR)),
-    ('${vars["\\x"]}', '"[\\"\\\\x\\"]" holds no JSON string', 'write it as in result.items[0]["a.b"]'),
-    ("${vars.\x1b}", "${vars.\x1b}: there is no vars.\x1b", VARS),
+    ("${vars.m}", "${vars.m}: vars.m does not exist", VARS),
+    ("a ${var.n}", "${var.n}: var does not exist", "available: vars, steps, captures"),
+    ("${vars.n.x}", "${vars.n.x}: vars.n.x does not exist", "vars.n is 3"),
+    ("${vars[0]}", "${vars[0]}: vars[0] does not exist", VARS),
+    ("${vars.text[0]}", "${vars.text[0]}: vars.text[0] does not exist", 'vars.text is "tea"'),
+    ("${captures.x}", "${captures.x}: captures.x does not exist", "captures is empty"),
+    (f"${{{SECOND}}}", f"${{{SECOND}}}: {SECOND} does not exist", "steps.one-two.result.result is a list of 1 item"),
+    *((written, f'invalid reference "{written}"', HOW) for written in ("${}", "${vars.n", "${ vars.n }", "${vars..n}")),
+    *((written, f'invalid reference "{written}"', HOW) for written in ("${vars.${vars.n}}", "${vars[-1]}", FAR)),
+    ('${vars["\\x"]}', 'invalid JSON string in "[\\"\\\\x\\"]"', 'write it like result.items[0]["a.b"]'),
+    ("${vars.\x1b}", "${vars.\x1b}: vars.\x1b does not exist", VARS),
 ]
 
 
 @pytest.mark.parametrize(("written", "message", "hint"), WRONG, ids=range(len(WRONG)))
 def test_a_reference_that_leads_nowhere_is_an_error(written: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#references
-    ##% A reference that leads nowhere MUST be an error that names the step, the key, the reference and what is
-    ##% available.
+    ##% The engine MUST report a reference to a missing value with the step, the key, the reference and the available
+    ##% names.
     with pytest.raises(UnresolvedError) as raised:
         expand_references({"q": written}, SCOPE, ("params",))
     assert (raised.value.message, raised.value.hint) == (f"params.q: {message}", hint)
@@ -116,11 +116,11 @@ def test_many_available_names_are_shortened() -> None:
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("${vars.x}" * 10, "params.q: with ${vars.x} it has more than 1,000,000 bytes"),
-        ("${vars.x}" * 100_000, "params.q: with ${vars.x} it has more than 1,000,000 bytes"),
-        (["${vars.x}"] * 100_000, "params.q[9]: with ${vars.x} it has more than 1,000,000 bytes"),
-        ({"a": ["${vars.x}" * 10]}, "params.q.a[0]: with ${vars.x} it has more than 1,000,000 bytes"),
-        ("x" * references.MAX_EXPANDED_BYTES, "params.q has more than 1,000,000 bytes"),
+        ("${vars.x}" * 10, "params.q: ${vars.x} makes the value larger than 1,000,000 bytes"),
+        ("${vars.x}" * 100_000, "params.q: ${vars.x} makes the value larger than 1,000,000 bytes"),
+        (["${vars.x}"] * 100_000, "params.q[9]: ${vars.x} makes the value larger than 1,000,000 bytes"),
+        ({"a": ["${vars.x}" * 10]}, "params.q.a[0]: ${vars.x} makes the value larger than 1,000,000 bytes"),
+        ("x" * references.MAX_EXPANDED_BYTES, "params.q is larger than 1,000,000 bytes"),
     ],
     ids=range(5),
 )
@@ -192,7 +192,7 @@ def test_values_that_json_does_not_have_are_replaced() -> None:
 
 
 def test_a_number_of_too_many_digits_is_refused() -> None:
-    with pytest.raises(UnresolvedError, match="it has a number in it that is too long"):
+    with pytest.raises(UnresolvedError, match="it contains a number that is too long"):
         copy_plain_value(10**5_000, 10_000, "it")
 
 
@@ -229,7 +229,7 @@ def test_values_are_formatted_and_previewed() -> None:
     assert references.preview_value("x" * 100_000) == f'"{"x" * 79}…'
 
 
-TOO_DEEP = "it is nested deeper than 64 levels, or holds too many values"
+TOO_DEEP = "it is nested deeper than 64 levels, or contains too many values"
 
 
 @pytest.mark.parametrize(
@@ -239,20 +239,20 @@ TOO_DEEP = "it is nested deeper than 64 levels, or holds too many values"
         (nested(100_001), TOO_DEEP),
         (circle(), TOO_DEEP),
         (doubling(), TOO_DEEP),
-        (object(), "it is no JSON: Encoding objects of type object is unsupported"),
-        ({None: 1}, "it is no JSON: Only dicts with str-like or number-like keys are supported"),
-        (10**5_000, "it has more than 100 bytes"),
-        ("x" * 99, "it has more than 100 bytes"),
+        (object(), "it is not JSON: Encoding objects of type object is unsupported"),
+        ({None: 1}, "it is not JSON: Only dicts with str-like or number-like keys are supported"),
+        (10**5_000, "it is larger than 100 bytes"),
+        ("x" * 99, "it is larger than 100 bytes"),
         ([["x" * 10**6] * 10**6] * 10**5, TOO_DEEP),
-        (["x" * 10**6] * 10**6, "it has more than 100 bytes"),
-        ([{"x" * 10**6: 1}] * 10**6, "it has more than 100 bytes"),
-        ([10**4_000] * 10**6, "it has more than 100 bytes"),
+        (["x" * 10**6] * 10**6, "it is larger than 100 bytes"),
+        ([{"x" * 10**6: 1}] * 10**6, "it is larger than 100 bytes"),
+        ([10**4_000] * 10**6, "it is larger than 100 bytes"),
     ],
     ids=range(12),
 )
 def test_values_that_are_too_large_or_no_json_are_refused(value: object, message: str) -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% The engine MUST reject values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
     ##% MB, and results above 16 MB or 64 MB in total.
     with pytest.raises(UnresolvedError) as raised:
         copy_plain_value(value, 100, "it")

@@ -46,13 +46,13 @@ async def waited(*answers: object, limit: float = 30, **more: Any) -> tuple[Work
 OK, NO = {"status": "ok"}, {"status": "no"}
 AWAY = ToolError(ErrorCode.UPSTREAM_ERROR, "nobody answers")
 FORBIDDEN = ToolError(ErrorCode.FORBIDDEN, "not for you", "bring a token")
-WANTED = 'status is "no"; it was to be "ok"'
+WANTED = 'status is "no"; expected "ok"'
 
 
 async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
     ##= man/spec/workflows.md#steps
-    ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
-    ##% expected, another error occurs or its time is over.
+    ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the condition is
+    ##% met, another error occurs or the time limit expires.
     found, world, clock = await waited(NO, {}, OK, params={"x": "1"})
     assert states(found) == [("wait", "success", ""), ("next", "success", "")]
     assert found.steps[0].result == OK
@@ -73,14 +73,14 @@ async def test_a_wait_goes_on_while_nobody_answers() -> None:
     [
         (NO, 30, [5, 5, 5, 5, 3], 29, f"6 calls: {WANTED}"),
         (AWAY, 5, [2], 4, "2 calls: look: nobody answers"),
-        (AWAY, 0.9, [], 1, "one call: look: nobody answers"),
+        (AWAY, 0.9, [], 1, "1 call: look: nobody answers"),
     ],
 )
 async def test_a_wait_that_takes_too_long_is_a_timeout(
     answer: object, limit: float, slept: list[float], seconds: float, reason: str
 ) -> None:
     found, _, clock = await waited(*[answer] * 9, limit=limit)
-    assert why(found) == ("timeout", "wait", f"not as wanted after {reason}", "", "")
+    assert why(found) == ("timeout", "wait", f"condition not met after {reason}", "", "")
     assert states(found)[1] == ("next", "skipped", "")
     assert (clock.slept, clock.seconds) == (slept, seconds)
 
@@ -96,7 +96,7 @@ async def test_a_wait_asks_a_last_time_before_its_time_is_up(limit: float, slept
 
 async def test_a_reference_in_a_wait_that_leads_nowhere_is_an_error() -> None:
     step = WaitStep(id="w", tool="echo", until=Check(path="x", equals="${vars.x}"), interval=1, time_limit=5)
-    assert why(await ran(step))[:3] == ("invalid_request", "w", "wait.until.equals: ${vars.x}: there is no vars.x")
+    assert why(await ran(step))[:3] == ("invalid_request", "w", "wait.until.equals: ${vars.x}: vars.x does not exist")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ async def test_a_last_call_that_could_not_end_is_not_begun(
 
     world = World({"look": slow})
     found = await ran(waiting(interval=interval, limit=limit), world=world, clock=clock)
-    assert why(found) == ("timeout", "wait", f"not as wanted after {calls} calls: {WANTED}", "", "")
+    assert why(found) == ("timeout", "wait", f"condition not met after {calls} calls: {WANTED}", "", "")
     assert [round(seconds, 3) for seconds in clock.slept] == slept
     assert len(world.calls) == calls and clock.seconds <= limit
 
@@ -133,7 +133,7 @@ async def test_a_last_call_that_is_cut_off_is_a_timeout(limit: float, time_limit
         raise ToolError(code, "it took too long")
 
     found = await ran(waiting(limit=limit), world=World({"look": look}), clock=clock, time_limit=time_limit)
-    message = 'not as wanted after 2 calls: status is "not yet"; it was to be "ok"'
+    message = 'condition not met after 2 calls: status is "not yet"; expected "ok"'
     assert why(found) == ("timeout", "wait", message, "", "")
 
 
@@ -149,4 +149,4 @@ async def test_a_last_call_that_hangs_is_cancelled() -> None:
     with anyio.fail_after(10):
         flow = workflow(waiting(interval=0.01, limit=0.5))
         found = await run_workflow(flow, {}, World({"look": lambda _: look()}), timing=WorkflowClock())
-    assert why(found)[:3] == ("timeout", "wait", f"not as wanted after one call: {WANTED}")
+    assert why(found)[:3] == ("timeout", "wait", f"condition not met after 1 call: {WANTED}")

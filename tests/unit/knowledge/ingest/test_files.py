@@ -30,7 +30,7 @@ def found(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, 
 
 def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
+    ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote, including backups.
     folder = written(tmp_path / "a", FILES)
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/x.md").write_text("x")

@@ -77,7 +77,7 @@ def test_only_changed_files_are_indexed_again(ledger: Path) -> None:
 
 def test_removed_and_renamed_files_are_forgotten_and_reported(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% `duvet ingest` MUST forget deleted files, and report them as removed or renamed.
+    ##% `duvet ingest` MUST remove deleted files from the index, and report them as removed or renamed.
     before = artifacts(ledger)
     (ledger / "tool.sh").unlink()
     (ledger / "src/app/mail/send.py").rename(ledger / "src/app/mail/post.py")
@@ -131,7 +131,7 @@ def test_dates_are_those_of_the_files_without_git(tmp_path: Path, monkeypatch: p
     ##= man/spec/knowledge.md#ingest-runs
     ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
     def check(folder: Path, *faults: str) -> None:
-        warnings = tuple(f"without times of commits, those of the files count: {fault}" for fault in faults)
+        warnings = tuple(f"using file times because commit times are unavailable: {fault}" for fault in faults)
         assert made.taken(made.written(folder, {"a.md": "1"})).run.warnings == warnings
         assert artifacts(folder)["a.md"].git_timestamp == made.LONG_AGO
 
@@ -162,7 +162,7 @@ def test_names_that_are_not_utf_8_are_skipped_with_a_warning(tmp_path: Path) -> 
         run = made.taken(folder).run
         assert run.artifact_counts == {"doc": 1}
         names = ("\\xfe/b.md", "\\xff.md")
-        assert run.warnings == tuple(f"{name}: the name of this file is not UTF-8" for name in names)
+        assert run.warnings == tuple(f"{name}: the file name is not UTF-8" for name in names)
 
 
 def test_a_changed_catalogue_updates_files_that_are_not_read_again(ledger: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_trace_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
 
 def test_a_failed_run_changes_nothing_and_is_recorded(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its reason.
+    ##% An ingest run that fails or is killed MUST leave the index unchanged, and record the reason of a failure.
     def check(error: BaseException, reason: str) -> None:
         def catalogue() -> Catalogue:
             raise error
@@ -248,14 +248,14 @@ def test_readers_see_the_last_run_during_another_one(ledger: Path) -> None:
     project = Project(str(ledger), environ={}, progress=Asking())
     with closing(made.opened(ledger)) as store:
         ingest_project(project, store, IngestRule(), IngestOptions(dummy=True))
-    assert {"Read 1 files that are new or have changed", "Made 7 vectors"} <= sees_it.keys()
+    assert {"Read 1 new or changed file", "Computed 7 vectors"} <= sees_it.keys()
     assert all(sees_it.values())
     assert made.found(ledger, "other") == ["tool.sh::0"]
 
 
 def test_a_second_run_waits_with_a_time_limit(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
+    ##% A second run at the same time MUST say that it waits, wait up to 10 seconds, and then fail.
     assert IngestOptions().patience == 10
     with closing(made.opened(ledger)) as store, store.writing(), pytest.raises(StoreBusyError):
         made.taken(ledger, wishes=IngestOptions(patience=0.1))

@@ -29,7 +29,7 @@ def test_the_catalogue_is_read_from_several_places() -> None:
     with pytest.raises(ProblemsError) as error:
         read_catalogue(b"a: {criticality: hihg}\n")
     problems = [(one.message, one.hint) for one in error.value.problems]
-    assert problems == [('"hihg" is no criticality', "did you mean high?")]
+    assert problems == [('unknown criticality "hihg"', "did you mean high?")]
 
 
 BAD = {
@@ -37,17 +37,20 @@ BAD = {
     b"a:\n  path: x\n": (2, "unknown field `path`"),
     b"a:\n  tags: {}\n": (2, "invalid type"),
     b"a:\n  paths:\n  - 'x**'\n": (3, "Pattern syntax error"),
-    b"a: &x [*x]\n": (1, "an alias of nothing"),
+    b"a: &x [*x]\n": (1, "undefined alias"),
     b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
-    b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (5, "more than 100,000 values"),
+    b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (
+        5,
+        "too many values: the limit is 100,000",
+    ),
     b"a: {description: &d " + b"x" * 500_000 + b"}\n" + b"".join(b"b%d: {description: *d}\n" % n for n in range(9)): (
         9,
-        "more than 4,194,304 characters",
+        "too many characters in texts and keys",
     ),
     b"a: {\n": (2, "YAML parse error"),
-    b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, '"urgent" is no criticality'),
-    b"A:\n  owner: x\na:\n  owner: y\n": (3, '"a" is the same subsystem as "A"'),
-    b"a: {}\n' ': {}\n": (2, "a subsystem has to have a name"),
+    b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, 'unknown criticality "urgent"'),
+    b"A:\n  owner: x\na:\n  owner: y\n": (3, '"a" and "A" name the same subsystem'),
+    b"a: {}\n' ': {}\n": (2, "a subsystem must have a name"),
 }
 
 
@@ -55,7 +58,7 @@ BAD = {
 def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
-    ##% `.metadata` or `docs`, and stop at an error in it with its line.
+    ##% `.metadata` or `docs`, and fail with the line of each error in this file.
     with pytest.raises(ProblemsError) as error:
         read_catalogue(text)
     line, message = BAD[text]
@@ -152,8 +155,8 @@ OTHER_LANGUAGES = [
 
 def test_the_imports_of_a_test_name_its_subsystem() -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
-    ##% otherwise to that of its imports or of the requirements that it cites.
+    ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names below `tests` or
+    ##% `docs`, and any other test to the subsystem of its imports or cited requirements.
     def find(path: str, text: str, *code: str) -> str:
         found = index_of(tree(*code, path))
         return found.of(path, detect_kind(path), imports=subsystems.find_imports(path, text)).subsystem
@@ -185,8 +188,8 @@ Book of books:
 
 def test_front_matter_comes_before_patterns_and_paths() -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching pattern,
-    ##% or else that of its path, in any case.
+    ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else the one with the longest
+    ##% matching pattern, or else the one that its path names, in any case.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
     front = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}
@@ -211,7 +214,7 @@ def test_an_unknown_dependency_is_a_warning() -> None:
     files = {**tree("src/ledger/a.py", "src/mail/b.py"), "subsystems.yaml": text}
     found = list(index_of(files).unknown())
     assert [(one.path, one.place.line, one.message, one.hint) for one in found] == [
-        ("subsystems.yaml", 4, 'there is no subsystem "Nope"', ""),
-        ("subsystems.yaml", 2, 'there is no subsystem "Mial"', "did you mean mail?"),
+        ("subsystems.yaml", 4, 'unknown subsystem "Nope"', ""),
+        ("subsystems.yaml", 2, 'unknown subsystem "Mial"', "did you mean mail?"),
     ]
     assert not any(one.severity is Severity.ERROR for one in found)

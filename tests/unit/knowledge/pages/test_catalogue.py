@@ -41,8 +41,8 @@ LINKS = {
 @pytest.mark.parametrize(("text", "expected"), LINKS.values(), ids=LINKS)
 def test_links(text: str, expected: list[str]) -> None:
     ##= man/spec/pages.md#links
-    ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once and in order,
-    ##% and its backlinks the other pages that link to it.
+    ##% duvet MUST list as outlinks of a page the slugs that it links to outside code and comments, each once and in
+    ##% order, and as backlinks the other pages that link to it.
     notes = notes_of({"docs/page.md": text})
     assert list(notes.outlinks(notes.require("page"))) == expected
 
@@ -65,22 +65,22 @@ def test_links_to_requirements() -> None:
     assert [named.indexes for named in shadowed.requirements(shadowed.require("a"))] == [(0, 1), (1,)]
 
 
-WRITE, NONE = "write the page, or take the link out", "name one of its sections, or none"
-ID = "write `req:` and at least 4 digits of an id, which no other id begins with"
+WRITE, NONE = "create the page, or remove the link", "link to an existing section, or to the specification alone"
+ID = "write `req:` and at least 4 digits that identify one requirement"
 DANGLING = [
-    ("[[brewin]]", "there is no page `brewin`", "did you mean brewing?"),
+    ("[[brewin]]", "link to unknown page `brewin`", "did you mean brewing?"),
     ("[[spec#nothing]]", "`spec` has no section `nothing`", NONE),
     ("[[docs/spec.md#brewin]]", "`docs/spec.md` has no section `brewin`", "did you mean brewing?"),
-    ("[[gone#x]]", "there is no page `gone#x`", WRITE),
-    ("[[req:0000]]", "there is no requirement `req:0000`", ID),
-    ("[[req:x]]", "there is no requirement `req:x`", ID),
-    ("[[q]]", "there is no page `q`", WRITE),
+    ("[[gone#x]]", "link to unknown page `gone#x`", WRITE),
+    ("[[req:0000]]", "link to unknown requirement `req:0000`", ID),
+    ("[[req:x]]", "link to unknown requirement `req:x`", ID),
+    ("[[q]]", "link to unknown page `q`", WRITE),
 ]
 
 
 def test_dangling_links_are_reported_with_their_place() -> None:
     ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
+    ##% duvet MUST warn about each broken link with its place, and name the missing section or the nearest
     ##% slug.
     lines = "".join(f"\u00e9 [[brewing]] {link}\n" for link, _, _ in DANGLING)
     files = {"docs/a.md": f"---\ntags: x\n---\n# A\n\n{lines}", "docs/brewing.md": "[[a]]"}

@@ -40,8 +40,8 @@ FILES = dict.fromkeys(("docs/a.md", "docs/deep/b.md", "docs/c.txt", "notes/d.md"
 )
 def test_pages_are_the_files_that_are_configured_or_those_in_docs(tables: list[str], expected: list[str]) -> None:
     ##= man/spec/pages.md#files
-    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
-    ##% specifications.
+    ##% duvet MUST read pages from the Markdown files that the configuration names or, by default, from those in
+    ##% `docs` that are not specifications.
     assert slugs({**FILES, **configured(*tables)}) == expected
 
 
@@ -57,7 +57,7 @@ def test_prefixes_of_patterns() -> None:
 
 def test_titles() -> None:
     ##= man/spec/pages.md#files
-    ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
+    ##% duvet MUST take the title of a page from its front matter, unchanged, or else from its first heading or its
     ##% slug.
     files = {
         "docs/a.md": "---\ntitle: From the  front\n---\n# Heading\n",
@@ -72,15 +72,15 @@ def test_titles() -> None:
     assert titles == dict(zip("abcdef", expected, strict=True))
 
 
-ELSEWHERE = "it leads to another folder, or through an empty one"
+ELSEWHERE = "it contains an empty, `.` or `..` folder"
 BAD = {
     "": "it is empty",
     **dict.fromkeys(("/etc/passwd", "C:/x"), "it is an absolute path"),
     **dict.fromkeys(("../x", "a/../../x", "a//b", "."), ELSEWHERE),
-    **{f"a{sign}b": f"it has the control character U+{ord(sign):04X} in it" for sign in "\0\x1b\u202e\n\t\u2028"},
-    **{f"a{sign}b": f"no link can be written with the `{sign}` in it" for sign in "|\\"},
-    "req:1234": "links to requirements begin with `req:`",
-    "x" * 301: "it has more than 300 characters",
+    **{f"a{sign}b": f"it contains the control character U+{ord(sign):04X}" for sign in "\0\x1b\u202e\n\t\u2028"},
+    **{f"a{sign}b": f"it contains `{sign}`, which links can't contain" for sign in "|\\"},
+    "req:1234": "the prefix `req:` is reserved for links to requirements",
+    "x" * 301: "it is longer than 300 characters",
 }
 GOOD = ["a", "a/b c", "\u05e9\u05dc\u05d5\u05dd", "\U0001f375", "\U0001f468\u200d\U0001f469", "..a", "a.b", "\u00e9"]
 
@@ -106,18 +106,18 @@ def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
     }
     assert [(page.slug, page.title) for page in notes_of(files).pages] == [("d", "First")]
     assert list_problems(files) == [
-        ("DUV101", "docs/[c].md:0:0", "'[c]' can't be the slug of a page: no link can be written with the `[` in it"),
-        ("DUV101", "docs/a.md:0:0", f"'../x' can't be the slug of a page: {ELSEWHERE}"),
-        ("DUV101", "docs/b.md:0:0", "'' can't be the slug of a page: it is empty"),
-        ("DUV100", "docs/d.md:0:0", "the slug `d` is that of docs/z.md, too"),
-        ("DUV100", "docs/z.md:0:0", "the slug `d` is that of docs/d.md, too"),
+        ("DUV101", "docs/[c].md:0:0", "invalid page slug '[c]': it contains `[`, which links can't contain"),
+        ("DUV101", "docs/a.md:0:0", f"invalid page slug '../x': {ELSEWHERE}"),
+        ("DUV101", "docs/b.md:0:0", "invalid page slug '': it is empty"),
+        ("DUV100", "docs/d.md:0:0", "the slug `d` is already used by docs/z.md"),
+        ("DUV100", "docs/z.md:0:0", "the slug `d` is already used by docs/d.md"),
     ]
 
 
 def test_a_slug_is_found_in_every_unicode_form() -> None:
     ##= man/spec/pages.md#files
-    ##% The slug of a page MUST be that of its front matter, or else its path inside the configured folder without
-    ##% `.md`, and be found in every Unicode form.
+    ##% duvet MUST take the slug of a page from its front matter, or else from its path inside the configured folder
+    ##% without `.md`, and find it in every Unicode form.
     names = ("cafe\u0301", "two  blanks", "no\u00a0break")
     links = "[[caf\u00e9]] [[two  blanks]] [[no\u00a0break]]"
     notes = notes_of({**{f"docs/{name}.md": "" for name in names}, "docs/b.md": links})
@@ -142,7 +142,7 @@ def test_text_between_rules_is_not_front_matter(text: str, problems: int) -> Non
     notes = notes_of(files)
     assert notes.outlinks(notes.require("a")) == ("b",)
     assert decode_page_body(text.encode(), "x") == text
-    message = "what stands before the second `---` is no table, so it is read as text"
+    message = "the text between the `---` lines is not front matter, so it is part of the page"
     assert list_problems(files) == [("DUV102", "docs/a.md:1:1", message)] * problems
 
 
@@ -169,7 +169,7 @@ def test_a_page_of_20_megabytes_is_read_in_part() -> None:
     text = "# Large\n\n[[b]]\n\n" + "\u00e9 words of it\n" * 1_400_000 + "[[late]]\n"
     assert len(text.encode()) > 20_000_000
     files = {"docs/a.md": text, "docs/b.md": ""}
-    message = "the page is larger than 4 MiB: what comes after that is not read"
+    message = "the page is larger than 4 MiB; the rest is ignored"
     assert list_problems(files) == [("DUV104", "docs/a.md:0:0", message)]
     notes = notes_of(files)
     page = notes.require("a")
@@ -223,7 +223,7 @@ def test_invalid_values_are_ignored_with_a_warning() -> None:
     for line in VALUES:
         files = {"docs/a.md": f"---\n{line}\n---\n"}
         name = line.split(":")[0]
-        problem = ("DUV102", f"docs/a.md:2:{len(name) + 3}", f"`{name}` can't be understood")
+        problem = ("DUV102", f"docs/a.md:2:{len(name) + 3}", f"invalid `{name}` in the front matter")
         assert (slugs(files), list_problems(files)) == (["a"], [problem])
 
 
@@ -241,7 +241,7 @@ def test_front_matter_without_end_and_many_brackets_are_text() -> None:
 
 def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST skip files and folders that a link leads to outside of the project, with a warning.
+    ##% duvet MUST skip files and folders behind a symbolic link that leads out of the project, with a warning.
     make(tmp_path / "elsewhere", {"secret.md": "# Secret\n", "more/secret.md": "# Secret\n"})
     named = configured("pattern = ['docs/**/*.md', '../elsewhere/*.md']")
     folder = make(tmp_path / "tea", {**TRACE, **named, "docs/a.md": "", "own/b.md": ""})
@@ -250,7 +250,7 @@ def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) ->
     (folder / "docs/own.md").symlink_to("../own/b.md")
     (folder / "docs/loop").symlink_to("..")
     found = find_page_problems(project_in(folder))
-    outside = [one.path for one in found.problems if one.message == "it is outside of the project"]
+    outside = [one.path for one in found.problems if one.message == "the file is outside the project"]
     assert outside == ["../elsewhere", "docs/folder", "docs/link.md"]
     assert found.files == ("docs/a.md", "docs/own.md", "docs/spec.md")
 

@@ -37,7 +37,7 @@ def test_queries(query: str, expected: str) -> None:
     ##% `search` MUST find up to 20 pages that contain every word of the query, in any case and also inside longer
     ##% words.
     ##= man/spec/pages.md#tools
-    ##% `search` MUST list matches in the title first, then those of the exact phrase, then the newest, each with an
+    ##% `search` MUST list title matches first, then matches of the exact phrase, then newer pages, each with an
     ##% excerpt around the match.
     assert " ".join(hit.slug for hit in search.search_pages(index_of(FILES), query)) == expected
 

@@ -23,7 +23,7 @@ from tests.unit.watching.edits import create, delete, move, save_by_rename
 pytestmark = pytest.mark.anyio
 
 NOT_FOUND = refused("not_found", "Page 'alpah' not found", "did you mean alpha?")
-FAR = refused("not_found", "Page '../../etc/passwd' not found", "the list of pages has all slugs")
+FAR = refused("not_found", "Page '../../etc/passwd' not found", "list the pages to see all slugs")
 BREWING = {
     "full_path": "/specifications/spec/sections/brewing/requirements/38574ef4fa26",
     "identifier": "38574ef4fa26",
@@ -63,7 +63,7 @@ CONNECTIONS = {
 }
 CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
     ##= man/spec/pages.md#tools
-    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
+    ##% `list_pages` and `duvet pages` MUST list all pages, newest first.
     "2.1 2.2": (
         "list_pages",
         {},
@@ -72,7 +72,7 @@ CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
     "3.1": ("get_page", {"slug": "delta"}, page_of("delta", DELTA, [], [])),
     "3.1 spaces": ("get_page", {"slug": " beta "}, page_of("beta", BETA, ["alpha", "gamma"], ["alpha"])),
     ##= man/spec/pages.md#tools
-    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
+    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and reject an empty required
     ##% argument.
     "3.2 8.3": ("get_page", {"slug": "alpah"}, NOT_FOUND),
     "3.2 far": ("get_page", {"slug": "../../etc/passwd"}, FAR),
@@ -226,8 +226,8 @@ FAILING = {
 @pytest.mark.parametrize(("router", "status", "error"), FAILING.values(), ids=FAILING)
 async def test_criteria_of_models_that_fail(tmp_path: Path, router: FakeRouter | None, status: int, error: Any) -> None:
     ##= man/spec/pages.md#tools
-    ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
-    ##% calling one when it finds no page.
+    ##% `ask` MUST name the pages that it gave to the model, and answer `upstream_error` when no model is configured.
+    ##% When it finds no page, `ask` MUST say so without calling a model.
     async with pages_client(tmp_path, router=router) as client:
         assert await post(client, "ask", question=BOILS) == (status, error)
         if error is NO_MODEL:
@@ -306,8 +306,8 @@ async def test_many_requests_at_once_before_the_pages_are_read(tmp_path: Path) -
 
 async def test_a_page_that_is_too_long_for_one_answer_is_cut(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
-    ##% `get_page` MUST return the whole text of a page, or about 4,000 tokens to MCP clients, unless `limit` is given,
-    ##% and say where the rest begins.
+    ##% `get_page` MUST return the whole text of a page or, to MCP clients without `limit`, about 4,000 tokens and the
+    ##% offset of the rest.
     text = '"\u00e9\n' * 5_000_000
     files = {"docs/a.md": text, "docs/hub.md": "".join(f"[[{number:0300}]]\n" for number in range(10_000))}
     async with pages_client(tmp_path, files) as client:

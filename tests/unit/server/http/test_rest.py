@@ -54,8 +54,8 @@ async def test_a_tool_answers_the_same_as_by_mcp(http: httpx2.AsyncClient, name:
     ##= man/spec/service.md#rest
     ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
     ##= man/spec/service.md#calls
-    ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
-    ##% that are off.
+    ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools
+    ##% of disabled packs.
     found = (await http.post(serving.API, json={"tool": name, "input": given})).json()
     told = (await serving.call(http, name, given)).json()["result"]
     notes = " ".join(filter(None, (found.pop("warning", ""), found.pop("next_step", ""))))

@@ -149,7 +149,7 @@ async def test_the_model_of_the_client_is_asked(kettle: Path, mode: str) -> None
 )
 async def test_clients_that_refuse_dots_in_names(kettle: Path, mode: str, client: str, name: str) -> None:
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
+    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME` to callers who may call
     ##% every tool in it.
     info = types.Implementation(name=client, version="1")
     async with Client(asking_server(kettle), mode=mode, client_info=info, sampling_callback=Model()) as connected:
@@ -169,18 +169,18 @@ async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.
 @pytest.mark.parametrize(
     ("mode", "model", "message"),
     [
-        ("legacy", None, "no model can be asked: mine: no client offers its model"),
-        (MODERN, None, "no model can be asked: mine: no client offers its model"),
+        ("legacy", None, "no usable model: mine: no MCP client offers a model"),
+        (MODERN, None, "no usable model: mine: no MCP client offers a model"),
         ("legacy", refuse, "the client's model does not answer"),
         ("legacy", draw, "the client's model answers something else than text"),
     ],
 )
 async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path, mode: str, model: Any, message: str) -> None:
     ##= man/spec/service.md#workflows
-    ##% The server MUST answer for a workflow that fails with the code of the failure and the record of the run.
+    ##% For a workflow that fails, the server MUST answer with the error code and the record of the run.
     async with Client(asking_server(kettle), mode=mode, sampling_callback=model) as client:
         error = error_of(await client.call_tool(**SUM))
-    assert (error["code"], error["message"]) == ("model_failed", f"sum failed in the step first: mine: {message}")
+    assert (error["code"], error["message"]) == ("model_failed", f"sum failed in step first: mine: {message}")
     run = error["details"]
     assert (run["status"], [step["status"] for step in run["steps"]]) == ("error", ["success", "error", "skipped"])
 
@@ -206,7 +206,7 @@ async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: 
             method="tools/call", params={**SUM, "requestState": asked.request_state, "inputResponses": answers}
         )
         error = error_of(await client.session.send_request(call, types.CallToolResult))
-    message = "sum failed in the step first: mine: the client's model answers something else than text"
+    message = "sum failed in step first: mine: the client's model answers something else than text"
     assert (error["code"], error["message"]) == ("model_failed", message)
     assert [step["status"] for step in error["details"]["steps"]] == ["success", "error", "skipped"]
 
@@ -216,7 +216,7 @@ async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: 
 )
 async def test_each_step_runs_once(project: Path, mode: str, name: str, counts: Sequence[int]) -> None:
     ##= man/spec/workflows.md#steps
-    ##% When a call is repeated to continue a workflow, the engine MUST NOT run finished steps again.
+    ##% When a client repeats a call to continue a workflow, the engine MUST NOT run finished steps again.
     kettle, model = Kettle(), Model()
     async with Client(asking_server(project, kettle), mode=mode, sampling_callback=model) as client:
         answer = await client.call_tool("relay" if name == "relay" else f"workflow.{name}")

@@ -218,7 +218,7 @@ class TestMadeTools:
         hint = "put that right and ask again: what is on disk then is read"
         assert json.loads(block) == {
             "status": "error",
-            "error": {"code": "upstream_error", "message": "kettle: there is no such folder", "hint": hint},
+            "error": {"code": "upstream_error", "message": "kettle: no such folder", "hint": hint},
         }
 
     async def test_tools_above_the_scopes_of_the_caller_are_neither_listed_nor_run(self, server: DuvetServer) -> None:

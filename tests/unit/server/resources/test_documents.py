@@ -94,7 +94,7 @@ def test_the_tree_contains_what_a_real_project_has(golden: Path) -> None:
     project = Project(str(golden))
     context = ProjectSnapshot(project, project.catalogue, page_size=50)
     made = [documents.make_document(context, node) for node in get_resource_tree(context).all]
-    stated = Counter(one.status.words for one in project.requirements)
+    stated = Counter(one.state.words for one in project.requirements)
     assert Counter(one.status for one in made if isinstance(one, documents.RequirementDocument)) == stated
     placed = {f"{one.file_path}:{one.line_number}" for one in made if isinstance(one, documents.CitationDocument)}
     assert placed == {card.id for card in project.catalogue.citations}

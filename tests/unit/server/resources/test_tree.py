@@ -26,7 +26,7 @@ def tree_of(section: str, *paths: str) -> ResourceTree:
     """A tree with one section, whose one requirement is cited at line 42 of these files."""
     specification = SpecificationCard("tea", "Tea", "tea.md", "", "tea.md", "tea.md", (SectionCard(section, "Pot"),))
     numbers = tuple(range(len(paths)))
-    requirement = RequirementCard(0, section, "The pot MUST be warm.", Level.MUST, State.COMPLETE, 3, numbers)
+    requirement = RequirementCard(0, section, "The pot MUST be warm.", Level.MUST, State.DONE, 3, numbers)
     cited = [
         CitationCard(path, 42, Type.CITATION, "tea.md#pot", "", "", "", "", 0, section, (0,), (0, 0)) for path in paths
     ]

@@ -48,10 +48,10 @@ def damage(path: Path, fault: str) -> None:
             path.symlink_to("elsewhere")
 
 
-DAMAGED = "store.db: it is damaged, or no store of duvet"
+DAMAGED = "store.db: the index is damaged, or this file is not a duvet index"
 FAULTS = {
-    "older": "store.db: an older duvet has made it: its schema is 1",
-    "newer": "store.db: a newer duvet has made it: its schema is 99",
+    "older": "store.db: an older duvet created this index: its schema is 1",
+    "newer": "store.db: a newer duvet created this index: its schema is 99",
     **dict.fromkeys(("cut off", "overwritten", "spoilt", "a folder"), DAMAGED),
     "a link": "store.db: it is a link",
 }
@@ -71,7 +71,7 @@ def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
     known = Asking(tmp_path)
     for tool, arguments in CALLS.items():
-        told = "nothing was taken in of this project yet", "take in what is in it first; then ask again"
+        told = "nothing was taken in of this project yet", "run `duvet ingest` first; then ask again"
         assert known.refusal(tool, **arguments) == ("upstream_error", *told)
         assert known.refusal(tool, "shell", **arguments)[2].endswith("; `duvet ingest` takes everything in")
     assert list(tmp_path.iterdir()) == []
@@ -160,7 +160,7 @@ def test_one_thread_at_a_time_asks_the_index(known: Asking) -> None:
 def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(tmp_path: Path, fault: str) -> None:
     ##= man/spec/knowledge.md#answers
     ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
-    ##% a remedy, and recover without a restart.
+    ##% a remedy, and work again without a restart once it is fixed.
     known = Asking(fill(tmp_path / "project"))
     whole = shutil.copytree(known.file.parent, tmp_path / "whole")
     damage(known.file, fault)

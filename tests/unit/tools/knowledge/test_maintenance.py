@@ -62,7 +62,7 @@ def test_a_dry_run_changes_nothing(kept: Asking) -> None:
 
 @pytest.mark.parametrize("profile", ["", "a b", "x" * 65, "../x", "a\n"])
 def test_a_profile_has_the_characters_of_a_name(kept: Asking, profile: str) -> None:
-    told = "invalid_request", "take up to 64 letters, digits, `.`, `-` and `_`"
+    told = "invalid_request", "use up to 64 letters, digits, `.`, `-` and `_`"
     assert kept.refusal(INGEST, profile=profile)[::2] == told
 
 
@@ -113,7 +113,7 @@ def test_a_cancelled_run_leaves_the_index_as_it_was(kept: Asking) -> None:
                 with pytest.raises(ToolError, match="somebody else is writing") as caught:
                     await kept.desk.call(INGEST, {"dry_run": False}, Caller())
                 told = caught.value.code.value, caught.value.hint
-                assert told == ("upstream_error", "try again when that is done")
+                assert told == ("upstream_error", "try again when it has finished")
                 tasks.cancel_scope.cancel()
                 on.set()
 
@@ -232,7 +232,7 @@ def test_git_ignores_a_backup_of_any_name(known: Asking) -> None:
     assert subprocess.run(told, capture_output=True, text=True, check=True).stdout == ""
 
 
-OUTSIDE, UNSTORABLE = "is outside of the project", "nothing can be stored as"
+OUTSIDE, UNSTORABLE = "is outside of the project", "can't write to"
 
 
 @pytest.mark.parametrize(
@@ -242,8 +242,8 @@ OUTSIDE, UNSTORABLE = "is outside of the project", "nothing can be stored as"
         *((name, UNSTORABLE) for name in (".git/refs/heads", ".git/x.tgz", "link", "link/x.tgz", ".duvet", "a:b")),
         *((name, UNSTORABLE) for name in ("docs/con/x.tgz", "x /y", "notes.md/x.tgz", "docs/../x.tgz")),
         ("notes.md", ""),
-        ("ok.md/", "ok.md: this is a file"),
-        ("q.tgz", "q.tgz: this is a folder"),
+        ("ok.md/", "ok.md: the destination is a file"),
+        ("q.tgz", "q.tgz: the destination is a folder"),
     ],
 )
 def test_a_backup_is_not_written_elsewhere(known: Asking, tmp_path: Path, destination: str, message: str) -> None:
@@ -347,7 +347,7 @@ def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path) -> None
 
 def test_an_upload_overwrites_a_file_only_where_it_is_told_to(kept: Asking, source: Path) -> None:
     given: dict[str, object] = {"source_path": str(source), "destination": "tool.sh"}
-    assert refused(kept, UPLOAD, **given) == ("invalid_request", '"tool.sh" is there already')
+    assert refused(kept, UPLOAD, **given) == ("invalid_request", '"tool.sh" already exists')
     assert (kept.folder / "tool.sh").read_text() == "echo\n"
     os.chmod(kept.folder / "tool.sh", 0o750)
     assert kept.value(UPLOAD, **given, overwrite=True) == stored(kept, "tool.sh", overwritten=True)
@@ -357,7 +357,7 @@ def test_an_upload_overwrites_a_file_only_where_it_is_told_to(kept: Asking, sour
 def test_uploads_have_a_configured_root(kept: Asking, source: Path, tmp_path: Path) -> None:
     root = tmp_path / "content"
     kept.uploads = UploadRule(root=str(root), root_origin="uploads.root", docs_subdir="notes/in")
-    assert kept.refusal(UPLOAD, source_path=str(source))[::2] == ("upstream_error", "see what uploads.root says")
+    assert kept.refusal(UPLOAD, source_path=str(source))[::2] == ("upstream_error", "check uploads.root")
     root.mkdir()
     found = kept.value(UPLOAD, source_path=str(source))
     assert found["stored_path"] == str(root / "notes/in/design.md")
@@ -408,7 +408,7 @@ def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: P
         assert refused(kept, UPLOAD, source_path=path)[0] == "invalid_request"
     kept.uploads = UploadRule(max_bytes=10)
     code, message = refused(kept, UPLOAD, source_path=str(source))
-    assert code == "invalid_request" and message.endswith("has more than 10 bytes")
+    assert code == "invalid_request" and message.endswith("is larger than the limit of 10 bytes")
 
 
 def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, source: Path) -> None:
@@ -430,7 +430,7 @@ def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, 
     for path in (*secret, *own, *hidden, *elsewhere):
         code, message = refused(kept, UPLOAD, "admin", source_path=path, destination="x.md")
         assert code == "invalid_request", path
-        assert message.endswith("is no file below the content root that may be read"), path
+        assert message.endswith("is not an allowed file below the content root"), path
     assert not (kept.folder / "x.md").exists()
     for path in ("docs/spec.md", str(inside / "spec.md")):
         kept.answer(UPLOAD, {"source_path": path, "destination": "x.md", "overwrite": True}, holder="admin")
@@ -454,7 +454,7 @@ def test_a_text_is_stored_with_its_front_matter_and_indexed(kept: Asking) -> Non
     )
     (first, *_) = kept.value(SEARCH, query="details", filters={"tags": ["notes"]})["results"]
     assert (first["chunk"]["artifact_path"], first["chunk"]["subsystem"]) == (relative, "Deployment")
-    assert refused(kept, STORE, **EVERYTHING) == ("invalid_request", f'"{relative}" is there already')
+    assert refused(kept, STORE, **EVERYTHING) == ("invalid_request", f'"{relative}" already exists')
     assert kept.value(STORE, **{**EVERYTHING, "overwrite": True, "ingest": False})["overwritten"] is True
 
 

@@ -21,7 +21,8 @@ COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"
 
 def test_earlier_reports_are_kept(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
-    ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
+    ##% Each ingest run MUST store both reports; duvet keeps the last 5 coverage reports and the last 10 lifecycle
+    ##% reports.
     runs = [replace(RUN, run_id=f"r{number}") for number in range(12)]
     known = Asking(fill(tmp_path, runs))
     covered, living = known.value(COVERAGE, history=100), known.value(REPORT, history=100)
@@ -69,8 +70,8 @@ def many(folder: Path) -> Asking:
 
 def test_agents_get_short_lists(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#answers
-    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
-    ##% for more, and say so.
+    ##% For MCP clients these tools MUST cut long lists, including forwarded ones, to about 4,000 tokens unless `limit`
+    ##% asks for more, and report the cut.
     known = many(tmp_path)
     for tool, name in ((COVERAGE, "missing_artifacts"), (REPORT, "stale_docs")):
         whole: Any = plain(known.answer(tool, face="rest").value)
@@ -96,7 +97,8 @@ FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False
 
 def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
-    ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
+    ##% `km-ingest-status` MUST return the outcome of the last run, or of the last run with a given `profile`, or
+    ##% `not_found`.
     assert known.value(STATUS) == {"status": "ok", **LAST, "run": LAST}
     demo = replace(RUN, run_id="r2", profile="demo", started_at=NOW - 30)
     runs = Asking(fill(tmp_path / "runs", [RUN, demo, FAILED]))
@@ -133,7 +135,7 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking
     for usage in found["tools"].values():
         assert usage.keys() == {"description", "details"} and usage["description"] and usage["details"]
     ##= man/spec/knowledge.md#answers
-    ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
+    ##% `km-help` MUST describe exactly the enabled tools, and with `include_spec` return one document about them.
     found = known.value("km-help", tool="km-graph-search")
     assert found == {
         "status": "ok",
@@ -151,7 +153,7 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking
     parts = ["tool (string; optional)", "include_spec (boolean; default false)", "Scope"]
     assert [line.partition(":")[0] for line in own] == parts
     search = known.value("km-help", tool="km-search")["usage"]["details"]
-    assert "\nlimit (integer; default 10; at least 1; at most 25): Results\n" in search
+    assert "\nlimit (integer; default 10; at least 1; at most 25): Number of results\n" in search
     assert "\nfilters.symbol_kinds (list of class, function, interface, method, module or type; optional)\n" in search
 
 

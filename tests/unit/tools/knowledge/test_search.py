@@ -56,7 +56,7 @@ def test_a_search_with_all_arguments_has_the_whole_response(searched: Asking, tm
 
 
 def test_a_search_by_words_alone_says_so(searched: Asking) -> None:
-    assert "found by words alone" in searched.answer(SEARCH, {"query": "boil"}).warning
+    assert "searched by words only" in searched.answer(SEARCH, {"query": "boil"}).warning
     nothing = searched.answer(SEARCH, {"query": "zymurgy"})
     assert nothing.next_step == "km-graph-search finds files by a part of their paths."
 
@@ -64,7 +64,7 @@ def test_a_search_by_words_alone_says_so(searched: Asking) -> None:
 def test_the_schema_of_a_search_has_bounds_defaults_and_choices() -> None:
     schema = input_schema(search_everything)["properties"]
     bounds = {"minimum": 1, "maximum": 25, "default": 10}
-    assert schema["limit"] == {"type": "integer", **bounds, "description": "Results"}
+    assert schema["limit"] == {"type": "integer", **bounds, "description": "Number of results"}
     assert schema["include_graph"]["default"] is True
     filters = schema["filters"]
     assert filters["type"] == "object" and [*filters["properties"]] == [*FILTERS]
@@ -104,8 +104,8 @@ def chunk(ordinal: int, **more: object) -> dict[str, Any]:
 
 def test_a_node_has_its_outgoing_edges(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST return up to `limit` edges with direction and the node at the other end, outgoing ones
-    ##% first, and say how many more there are.
+    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, with the direction, the node at the other
+    ##% end, and the number of omitted edges.
     found = known.value(NODE, node_id="Code:src/kettle/boil.py")
     relations = found.pop("relationships")
     assert found == {"status": "ok", "node": FILE}
@@ -157,7 +157,7 @@ def test_edges_of_the_other_direction_are_counted(known: Asking, node: str, whic
 )
 def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) -> None:
     ##= man/spec/knowledge.md#answers
-    ##% These tools MUST lower a `limit` or depth that is too high, and refuse one that is too low.
+    ##% These tools MUST lower a `limit` or depth above the maximum, and reject one below the minimum.
     asked: dict[str, object] = {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit}
     answer = known.answer(NODE, asked)
     assert (len(plain(answer.value)["relationships"]), answer.next_step) == (count, step)
@@ -203,14 +203,14 @@ NOT_FOUND, INVALID, MISSING = "not_found", "invalid_identifier", "Node '{}' not 
 NOWHERE = [
     ("Requirement:3b42c4", NOT_FOUND, '2 requirements begin with "3b42c4"', f"Requirement:{POUR}"),
     *((name, NOT_FOUND, MISSING, "km-graph-search") for name in ("Requirement:ffff", "Requirement:3b4")),
-    ("Code:tests/test_kettle.py", NOT_FOUND, MISSING, "there is TestCase:tests/test_kettle.py"),
+    ("Code:tests/test_kettle.py", NOT_FOUND, MISSING, "available: TestCase:tests/test_kettle.py"),
     ("Chunk:src/kettle/boil.py::2", NOT_FOUND, MISSING, "km-graph-search"),
     ("Chunk:src/kettle/boil.py::-1", NOT_FOUND, MISSING, ""),
     (f"Chunk:src/kettle/boil.py::{'9' * 500}", NOT_FOUND, "Node 'Chunk:src/kettle/boil.py::99", ""),
     *((name, NOT_FOUND, MISSING, "") for name in ("SourceFile:../../etc/passwd", "SourceFile:%")),
     ("SourceFile:src/kettle/boil.py\0", NOT_FOUND, "Node 'SourceFile:src/kettle/boil.py", ""),
     ("docs/README.md", INVALID, "Invalid node identifier", "write LABEL:KEY"),
-    ("Nothing:a", INVALID, "Unsupported node label 'Nothing'", "there are Subsystem, SourceFile"),
+    ("Nothing:a", INVALID, "Unsupported node label 'Nothing'", "available: Subsystem, SourceFile"),
     ("Code:" + "x" * 19_000, INVALID, "Invalid node identifier", "write LABEL:KEY"),
 ]
 
@@ -218,8 +218,8 @@ NOWHERE = [
 @pytest.mark.parametrize(("name", "code", "message", "hint"), NOWHERE, ids=range(len(NOWHERE)))
 def test_a_name_that_leads_to_no_node_is_refused(known: Asking, name: str, code: str, message: str, hint: str) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed name and `not_found` for an unknown node, with
-    ##% the node of the same path if there is one.
+    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed identifier and `not_found` for an unknown node,
+    ##% and suggest an existing node with the same path.
     told, message = known.refusal(NODE, node_id=name), message.format(name)
     assert (told[0], told[1][: len(message)], hint in told[2]) == (code, message, True)
 
@@ -230,8 +230,8 @@ def reached(found: dict[str, Any]) -> list[tuple[str, int]]:
 
 def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path to it, by name and page
-    ##% by page.
+    ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path, sorted by name and in
+    ##% pages.
     found = known.value(AROUND, name="kettle", depth=1, limit=25, cursor=None, include_artifacts=True)
     related, artifacts = found["related"], found["artifacts"]
     assert found == {"status": "ok", "subsystem": SUBSYSTEM, "related": related, "artifacts": artifacts}

@@ -25,14 +25,14 @@ def counts(requirements: int, percent: int, *levels: dict[str, object], **more: 
     return {"requirements": requirements, "percent": percent, "levels": levels, **more}
 
 
-SHOULD, MAY = level("SHOULD", 1, 0, not_started=1), level("MAY", 1, 0, not_started=1)
-IN_POT = level("MUST", 2, 0, in_progress=1, not_started=1)
-POT = counts(3, 0, IN_POT, SHOULD, id="pot", in_progress=1, not_started=2)
-IN_RFC = level("MUST", 3, 33, done=1, needs_tests=1, not_started=1)
-RFC = counts(5, 20, IN_RFC, SHOULD, MAY, id="rfc2324", done=1, needs_tests=1, not_started=3)
-IN_BOTH = level("MUST", 5, 20, done=1, needs_tests=1, in_progress=1, not_started=2)
-SHOULDS = level("SHOULD", 2, 0, not_started=2)
-TOTAL = counts(8, 12, IN_BOTH, SHOULDS, MAY, done=1, needs_tests=1, in_progress=1, not_started=5)
+SHOULD, MAY = level("SHOULD", 1, 0, uncited=1), level("MAY", 1, 0, uncited=1)
+IN_POT = level("MUST", 2, 0, in_progress=1, uncited=1)
+POT = counts(3, 0, IN_POT, level("SHOULD", 1, 0, to_do=1), id="pot", in_progress=1, to_do=1, uncited=1)
+IN_RFC = level("MUST", 3, 33, done=1, needs_tests=1, uncited=1)
+RFC = counts(5, 20, IN_RFC, SHOULD, MAY, id="rfc2324", done=1, needs_tests=1, uncited=3)
+IN_BOTH = level("MUST", 5, 20, done=1, needs_tests=1, in_progress=1, uncited=2)
+SHOULDS = level("SHOULD", 2, 0, to_do=1, uncited=1)
+TOTAL = counts(8, 12, IN_BOTH, SHOULDS, MAY, done=1, needs_tests=1, in_progress=1, to_do=1, uncited=4)
 
 
 def test_coverage_is_summed_up_for_all_or_one_specification(context: ProjectSnapshot) -> None:
@@ -63,8 +63,8 @@ CUP = {
     "full_path": "/specifications/tea/sections/cup",
     "target": "tea.md#cup",
     "requirements": (
-        {"identifier": "2c79658776d2", "level": "MUST", "status": "done", "text": "A cup MUST NOT leak."},
-        {"identifier": "1dd64a535306", "level": "MUST", "status": "not started", "text": "The pot MUST be warm."},
+        {"identifier": "2c79658776d2", "level": "MUST", "status": "excepted", "text": "A cup MUST NOT leak."},
+        {"identifier": "1dd64a535306", "level": "MUST", "status": "to do", "text": "The pot MUST be warm."},
     ),
 }
 

@@ -83,8 +83,8 @@ NO_TARGET = "only requirements and titles of sections can be cited"
 @pytest.mark.parametrize(
     ("asked", "code", "message", "hint"),
     [
-        ({"line": 1000}, INVALID, "there is no such line", "the file has 36 lines"),
-        ({"line": 4}, INVALID, "this line belongs to the annotation at src/pot.rs:3", "put it above line 3 or line 5"),
+        ({"line": 1000}, INVALID, "line 1000 does not exist; the file has 36 lines", "choose another line"),
+        ({"line": 4}, INVALID, "this line is inside the annotation at src/pot.rs:3", "choose line 3 or line 5"),
         ({"file": "src/none.rs", "line": 1}, INVALID, UNWRITTEN, "leave line out, or write the file first"),
         ({"type": "exception"}, INVALID, "an exception needs a reason", "say in reason why it does not apply"),
         ({"requirement": "1dd64a535306"}, NOT_FOUND, "1dd64a535306 stands in 2 places", PLACES),

@@ -135,18 +135,18 @@ DELIVERED, COVERED = f"{IN_DELIVERY}/{HOT}", f"{IN_LID}/{HOT}"
 CITE_IT = 'It is implemented; cite it in a test, with suggest_citation and the type "test".'
 NEEDS_TESTS = ({"status": "needs tests"}, CITE_IT)
 FITS = ({"status": "in progress"}, "get_requirement shows what cites it so far.")
-PLACES = ({"full_path": DELIVERED, "status": "needs tests"}, {"full_path": COVERED, "status": "not started"})
+PLACES = ({"full_path": DELIVERED, "status": "needs tests"}, {"full_path": COVERED, "status": "uncited"})
 
 
 @pytest.mark.parametrize(
     ("identifier", "expected"),
     [
         (HANDLING[:8], ({"status": "done"}, "")),
-        (HOT, ({"status": "not started", "places": PLACES}, NOTHING)),
+        (HOT, ({"status": "uncited", "places": PLACES}, NOTHING)),
         (DELIVERED, NEEDS_TESTS),
         (f"duvet://{DELIVERED}", NEEDS_TESTS),
-        (COVERED, ({"status": "not started"}, NOTHING)),
-        (f"duvet://{COVERED}", ({"status": "not started"}, NOTHING)),
+        (COVERED, ({"status": "uncited"}, NOTHING)),
+        (f"duvet://{COVERED}", ({"status": "uncited"}, NOTHING)),
         ("027a", FITS),
         ("027A9BEFBCD1", FITS),
         (" 027a9befbcd1\n", FITS),
@@ -168,16 +168,15 @@ CUP = {
     "full_path": "/specifications/tea/sections/cup/requirements/2c79658776d2",
     "text": "A cup MUST NOT leak.",
     "level": "MUST",
-    "status": "done",
-    "state": "exception",
-    "reason": "It is excepted, with a reason, and is not counted as done.",
+    "status": "excepted",
+    "reason": "Exceptions with a reason cover it; it does not count as done.",
     "section": "cup",
     "section_title": "Cup",
     "target": "tea.md#cup",
     "file_path": "tea.md",
     "line_number": 12,
     "neighbours": (
-        {"identifier": "1dd64a535306", "level": "MUST", "status": "not started", "text": "The pot MUST be warm."},
+        {"identifier": "1dd64a535306", "level": "MUST", "status": "to do", "text": "The pot MUST be warm."},
     ),
     "citation_count": 1,
     "citations": {
@@ -201,8 +200,8 @@ def test_a_requirement_is_found_by_any_reference(reference: str) -> None:
 def test_a_requirement_in_several_places_has_the_worst_status_and_names_all() -> None:
     found, step = answer(TEA, "get_requirement", reference="1dd64a535306")
     in_pot, in_cup = (f"/specifications/tea/sections/{name}/requirements/1dd64a535306" for name in ("pot", "cup"))
-    assert (found["full_path"], found["status"]) == (in_cup, "not started")
-    assert found["places"] == ({"full_path": in_pot, "status": "done"}, {"full_path": in_cup, "status": "not started"})
+    assert (found["full_path"], found["status"]) == (in_cup, "to do")
+    assert found["places"] == ({"full_path": in_pot, "status": "done"}, {"full_path": in_cup, "status": "to do"})
     assert {kind: [one["id"] for one in cited] for kind, cited in found["citations"].items()} == {
         "citation": ["src/pot.rs:3"],
         "test": ["tests/test_pot.py:2"],

@@ -30,10 +30,10 @@ LOST = f"Requirement not found: {MISSING}"
 UNRESOLVED = "Specification not found: Could not resolve file"
 FOREIGN = "Specification not found: {} is no specification of this project"
 ONE_OFF = "this quote differs from the specification by one character; it is accepted"
-CUT_OFF = "this text is cut off from its target on line 1, which now quotes nothing"
+CUT_OFF = "this quote is separated from its target on line 1"
 KINDS = 'expected one of ["spec", "test", "implementation", "exception", "todo", "implication"]'
-PUT = "put a line with the target (spec#section) above it, or use another comment prefix"
-ELSEWHERE = "these words stand in #cup"
+PUT = "add a line with the target, such as `spec.md#section`, above it, or use another comment prefix"
+ELSEWHERE = "the quote is in #cup"
 WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
 NAME = "Name the target as `nearest` says."
 FIND = "Find its id with resolve_spec_id, or the text with search_requirements."
@@ -74,9 +74,9 @@ def test_a_correct_citation_is_valid_without_comment(citation: str) -> None:
 @pytest.mark.parametrize(
     ("citation", "warning"),
     [
-        ("tea.md#tea\n//# How tea is made", "these words stand in the section, but in no requirement"),
+        ("tea.md#tea\n//# How tea is made", "the quote is in the section, but in no requirement"),
         ("./tea.md#pot", "this counts as another specification than tea.md: name that one"),
-        ("tea.md#pot\n//= type=exception", "this exception does not say why: add a line `reason=…`"),
+        ("tea.md#pot\n//= type=exception", "this exception has no reason: add a line `reason=…`"),
         ("tea.md#pot\n//# The pot MUST be warn.", ONE_OFF),
         ("tea.md#pot\n\n//# The pot MUST be warm.", CUT_OFF),
     ],
@@ -92,7 +92,7 @@ def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) ->
         ("//= no/such", invalid(f'{UNRESOLVED} "no/such"'), FIND),
         ("//= spec#part", invalid(f'{UNRESOLVED} "spec"'), FIND),
         ("", invalid("URL not found: no target can be read; it is written `spec#section`"), WRITE),
-        ("//# The pot", invalid("URL not found: this text has no target, so it is ignored"), PUT),
+        ("//# The pot", invalid("URL not found: this quote has no target and is ignored"), PUT),
         ("//= https://", invalid('URL not found: "https://" is not a valid URL'), WRITE),
         ("//= tea.md#pot\n//= type=tset", invalid(f'URL not found: Invalid annotation type "tset", {KINDS}'), WRITE),
         ("//= tee.md#pot", invalid(f'{UNRESOLVED} "tee.md"', nearest="tea.md#pot"), NAME),
@@ -176,7 +176,7 @@ def test_a_second_spelling_is_reported_even_where_it_is_cited_already() -> None:
 def test_an_entry_of_a_requirement_file_is_judged(kind: str) -> None:
     more = 'reason = "Paper."' if kind == "exception" else ""
     entry = f"  [[{kind}]]\n  {{}}quote = '''\nA cup\nMUST NOT leak.\n'''\n{more}\n"
-    no_target = 'write `target = "specification#section"` here, or above all tables for the whole file'
+    no_target = 'add `target = "specification#section"` here, or above all tables for the whole file'
     for text, expected, step in (
         (entry.format('target = "tea.md#cup"\n'), VALID, ""),
         ('target = "tea.md#cup"\n\n# A cup\n#\n' + entry.format(""), VALID, ""),
@@ -343,7 +343,7 @@ def test_an_exception_without_a_reason_is_odd_and_not_listed_as_invalid() -> Non
     text = "//= tea.md#cup\n//= type=exception\n//# A cup MUST NOT leak.\n"
     context = context_of({**TEA_PROJECT, "src/pot.rs": text})
     assert value(context, "list_invalid_citations") == []
-    assert verdict(text, context) == odd("this exception does not say why: add a line `reason=…`")
+    assert verdict(text, context) == odd("this exception has no reason: add a line `reason=…`")
 
 
 def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> None:

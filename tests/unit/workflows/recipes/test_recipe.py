@@ -89,18 +89,18 @@ OK = "{ id: a, tool: pot-hold }"
 ALIASES = [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)]
 BOMB = f"variables:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n{''.join(ALIASES)}{steps(OK)}"
 LONG = f"variables:\n  a: &a {'x' * 450_000}\n{steps(OK)}outputs:\n  b: [{'*a,' * 2_500}]\n"
-NO_TAG = "a tag, which begins with `!`, can't stand here"
-TOO_MANY = "steps: there are 101 steps; 100 is the most"
+NO_TAG = "YAML tags, which start with `!`, are not supported"
+TOO_MANY = "steps: the workflow has 101 steps; the limit is 100"
 HOSTILE: dict[str, tuple[str, int, str]] = {
-    "aliases": (BOMB, 6, "more than 100,000 values"),
-    "long texts": (LONG, 6, "more than 4,194,304 characters of texts and keys"),
-    "deep": (f"variables: {'[' * 70}{']' * 70}\n", 1, "nested too deeply: more than 64 levels"),
-    "deeper": (f"variables: {'{a: ' * 100_000}", 1, "nested too deeply: more than 64 levels"),
-    "large": (f"summary: {'x' * (1 << 20)}\n{steps(OK)}", 0, "larger than 1 MiB"),
-    "itself": ("variables: &a\n  b: *a\n", 2, "an alias of nothing that is complete before it"),
+    "aliases": (BOMB, 6, "too many values: the limit is 100,000"),
+    "long texts": (LONG, 6, "too many characters in texts and keys: the limit is 4,194,304"),
+    "deep": (f"variables: {'[' * 70}{']' * 70}\n", 1, "nested too deeply: the limit is 64 levels"),
+    "deeper": (f"variables: {'{a: ' * 100_000}", 1, "nested too deeply: the limit is 64 levels"),
+    "large": (f"summary: {'x' * (1 << 20)}\n{steps(OK)}", 0, "the file is larger than 1 MiB"),
+    "itself": ("variables: &a\n  b: *a\n", 2, "undefined alias: its anchor must be complete before it"),
     "a tag": (f"name: !!python/object/apply:os.system [ls]\n{steps(OK)}", 1, NO_TAG),
-    "merged": (f"a: &a {{ b: 1 }}\n<<: *a\n{steps(OK)}", 2, "`<<` merges nothing here"),
-    "two documents": (f"{steps(OK)}---\n{steps(OK)}", 3, "more than one document in a file"),
+    "merged": (f"a: &a {{ b: 1 }}\n<<: *a\n{steps(OK)}", 2, "merge keys (`<<`) are not supported"),
+    "two documents": (f"{steps(OK)}---\n{steps(OK)}", 3, "the file contains more than one document"),
     "many steps": (steps(*[f"{{ id: a{n}, tool: pot-hold }}" for n in range(101)]), 2, TOO_MANY),
     "a control": ("name: a\x1b[2Jb\n", 1, "YAML parse error at line 1, column 8: control characters are not allowed"),
 }
@@ -125,34 +125,34 @@ STEP_KEYS = "`id`, `description`, `tool`, `wait`, `params`, `expect`, `assert`, 
 UNKNOWN_KEY = (1, f"sumary: unknown field `sumary`, expected one of {KEYS}", "did you mean `summary`?")
 CAPTURES = '{ id: b, tool: pot-hold, params: { value: "${captures.%s}" } }'
 OUT_OF_RANGE = "floating point `{}` is out of range"
-EXPECTED = "is for what is expected and captured"
-LIST = "write a list, with `- ` before each table"
+EXPECTED = "can be used only in `expect`, `assert`, `until` and `capture`"
+LIST = "write a list: put `- ` before each table"
 WAIT = "wait: { tool: pot-hold, until: { path: a, exists: true }"
 FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
     "nothing": ("", [(1, "missing field `steps`", "")]),
-    "no table": ("- a\n", [(1, "expected a table, lines such as `key: value`", "")]),
+    "no table": ("- a\n", [(1, "expected a table: write lines such as `key: value`", "")]),
     "no YAML": ("steps: [\n", [(2, "YAML parse error at line 2, column 1: did not find expected node content", "")]),
     "a key": (f"sumary: x\n{steps(OK)}", [UNKNOWN_KEY]),
     "a name": (
         f"name: a b\n{steps(OK)}",
-        [(1, 'name: "a b" is not a name: a letter, and up to 63 letters, digits, `-` and `_` after it', "")],
+        [(1, 'name: "a b" is not a name: a letter, then up to 63 letters, digits, `-` or `_`', "")],
     ),
     "no steps": ("steps: []\n", [(1, "steps: invalid length 0, expected at least 1", "")]),
     "both": (
         steps(f"{{ id: a, tool: pot-hold, {WAIT} }} }}"),
-        [(2, "steps[0].wait: only one of `tool`, `wait` can be here", "keep one of them")],
+        [(2, "steps[0].wait: only one of `tool`, `wait` is allowed", "keep one of them")],
     ),
     "a model": (
         steps("{ id: a, model: small, prompt: Say }"),
         [
-            (2, "steps[0]: one of `tool`, `wait` has to be here", ""),
+            (2, "steps[0]: missing one of `tool`, `wait`", ""),
             (2, f"steps[0].model: unknown field `model`, expected one of {STEP_KEYS}", ""),
             (2, f"steps[0].prompt: unknown field `prompt`, expected one of {STEP_KEYS}", ""),
         ],
     ),
     "arguments beside a wait": (
         steps(f"{{ id: a, params: {{ b: 1 }}, {WAIT} }} }}"),
-        [(2, "steps[0].params: the arguments of the tool stand in `wait`", "move them there")],
+        [(2, "steps[0].params: `params` can't be used with `wait`", "move `params` into `wait`")],
     ),
     "waits": (
         steps(f"{{ id: a, {WAIT}, interval_seconds: 0.4 }} }}", f"{{ id: b, {WAIT}, timeout_seconds: 0.9 }} }}"),
@@ -163,7 +163,13 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
     ),
     "a check of nothing": (
         steps("{ id: a, tool: pot-hold, assert: [{ path: c, exists: false, equals: 1 }] }"),
-        [(2, "steps[0].assert[0].exists: what is not there can't be compared", "keep `exists` alone")],
+        [
+            (
+                2,
+                "steps[0].assert[0].exists: `exists: false` can't be combined with a comparison",
+                "remove `equals` and `not_equals`",
+            )
+        ],
     ),
     "an argument on its own line": (
         steps("id: b\n    tool: pot-hold\n    params:\n      cuont: 1"),
@@ -176,29 +182,33 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
             '{ id: c, tool: pot-hold, assert: [{ path: result.value, not_equals: "${captures.d}" }] }',
         ),
         [
-            (2, 'steps[0].params.value: "${steps.b.result}": that step is not done then', "move the step up"),
-            (3, 'steps[1].params.value.notEquals: "${env.HOME}" begins with none of vars, steps, captures, result', ""),
+            (2, 'steps[0].params.value: "${steps.b.result}": this step runs later', "move that step up"),
+            (
+                3,
+                'steps[1].params.value.notEquals: "${env.HOME}" must begin with one of vars, steps, captures, result',
+                "",
+            ),
             (
                 3,
                 f'steps[1].params.value.notEquals: "${{result}}" {EXPECTED}',
-                "${steps.ID.result} is the result of a step",
+                "use ${steps.ID.result} for the result of an earlier step",
             ),
-            (4, 'steps[2].assert[0].not_equals: "${captures.d}": there is no captures.d', ""),
+            (4, 'steps[2].assert[0].not_equals: "${captures.d}": captures.d does not exist', ""),
         ],
     ),
     "recipes": (
         steps("{ id: a, tool: km-recipe-run, params: { recipe: daily-helth } }"),
-        [(2, 'steps[0].params.recipe: there is no recipe "daily-helth"', "did you mean daily-health?")],
+        [(2, 'steps[0].params.recipe: unknown recipe "daily-helth"', "did you mean daily-health?")],
     ),
     "a long variable": (
         f"variables:\n  a: 1\n  b: {'x' * 1_000_001}\n{steps(OK)}",
-        [(3, "variables.b: it has more than 1,000,000 bytes", "")],
+        [(3, "variables.b: it is larger than 1,000,000 bytes", "")],
     ),
     "a map of captures": (
         steps("{ id: a, tool: pot-hold, capture: { name: q, path: value } }", CAPTURES % "p"),
         [
             (2, "steps[0].capture: invalid type: map, expected a sequence", LIST),
-            (3, 'steps[1].params.value: "${captures.p}": there is no captures.p', "there are q"),
+            (3, 'steps[1].params.value: "${captures.p}": captures.p does not exist', "available: q"),
         ],
     ),
     # Of captures and variables without names that can be read, no reference is reported.
@@ -251,15 +261,15 @@ def test_a_recipe_with_faults_that_calls_itself_through_another(kitchen: Kitchen
 def test_a_recipe_that_calls_one_with_faults_is_not_run(kitchen: Kitchen, text: str) -> None:
     kitchen.write("x", text)
     kitchen.write("z", steps("{ id: go, tool: km-recipe-run, params: { recipe: x } }"))
-    message = 'steps[0].params.recipe: there are faults in the recipe "x"'
-    assert kitchen.problems("z") == [("recipes/z.yaml", 2, message, "`duvet recipe validate` tells them")]
+    message = 'steps[0].params.recipe: the recipe "x" has errors'
+    assert kitchen.problems("z") == [("recipes/z.yaml", 2, message, "run `duvet recipe check` to list them")]
     assert (kitchen.failure("z").code, kitchen.runs) == ("invalid_request", [])
 
 
 def test_a_wait_for_a_tool_that_writes_is_a_warning(kitchen: Kitchen) -> None:
     kitchen.write("brew", steps("{ id: a, wait: { tool: pot-fill, until: { path: items, exists: true } } }"))
-    message = "steps[0].wait.tool: pot-fill writes, and is called again and again"
-    assert kitchen.problems("brew") == [("recipes/brew.yaml", 2, message, "wait for one that only reads")]
+    message = "steps[0].wait.tool: pot-fill writes, and this wait calls it repeatedly"
+    assert kitchen.problems("brew") == [("recipes/brew.yaml", 2, message, "wait for a tool that only reads")]
     assert kitchen.run("brew")["status"] == "success"
 
 
@@ -280,25 +290,25 @@ outputs: { all: "${steps.none.result}" }
 """
 NO_POT = "did you mean pot-hold or pot-boil or pot-fill?"
 ALL = [
-    (2, "version: version 2 of recipes is not known here", "write it as one of version 1"),
-    (5, 'steps[0].tool: there is no tool "pot-hlod"', NO_POT),
-    (6, "steps[1].params: km-search needs the argument query", ""),
-    (6, 'steps[1].params.qurey: "${vars.x}": there is no vars.x', "there are a"),
+    (2, "version: unsupported recipe version 2", "write `version: 1`"),
+    (5, 'steps[0].tool: unknown tool "pot-hlod"', NO_POT),
+    (6, "steps[1].params: km-search requires the argument query", ""),
+    (6, 'steps[1].params.qurey: "${vars.x}": vars.x does not exist', "available: a"),
     (6, 'steps[1].params.qurey: km-search has no argument "qurey"', "did you mean query?"),
-    (7, "steps[2].assert[0]: one of `equals`, `not_equals`, `exists` has to be here", "say what has to hold"),
-    (7, 'steps[2].assert[1].path: "vars.y": there is no vars.y', "there are a"),
-    (8, "steps[3]: one of `tool`, `wait` has to be here", ""),
+    (7, "steps[2].assert[0]: missing one of `equals`, `not_equals`, `exists`", "add one of them"),
+    (7, 'steps[2].assert[1].path: "vars.y": vars.y does not exist', "available: a"),
+    (8, "steps[3]: missing one of `tool`, `wait`", ""),
     (9, "steps[4]: missing field `id`", ""),
     (9, "steps[4].capture[0]: missing field `path`", ""),
-    (10, "steps[5].id: `a` is the name of another at line 5 already", "choose another name"),
-    (10, 'steps[5].wait.tool: there is no tool "pot-hodl"', NO_POT),
+    (10, "steps[5].id: duplicate name `a`, first used at line 5", "choose another name"),
+    (10, 'steps[5].wait.tool: unknown tool "pot-hodl"', NO_POT),
     (10, "steps[5].wait.until: missing field `path`", ""),
-    (10, 'steps[5].wait.until.equals: "${captures.g}": there is no captures.g', "there are e"),
+    (10, 'steps[5].wait.until.equals: "${captures.g}": captures.g does not exist', "available: e"),
     (11, "steps[6].tool: invalid type: integer `3`, expected a string", ""),
     (11, "steps[6].params: invalid type: integer `4`, expected a table", ""),
     (11, f"steps[6].sumary: unknown field `sumary`, expected one of {STEP_KEYS}", ""),
     (12, "steps[7]: invalid type: integer `5`, expected a table", ""),
-    (13, 'outputs.all: "${steps.none.result}": there is no steps.none', "there are a, b, c, d, f"),
+    (13, 'outputs.all: "${steps.none.result}": steps.none does not exist', "available: a, b, c, d, f"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Which recipes there are, and what comes of running them."""
+"""The catalogue of recipes, and the results of their runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_links_out_of_the_project_are_refused(kitchen: Kitchen, tmp_path_factory
     (kitchen.folder / "recipes" / "out.yaml").symlink_to(elsewhere / "secret.yaml")
     (kitchen.folder / ".duvet" / "recipes").symlink_to(elsewhere)
     for name, path in (("out", "recipes/out.yaml"), ("secret", ".duvet/recipes/secret.yaml")):
-        told = "this leads out of the project", "put the recipe itself there"
+        told = "the link leads out of the project", "copy the recipe into the project"
         assert kitchen.problems(name) == [(path, 0, *told)]
         found = kitchen.failure(name)
         assert (found.code, "hunter2" in repr(found.details)) == ("invalid_request", False)
@@ -64,7 +64,7 @@ def test_only_regular_files_are_recipes(kitchen: Kitchen) -> None:
 def test_a_folder_has_a_thousand_recipes_at_most(kitchen: Kitchen) -> None:
     for number in range(MAX_RECIPE_FILES + 1):
         kitchen.write(f"brew{number}", "")
-    with pytest.raises(DuvetError, match="recipes: more than 1,000 recipes in a folder"):
+    with pytest.raises(DuvetError, match="recipes: the folder has more than 1,000 recipes"):
         every(kitchen)
     assert kitchen.failure("brew0").code == "upstream_error"
 
@@ -102,7 +102,7 @@ def test_two_recipes_of_one_name_are_refused_with_their_other_faults(kitchen: Ki
     kitchen.write("brew", steps("{ id: a, tool: pot-hodl }"))
     kitchen.write("other", f"name: brew\n{STEP}")
     found = kitchen.failure("brew")
-    assert found.message.startswith('recipes/brew.yaml:1: "brew" is the name of the recipe in recipes/other.yaml, too')
+    assert found.message.startswith('recipes/brew.yaml:1: duplicate recipe name "brew", also in recipes/other.yaml')
     assert [line for _, line, _, _ in kitchen.problems("brew")] == [1, 2]
 
 
@@ -135,14 +135,14 @@ def test_a_run_answers_status_outputs_and_steps(kitchen: Kitchen) -> None:
 
 
 BLANK = "{ id: b, tool: pot-blank, assert: [{ path: result.value, exists: true }, { path: value, exists: false }] }"
-ABSENT, PRESENT = "result.value is not there; it was to be 1", "value is null; nothing was to stand there"
+ABSENT, PRESENT = "result.value does not exist; expected 1", "value is null; expected no value"
 NO_POT = ("pot-spill: there is no pot", "put one there", "not_found")
 FAILURES: dict[str, tuple[str, str, str, str]] = {
     "{ id: b, tool: pot-spill }": ("tool_failed", *NO_POT),
     "{ id: b, wait: { tool: pot-spill, until: { path: value, equals: 1 } } }": ("tool_failed", *NO_POT),
     "{ id: b, tool: pot-hold, expect: { result.value: 1 } }": ("assert_failed", ABSENT, "", ""),
     BLANK: ("assert_failed", PRESENT, "", ""),
-    "{ id: b, tool: pot-boil, timeout_seconds: 0.01 }": ("timeout", "it took longer than 0.01 s", "", ""),
+    "{ id: b, tool: pot-boil, timeout_seconds: 0.01 }": ("timeout", "the step took longer than 0.01 s", "", ""),
 }
 
 
@@ -154,7 +154,7 @@ def test_a_run_that_fails_answers_the_code_and_all_steps(kitchen: Kitchen, step:
     code, message, hint, cause = FAILURES[step]
     kitchen.write("brew", steps("{ id: a, tool: pot-hold }", step, "{ id: c, tool: pot-hold }"))
     found = kitchen.failure("brew")
-    assert (found.code, found.message, found.hint) == (code, f"brew failed in the step b: {message}", hint)
+    assert (found.code, found.message, found.hint) == (code, f"brew failed in step b: {message}", hint)
     told: Any = found.details
     assert (told["status"], told["recipe"], told["outputs"]) == ("error", "brew", {})
     assert states(told) == [("a", "success"), ("b", "error"), ("c", "skipped")]
@@ -165,7 +165,7 @@ def test_a_run_that_fails_answers_the_code_and_all_steps(kitchen: Kitchen, step:
 
 def test_an_unknown_recipe_is_refused_with_the_available_names(kitchen: Kitchen) -> None:
     kitchen.write("a-broken-one", "steps: 3")
-    there = f"there are {', '.join(SHIPPED)}"
+    there = f"available: {', '.join(SHIPPED)}"
     for name, hint in {
         "daily-helth": f"did you mean daily-health? {there}",
         "../recipes/brew": there,
@@ -177,7 +177,7 @@ def test_an_unknown_recipe_is_refused_with_the_available_names(kitchen: Kitchen)
     assert kitchen.failure(" ").code == "invalid_request"
     for number in range(10, 30):
         kitchen.write(f"brew{number}", STEP)
-    assert kitchen.failure("x").hint == f"there are {', '.join(f'brew{n}' for n in range(10, 30))} and 4 more"
+    assert kitchen.failure("x").hint == f"available: {', '.join(f'brew{n}' for n in range(10, 30))} and 4 more"
 
 
 def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
@@ -192,15 +192,15 @@ def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
     # A caller who may run recipes, and nothing else.
     with pytest.raises(ToolError) as failed:
         kitchen.start("look", scopes=[Scope.MAINTAINER])
-    message = "look failed in the step a: pot-hold: pot-hold needs the scope reader"
+    message = "look failed in step a: pot-hold: pot-hold needs the scope reader"
     assert (failed.value.code, failed.value.message) == ("tool_failed", message)
 
 
 WRONG_VARIABLES: list[tuple[dict[str, Any], str]] = [
-    ({}, "the variable pot is missing"),
+    ({}, "missing variable pot"),
     ({"pot": 1, "cup": 3}, 'recipe brew has no variable "cup"'),
-    ({"pot": 1, "cups": "2"}, "the variable cups has to be a whole number"),
-    ({"pot": 1, "tea": None}, "the variable tea has to be a text"),
+    ({"pot": 1, "cups": "2"}, "variable cups must be an integer"),
+    ({"pot": 1, "tea": None}, "variable tea must be a string"),
 ]
 
 
@@ -221,7 +221,7 @@ CIRCLES: dict[str, tuple[str, str]] = {
     "another": ("aba", "recipe a calls itself: recipe a > recipe b > recipe a"),
     "deep": (
         "abcdefg",
-        f"workflows stand in each other 6 deep, 5 is the most: {' > '.join(f'recipe {one}' for one in 'abcdef')}",
+        f"workflows are nested 6 deep; the limit is 5: {' > '.join(f'recipe {one}' for one in 'abcdef')}",
     ),
 }
 AROUND = {
@@ -300,7 +300,7 @@ def test_daily_health(filled: Kitchen) -> None:
 
 def test_daily_health_without_an_index(kitchen: Kitchen) -> None:
     found = kitchen.failure("daily-health")
-    message = 'daily-health failed in the step status: result.status is "not_found"; it was to be "ok"'
+    message = 'daily-health failed in step status: result.status is "not_found"; expected "ok"'
     assert (found.code, found.message) == ("assert_failed", message)
 
 
@@ -322,7 +322,7 @@ def test_subsystem_freshness(filled: Kitchen) -> None:
     outputs = found["outputs"]
     assert (outputs["subsystem"], len(outputs["artifacts"]) > 0) == ("Kettle", True)
     assert {one["chunk"]["subsystem"] for one in outputs["recent"]} == {"Kettle"}
-    assert filled.failure("subsystem-freshness").message == "the variable subsystem is missing"
+    assert filled.failure("subsystem-freshness").message == "missing variable subsystem"
     error: Any = filled.failure("subsystem-freshness", subsystem="Teapot").details["error"]  # type: ignore[index]
     assert (error["code"], error["cause"], error["step"]) == ("tool_failed", "not_found", "graph")
 
@@ -331,8 +331,8 @@ def test_subsystem_freshness(filled: Kitchen) -> None:
 @pytest.mark.parametrize("is_written", [True, False])
 def test_recipes_that_call_themselves_or_too_deeply_are_refused(kitchen: Kitchen, name: str, is_written: bool) -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
-    ##% than five deep.
+    ##% The engine MUST reject a workflow with more than 100 steps, a workflow that calls itself, and workflows that
+    ##% are nested more than five deep.
     way, message = CIRCLES[name]
     for one, other in pairwise(way):
         # A call that a variable names is found only in a run.
