@@ -97,7 +97,7 @@ def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
 
 def format_count(count: int, noun: str) -> str:
     """Return `1 error` or `2 errors`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def escape_line_ends(text: str) -> str:

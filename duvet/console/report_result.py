@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from duvet import rules
-from duvet.console.command import current_settings
+from duvet.console.command import current_settings, wants_bar
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
@@ -47,6 +47,7 @@ class ReportResult(Struct, frozen=True):
     problems: tuple[Problem, ...]
     summary: str
     html_path: str = ""  # The file with the HTML report; empty if none was requested.
+    hides_progress: bool = False  # Whether a run that recalls this result prints no steps.
 
 
 def report_project(
@@ -91,7 +92,7 @@ def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
     ##% alone, and `duvet validate` MUST NOT read the sources again.
     progress, started = ProgressLines(current_settings()), time.perf_counter()
     result = cache.recall(_CACHE_NAME, ReportResult, key)
-    if result is not None:
+    if result is not None and not (result.hides_progress and not wants_bar(current_settings())):
         progress.begin("Checking inputs and reports")
         progress.started = started
         progress.end("Checked that nothing has changed since the last run")

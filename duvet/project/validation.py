@@ -42,7 +42,7 @@ def validate(project: Project, places: AnnotationPlaces | None = None) -> Findin
     found = [
         *_find_trace_problems(project, places),
         *_find_literals(project, by_path, places),
-        *_find_missing_reasons(trace, places),
+        *find_missing_reasons(trace, places),
         *_find_duplicates(trace, places),
         *_find_cited_exceptions(trace, places),
     ]
@@ -103,7 +103,7 @@ def _find_literals(project: Project, by_path: dict[str, list[int]], places: Anno
                     yield Finding(_problem(rules.CITATION_IN_STRING, message, annotations[id], places, hint), id)
 
 
-def _find_missing_reasons(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding]:
+def find_missing_reasons(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding]:
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report an exception without a reason as an error.
     for id, annotation in enumerate(trace.annotations):

@@ -42,7 +42,7 @@ ABOUT_REQUIREMENTS: Refused = [
     ("prompt triage_uncited --arg spec=a --arg spec=b", 2, "Error: --arg gives the same NAME twice\n"),
     ("prompt triage_uncited --arg specs=a", 2, 'has no argument "specs"\ndid you mean spec?\n'),
     ("prompt explain_section", 2, 'Error: the prompt explain_section needs the argument "section"\n'),
-    ("prompt triage_uncited --arg level=x", 2, 'Error: there is no level "x"\ngive one of must, should, may, none'),
+    ("prompt triage_uncited --arg level=x", 2, 'Error: "x" is not a level\navailable: must, should, may, none'),
     ("prompt triage_uncited --arg spec=tee", 1, 'error: there is no specification "tee"\n  = help: did you mean'),
     ("prompt write-test", 1, 'error: there is no prompt "write-test"\n  = help: did you mean write_test?\n'),
 ]
@@ -54,7 +54,7 @@ OF_TOOLS: Refused = [
     ("call list_uncited_requirements --limit many", 2, "limit: expected int, got str"),
     ("call list_uncited_requirements --limit 05", 2, "limit: expected int, got str"),
     ("call list_uncited_requirements --limit 1e400", 2, "limit: expected int"),
-    ("call list_uncited_requirements --level must", 2, "give one of MUST, SHOULD, MAY, unspecified"),
+    ("call list_uncited_requirements --level loud", 2, "give one of MUST, SHOULD, MAY, unspecified"),
     ("call --json { coverage_summary", 2, "--json is not JSON"),
     ("call --json [] coverage_summary", 2, "--json is no object"),
     ("call coverage_sumary", 1, 'Unknown tool: "coverage_sumary"'),

@@ -62,6 +62,8 @@ def test_states(state: State) -> None:
 
 
 def test_states_have_an_order_and_words() -> None:
+    ##= man/spec/trace.md#coverage
+    ##% Commands, reports and tools MUST use these words for states.
     assert [state.words for state in sorted(State)] == [
         *("uncited", "to do", "in progress", "needs code", "needs tests", "excepted", "done", "not applicable")
     ]

@@ -37,7 +37,7 @@ MILK = {
     "identifier": "f57473c2f832",
     "target": "docs/spec.md#brewing",
     "text": "Milk MAY be added.",
-    "status": "not started",
+    "status": "uncited",
     "citations": [],
 }
 

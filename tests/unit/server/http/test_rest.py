@@ -36,8 +36,8 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
     assert tools["get_requirement_status"] == {
         "name": "get_requirement_status",
         "title": "Status of a requirement",
-        "description": 'How far a requirement has got: "done", "needs tests", "in progress" or "not started". Ask again '
-        "once you have cited it.",
+        "description": 'The status of a requirement: "done", "needs tests", "in progress", "uncited" and so on. Call it '
+        "again after you cite the requirement.",
         "inputSchema": {
             "type": "object",
             "properties": {"req_identifier": {"type": "string", "description": about_id}},
