@@ -119,7 +119,7 @@ cp duvet.config.yaml models.yaml
 def test_examples_in_help_and_man_pages_run(part: int, tmp_path: Path) -> None:
     session = Session(make(tmp_path / "project", PROJECT))
     assert session.execute(PREPARED, "sh") == 0, session.output
-    problems = []
+    problems: list[str] = []
     for line in EXAMPLES[part::4]:
         if NOT_RUN.search(line):
             problems += parse_commands(line)
