@@ -205,8 +205,8 @@ class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
 
 def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
     ##= man/spec/knowledge.md#reports
-    ##% `km-coverage-summary` MUST list every indexed file with the reason why it has no chunks, and its totals MUST
-    ##% match its lists.
+    ##% `km-coverage-summary` MUST list every indexed file, with a reason if it has no chunks, and totals that match the
+    ##% lists.
     rows = tuple(
         ArtifactRow(
             path=artifact.path,
@@ -314,8 +314,8 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
 def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     before = now - facts.rule.stale_days * _DAY_SECONDS
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays` (30 by default), and requirements
-    ##% whose citing files are all older.
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays` (30 by default), and requirements whose
+    ##% citing files are all older.
     old = (
         StaleDoc(one.path, one.subsystem, one.git_timestamp)
         for one in facts.artifacts.values()

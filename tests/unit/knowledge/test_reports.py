@@ -119,8 +119,8 @@ def test_what_is_fixed_or_not_stale_leaves_the_report() -> None:
 
 def test_coverage() -> None:
     ##= man/spec/knowledge.md#reports
-    ##% `km-coverage-summary` MUST list every indexed file with the reason why it has no chunks, and its totals MUST
-    ##% match its lists.
+    ##% `km-coverage-summary` MUST list every indexed file, with a reason if it has no chunks, and totals that match the
+    ##% lists.
     found: Any = plain(make_coverage_report(facts(IngestRule(include=("src/**",))), NOW))
     rows = found.pop("artifacts")
     assert [row["path"] for row in rows] == [one.path for one in ARTIFACTS]
