@@ -44,6 +44,8 @@ def _list_topics() -> str:
 def _show_topic(text: str) -> None:
     # Comments hold instructions for the tests.
     text = re.sub(r"(?m)^<!--.*?-->\n+", "", text)
+    ##= man/spec/help.md#topics
+    ##% `duvet help TOPIC` MUST print that topic of the guide, and MUST use a pager only if standard output is a terminal.
     if not sys.stdout.isatty():
         click.echo(text, nl=False)
         return
@@ -64,6 +66,8 @@ def _show_topic(text: str) -> None:
 def _show_usage(top: click.Context, names: tuple[str, ...]) -> None:
     """Print the help of a command, or of a subcommand."""
     ctx = top
+    ##= man/spec/help.md#topics
+    ##% `duvet help COMMAND` MUST print the help of the command or subcommand.
     for name in names:
         command = ctx.command.get_command(ctx, name) if isinstance(ctx.command, click.Group) else None
         if command is None:

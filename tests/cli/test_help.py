@@ -37,6 +37,8 @@ def test_topics_and_commands_are_listed(duvet_command: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("topic", guide_topics())
 def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, tmp_path: Path, topic: str) -> None:
+    ##= man/spec/help.md#topics
+    ##% `duvet help TOPIC` MUST print that topic of the guide, and MUST use a pager only if standard output is a terminal.
     done = run(duvet_command, tmp_path, "help", topic)
     lines = [line for line in guide_text(topic).splitlines() if line and not line.startswith("<!--")]
     assert (done.code, done.err) == (0, "")
@@ -44,6 +46,8 @@ def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, t
 
 
 def test_help_of_a_command_is_its_usage(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/help.md#topics
+    ##% `duvet help COMMAND` MUST print the help of the command or subcommand.
     for words in (["report"], ["help"]):
         assert run(duvet_command, tmp_path, "help", *words) == run(duvet_command, tmp_path, *words, "--help")
 
