@@ -7,7 +7,7 @@ it. A comment right before a block says more:
     <!-- exit: 1 -->          the block exits with 1
     <!-- save: PATH -->       save the block to this file, and check it if it is a configuration
     <!-- skip: REASON -->     don't run it; its duvet commands are parsed
-    <!-- project: kettle -->  at the top of a document: begin in the project of the tour
+    <!-- project: NAME -->    at the top of a document: begin in the `kettle` of the tour, or in the `repaired kettle`
 """
 
 from __future__ import annotations
