@@ -71,10 +71,11 @@ def _show_usage(top: click.Context, names: tuple[str, ...]) -> None:
     for name in names:
         command = ctx.command.get_command(ctx, name) if isinstance(ctx.command, click.Group) else None
         if command is None:
-            from duvet.config.fields import did_you_mean
+            from duvet.console.suggestions import suggest_command
 
             known = ctx.command.list_commands(ctx) if isinstance(ctx.command, click.Group) else []
-            hint = did_you_mean(name, [*known, *guide_topics()] if ctx is top else known)
+            path = " ".join(["duvet help", *names[: names.index(name)]])
+            hint = suggest_command(name, [*known, *guide_topics()] if ctx is top else known, path) if known else ""
             raise click.UsageError(f"No such topic or command '{name}'{hint and '; '}{hint}", top)
         ctx = click.Context(command, info_name=name, parent=ctx)
     click.echo(ctx.get_help())

@@ -1,4 +1,4 @@
-"""Every kind of problem that duvet reports, with its stable code."""
+"""The rules: every kind of problem that duvet reports, with its stable code."""
 
 from __future__ import annotations
 
@@ -129,17 +129,17 @@ def list_rules() -> dict[str, Rule]:
 
 
 def find_rule_name(code: str) -> str:
-    """Return the name of a rule; empty for the problems that belong to no rule."""
+    """Return the name of a rule; empty for a code without a rule."""
     rule = list_rules().get(code)
     return rule.name if rule else ""
 
 
 def format_rule_title(code: str) -> str:
-    """Return the code and name of a rule; `duvet` for a problem that belongs to none."""
+    """Return the code and name of a rule; `duvet` for a problem without a rule."""
     return f"{code} {find_rule_name(code)}".strip() or "duvet"
 
 
 def find_broken_rule(error: DuvetError) -> Rule:
     kinds = {FetchError: SPECIFICATION_UNFETCHED, OutputError: FILE_UNWRITABLE, NotRegularError: FILE_NOT_REGULAR}
-    # An error with a line can only be about its text.
+    # Only an error in the text of a file has a line.
     return kinds.get(type(error), FILE_NOT_UTF8 if error.line else FILE_UNREADABLE)

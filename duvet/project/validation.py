@@ -242,8 +242,8 @@ def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
     if problems:
         return tuple(problems)
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and leave
-    ##% alone a file that is read-only or has changed since it was read.
+    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and not write
+    ##% a file that is read-only or has changed since duvet read it.
     try:
         with store_together() as write:
             for path, data in found.after.items():

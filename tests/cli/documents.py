@@ -30,7 +30,7 @@ BLOCK = re.compile(r"(?:^<!-- (\w+): ([^\n]*?) -->\n+)?^( *)```(\w*)\n(.*?)^\3``
 CHECKS = {
     r"(.*/)?\.duvet/config\.toml": "duvet config >/dev/null",
     r"(.*/)?(duvet|contextive)\.config\.(json|toml|yaml|yml)": "duvet mcp --check >/dev/null",
-    r"(.*/)?recipes/.*\.yaml": "duvet recipe validate {}",
+    r"(.*/)?recipes/.*\.yaml": "duvet recipe check {}",
     r"(.*/)?subsystems\.yaml": "duvet -q ingest --dry-run >/dev/null",
     r"\.pre-commit-config\.yaml": "pre-commit validate-config",
     r"\.github/workflows/.*\.yml": "check-jsonschema --builtin-schema vendor.github-workflows {}",
@@ -150,7 +150,7 @@ def parse_command(words: list[str]) -> Iterator[str]:
 def list_examples(ctx: click.Context) -> Iterator[str]:
     """List the example lines in the help of a command and its subcommands, which the man pages show, too."""
     text = (ctx.command.help or "").partition("Examples:")[2]
-    yield from (line.strip() for line in text.splitlines() if "duvet" in line)
+    yield from re.findall(r"(?m)^ *((?:\w+=\S+ |ssh .*\| )*duvet .*)$", text)
     if isinstance(ctx.command, click.Group):
         for name in ctx.command.list_commands(ctx):
             if command := ctx.command.get_command(ctx, name):

@@ -206,7 +206,7 @@ def test_every_kind_of_change(format: str, folder: Path, diff: Run, gold: Snapsh
     make(folder, NOW)
     (folder / "src" / "c.rs").unlink()
     done = diff("--format", format)
-    said = "2 errors in the project, so not everything counts; `duvet validate` lists what is wrong\n"
+    said = "2 errors in the project, so not everything counts; run `duvet validate` to list them\n"
     assert (done.code, done.err) == (0, said)
     gold.assert_match(done.out, f"every_change.{format}")
     assert diff("--format", format) == done == diff("--format", format, "--no-cache")
@@ -302,8 +302,8 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
     done = diff(environ={**ENVIRON, "PATH": str(folder / "src")})
     assert done == failed("git was not found", hint="install git, which duvet needs to read revisions")
     os.remove(folder / ".duvet" / "config.toml")
-    hint = "write one with `duvet init`"
-    assert diff() == failed("no configuration in this folder [DUV010]", ".duvet/config.toml", hint)
+    hint = "create one with `duvet init`"
+    assert diff() == failed("no configuration in this folder or above it [DUV010]", ".duvet/config.toml", hint)
 
 
 def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:

@@ -128,7 +128,8 @@ def test_examples_in_help_and_man_pages_run(part: int, tmp_path: Path) -> None:
             problems += parse_commands(line)
             continue
         session.execute("git checkout -q .", "sh")
-        code = session.execute(re.sub(r" \| jq .*", "", line), "sh")
+        before = "rm .duvet/config.toml\n" if line.startswith("duvet init") else ""
+        code = session.execute(before + re.sub(r" \| jq .*", "", line), "sh")
         if code not in ((0, 1) if line.startswith(FAILING) else (0,)):
             problems.append(f"{line}: {code}\n{session.output}")
     assert "\n".join(problems) == ""

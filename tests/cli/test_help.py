@@ -55,9 +55,10 @@ def test_help_of_a_command_is_its_usage(duvet_command: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["tutorials"], "No such topic or command 'tutorials'; did you mean `tutorial`?"),
-        (["reprot"], "No such topic or command 'reprot'; did you mean `report`?"),
+        (["tutorials"], "No such topic or command 'tutorials'; did you mean `duvet help tutorial`?"),
+        (["reprot"], "No such topic or command 'reprot'; did you mean `duvet help report`?"),
         (["report", "now"], "No such topic or command 'now'"),
+        (["cache", "cler"], "No such topic or command 'cler'; did you mean `duvet help cache clear`?"),
     ],
 )
 def test_an_unknown_name(duvet_command: str, tmp_path: Path, words: list[str], message: str) -> None:

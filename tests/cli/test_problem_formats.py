@@ -141,7 +141,12 @@ def test_two_results_for_standard_output(args: str, kettle: Path, duvet: Run) ->
     ##= man/spec/problems.md#formats
     ##% duvet MUST refuse to write two results to standard output.
     before = files(kettle)
-    refuses(duvet, f"report {args}", 2, "Error: only one result can go to standard output; give the others a file\n")
+    refuses(
+        duvet,
+        f"report {args}",
+        2,
+        "Error: two results would be written to standard output; write one of them to a file\n",
+    )
     assert files(kettle) == before
 
 

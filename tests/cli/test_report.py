@@ -225,19 +225,19 @@ def test_doubts(reported: Path, duvet: Run, gold: Snapshot) -> None:
     assert ".duvet/snapshot.txt" in changed(reported, before)
 
 
-def doubt(origin: str, hint: str) -> str:
+def doubt(message: str, hint: str) -> str:
     line = 'target = "spec.md#pouring"'
     shown = f" --> {SPOUT}:1\n  |\n1 | {line}\n  | {'^' * len(line)}\n  = help: {hint}\n\n1 warning\n"
-    return f"warning: this file was extracted from {origin} [DUV036]\n{shown}"
+    return f"warning: {message} [DUV036]\n{shown}"
 
 
 CLASH = """\
-warning: the requirements of spec.md#heating and 1 more section are lost: they have the same requirement files as these [DUV037]
+warning: the requirement files of this specification overwrite those of spec.md#heating and 1 more section [DUV037]
   --> .duvet/config.toml:11:10
    |
 11 | source = "spec.markdown"
    |          ^^^^^^^^^^^^^^^ configured here
-   = help: give the two specifications names that differ in more than their extensions
+   = help: rename one of the specifications: their names must differ in more than the extension
 
 1 warning
 """
@@ -255,9 +255,11 @@ def stale(reported: Path) -> Path:
     return make(reported, {"spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
 
 
-STALE = doubt("an earlier text of the specification; its section asks for nothing any more", "remove it with `--prune`")
+STALE = doubt(
+    "this extracted file is outdated: its section no longer contains requirements", "remove it with `--prune`"
+)
 LEFT = doubt(
-    '"spec.md", which is not in the configuration',
+    'this file was extracted from "spec.md", which is not in the configuration',
     "remove it with `--prune`, or add a `[[specification]]` for its source",
 )
 

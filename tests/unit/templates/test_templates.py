@@ -18,7 +18,7 @@ from duvet.tree.files import MemoryTree
 from tests.cli.made import KETTLE
 from tests.conftest import ROOT
 
-HEADINGS = ["Why it matters", "How to mend it", "Bad", "Good"]
+HEADINGS = ["Why it matters", "How to fix it", "Bad", "Good"]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
