@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from duvet import rules
-from duvet.console.command import current_settings, wants_bar
+from duvet.console.command import current_settings
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
@@ -92,7 +93,7 @@ def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
     ##% unchanged, and `duvet validate` MUST NOT read the sources again.
     progress, started = ProgressLines(current_settings()), time.perf_counter()
     result = cache.recall(_CACHE_NAME, ReportResult, key)
-    if result is not None and not (result.hides_progress and not wants_bar(current_settings())):
+    if result is not None and not (result.hides_progress and not sys.stderr.isatty()):
         progress.begin("Checking inputs and reports")
         progress.started = started
         progress.end("Checked that nothing has changed since the last run")
@@ -126,15 +127,15 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
             from pathlib import Path
 
             if not path:
-                hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
-                raise DuvetError("there is no page to open", hint=hint)
+                hint = "add `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
+                raise DuvetError("no HTML report to open", hint=hint)
             try:
                 opened = webbrowser.open(Path(path).resolve().as_uri())
             except ValueError:
                 # BROWSER is not a command, such as one with an unclosed quote.
                 opened = False
             if not opened:
-                hint = "open the file yourself, or name a browser in the environment variable BROWSER"
+                hint = "open the file yourself, or set the environment variable BROWSER to a browser"
                 raise DuvetError("no browser was found", path=path, hint=hint)
         except DuvetError as error:
             print_problems(list_error_problems(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.settings import PageRule
-from duvet.console.command import current_settings, wants_bar
+from duvet.console.command import current_settings
 from duvet.console.problems import has_errors, promote_warnings
 from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents
@@ -67,8 +68,8 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         require_contents(project)
     except UnreadableError as error:
         ##= man/spec/trace.md#configuration
-        ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
-        ##% belongs when nothing is configured.
+        ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
+        ##% name the expected path without a configuration.
         # Only a warning without a gate, because awslabs duvet accepts this.
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
@@ -140,7 +141,7 @@ def hides_progress(project: Project) -> bool:
     """True if steps are printed only on a terminal or with `--verbose`: with our schema."""
     settings = current_settings()
     is_ours = project.config is not None and project.config.extended
-    return is_ours and not settings.verbose and not wants_bar(settings)
+    return is_ours and not settings.verbose and not sys.stderr.isatty()
 
 
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -275,7 +276,7 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
         diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
         print_notice(f"\nDifferences detected in {escape_cell(path)}:\n\n{diff}\n")
         message = "Report snapshot does not match with CI mode enabled."
-        hint = f"if the change is meant, run `duvet report` and commit {path}"
+        hint = f"if you intended the change, run `duvet report` and commit {path}"
         return [rules.SNAPSHOT_DIFFERS.problem(message, path, hint=hint)]
     project.progress.end(f"Checked {path}")
     return []

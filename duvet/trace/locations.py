@@ -249,7 +249,7 @@ def make_section_error(cards: Iterable[SpecificationCard], name: str) -> NotFoun
 def list_known_ids(catalogue: Catalogue) -> str:
     ids = [card.id for card in catalogue.specifications]
     more = f" and {len(ids) - _SOME} more" if len(ids) > _SOME else ""
-    return f"there are {', '.join(ids[:_SOME])}{more}" if ids else "the project has no specifications"
+    return f"available: {', '.join(ids[:_SOME])}{more}" if ids else "the project has no specifications"
 
 
 def normalise_name(name: str) -> str:

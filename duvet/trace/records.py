@@ -178,15 +178,15 @@ class State(Rank):
 
 
 class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Requirements that are not owed, as an entry of the configuration says."""
+    """An entry of the configuration that declares requirements not applicable."""
 
     target: str  # A specification, or a section of one.
-    quote: str = ""  # The one requirement of the section that is meant.
+    quote: str = ""  # The text of a single requirement of the section; empty for all.
     reason: str
     owner: str = ""
-    expiry: date | None = None  # The last day on which that holds.
-    has_expired: bool = False  # The day is over, so the requirements count again.
-    requirements: int  # How many are meant.
+    expiry: date | None = None  # The last day on which the entry applies.
+    has_expired: bool = False  # The day has passed, so the requirements count again.
+    requirements: int  # The number of requirements that it matches.
 
 
 class Requirement(Struct, frozen=True):
@@ -209,7 +209,7 @@ class Requirement(Struct, frozen=True):
 
 def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
     ##= man/spec/trace.md#requirements
-    ##% An annotation of type `spec` MUST be a requirement, whatever its text is.
+    ##% duvet MUST treat each annotation of type `spec` as a requirement.
     stating = [
         (match, " ".join(annotations[match.ids[0]].quote.split())) for match in coverage.matches if match.flags & SPEC
     ]

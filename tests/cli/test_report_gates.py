@@ -35,7 +35,7 @@ Differences detected in .duvet/snapshot.txt:
 DIFFERS = failed(
     "Report snapshot does not match with CI mode enabled. [DUV061]",
     SNAPSHOT,
-    "if the change is meant, run `duvet report` and commit .duvet/snapshot.txt",
+    "if you intended the change, run `duvet report` and commit .duvet/snapshot.txt",
 )
 
 
@@ -234,12 +234,12 @@ OK: all 2 annotations are valid
 coverage: 50 % (1 of 2), 1 not applicable
 """
 EXPIRED = """\
-error: this expired on 2001-12-31, and the requirements of spec.md#pouring are owed again [DUV080]
+error: this entry expired on 2001-12-31; the requirements of spec.md#pouring count again [DUV080]
   --> .duvet/config.toml:14:10
    |
 14 | expiry = 2001-12-31
    |          ^^^^^^^^^^
-   = help: give it a later date, or remove it
+   = help: set a later date, or remove the entry
 
 encountered 1 errors
 """

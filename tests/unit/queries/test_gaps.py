@@ -56,7 +56,7 @@ def test_a_numbered_section_includes_those_below_it() -> None:
     ("specifications", "sections", "message", "hint"),
     [
         (("tee",), (), 'there is no specification "tee"', "did you mean tea?"),
-        (("kettle",), (), 'there is no specification "kettle"', "there are pot, tea, spoon"),
+        (("kettle",), (), 'there is no specification "kettle"', "available: pot, tea, spoon"),
         ((), ("brew",), 'there is no section "brew"', "did you mean brewing?"),
         ((), ("tea#lid",), 'there is no section "lid" in tea.md', "`duvet show tea` lists the sections"),
         ((), ("xyz",), 'there is no section "xyz"', "`duvet show SPEC` lists the sections"),
@@ -80,7 +80,7 @@ def test_many_names_that_exist_are_cut() -> None:
     catalogue = make_catalogue({".duvet/config.toml": config, **{f"{one}.md": f"# {one}\n" for one in names}})
     with pytest.raises(NotFoundError, match='no specification "kettle"') as caught:
         gaps.select_requirements(catalogue, gaps.RequirementFilter(specifications=("kettle",)))
-    assert caught.value.hint == f"there are {', '.join(names[:20])} and 3 more"
+    assert caught.value.hint == f"available: {', '.join(names[:20])} and 3 more"
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_neither_spacing_nor_wrapping_makes_another_requirement() -> None:
 
 def test_a_requirement_of_one_byte_or_without_text() -> None:
     ##= man/spec/trace.md#requirements
-    ##% An annotation of type `spec` MUST be a requirement, whatever its text is.
+    ##% duvet MUST treat each annotation of type `spec` as a requirement.
     (requirement,) = found("a b", citing("a", Kind.SPEC), citing("a"))
     assert (requirement.state, requirement.related) == (State.UNCITED, ())
     (requirement,) = found("ab", citing("", Kind.SPEC), citing(""), citing("", Kind.TEST))

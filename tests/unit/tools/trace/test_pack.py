@@ -157,8 +157,8 @@ def test_a_path_is_known_in_every_spelling(tmp_path: Path) -> None:
     [
         ("https://www.rfc-editor.org/rfc/rfc2325", "Did you mean rfc2324?"),
         ("docs/pod.md", "Did you mean pot?"),
-        ("/etc/passwd", "There are rfc2324, pot"),
-        ("", "There are rfc2324, pot"),
+        ("/etc/passwd", "Available: rfc2324, pot"),
+        ("", "Available: rfc2324, pot"),
     ],
 )
 def test_an_unknown_url_is_answered_with_the_nearest_names(context: ProjectSnapshot, url: str, near: str) -> None:
