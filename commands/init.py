@@ -106,7 +106,7 @@ def _refuse_nested_project(here: str) -> None:
     if outer not in (None, here):
         folder = os.path.relpath(outer or "", here).replace(os.sep, "/")
         hint = f"`duvet -C {folder} init` adds to that project; `duvet init --nested` creates another one here"
-        raise DuvetError(f"this folder is inside the project in {folder}", hint=hint)
+        raise DuvetError(f"this folder is inside the project in `{folder}`", hint=hint)
 
 
 def _make_relative(name: str, here: str) -> str:
