@@ -1,4 +1,4 @@
-"""Details of one thing, as text and Markdown."""
+"""Details of a requirement, section, specification, file or page, as text and Markdown."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 class TitleBlock(Struct, frozen=True):
     text: str
     remarks: tuple[str, ...] = ()
-    rank: int = 1  # 1 for the page, 2 for its parts, 3 for theirs.
+    rank: int = 1  # 1 for the title, 2 and 3 for headings below it.
 
 
 class FactsBlock(Struct, frozen=True):
-    """Names with values; names without a value are left out."""
+    """Names with values; the rendering skips names without a value."""
 
     pairs: Sequence[tuple[str, str | None]]
 
     @property
     def known(self) -> list[tuple[str, str]]:
-        """The pairs that say something."""
+        """The pairs that have a value."""
         return [(name, value) for name, value in self.pairs if value]
 
 
@@ -105,7 +105,7 @@ def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
     yield FactsBlock(
         [
             ("status", f"{detail.status}: {detail.status_reason}"),
-            ("excuse", describe_exemption(detail.excuse) if detail.excuse else None),
+            ("reason", describe_exemption(detail.excuse) if detail.excuse else None),
             ("specification", detail.specification_name),
             ("section", detail.section_title),
             ("target", detail.target),
@@ -116,10 +116,10 @@ def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
         ]
     )
     if len(detail.places) > 1:
-        yield from _listed("It stands in several places, and this is the worst of them", detail.places, _PLACES)
+        yield from _listed("All places (the worst one is shown above)", detail.places, _PLACES)
     yield from _citations(detail.citations)
     yield from _listed("In the same section", detail.neighbours)
-    yield from _listed("Cited together with it", detail.cited_together)
+    yield from _listed("Cited by the same annotations", detail.cited_together)
 
 
 def _listed(
@@ -151,8 +151,8 @@ def _said(one: records.CitationWithCode) -> list[tuple[str, str | None]]:
         tracked = f"{tracked} ({one.issue_url})"
     missing = "no reason given" if one.type == "exception" else None
     return [
-        ("wrong", one.error),
-        ("odd", one.warning),
+        ("error", one.error),
+        ("warning", one.warning),
         ("reason", one.reason or missing),
         ("feature", one.feature),
         ("issue", tracked),
@@ -187,7 +187,7 @@ def _specification(detail: records.SpecificationDetail) -> Iterator[Block]:
     yield TitleBlock(detail.name, (detail.id,))
     yield FactsBlock(
         [
-            ("about", detail.description),
+            ("description", detail.description),
             ("url", detail.url),
             ("target", f"{detail.target}#SECTION"),
             ("file", detail.file_path),
@@ -205,7 +205,7 @@ def _file(detail: records.FileDetail) -> Iterator[Block]:
     yield TitleBlock(detail.file_path, (format_count(len(detail.citations), "annotation"),))
     yield FactsBlock([("link", detail.url)])
     for one in detail.citations:
-        yield TitleBlock(one.id, (describe_type(one.type), "valid" if one.valid else "not valid"), rank=2)
+        yield TitleBlock(one.id, (describe_type(one.type), "valid" if one.valid else "invalid"), rank=2)
         yield FactsBlock([("target", one.target), ("section", one.section_title), ("quote", one.quote), *_said(one)])
         yield from _code(one)
         if one.requirements:
@@ -306,7 +306,7 @@ _COLOURS = {
     "needs tests": _YELLOW,
     "in progress": _YELLOW,
     "not started": _RED,
-    "not valid": _RED,
+    "invalid": _RED,
 }
 
 
@@ -314,7 +314,7 @@ def render_blocks_text(blocks: Iterable[Block], look: tables.TableLook) -> bytes
     lines: list[str] = []
     for block in blocks:
         for line in _Writer(look).lines(block):
-            # One blank line parts what has to be apart, however it came there.
+            # Never print two blank lines in a row.
             if line or (lines and lines[-1]):
                 lines.append(line)
     while lines and not lines[-1]:

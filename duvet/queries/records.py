@@ -269,7 +269,7 @@ def describe_error_count(catalogue: Catalogue) -> str:
 
 def describe_incompleteness(catalogue: Catalogue) -> str:
     """Return the warning that errors make results incomplete; empty without errors."""
-    return f"{describe_error_count(catalogue)}, so not everything counts" if list_errors(catalogue) else ""
+    return f"{describe_error_count(catalogue)}; results may be incomplete" if list_errors(catalogue) else ""
 
 
 def make_gate_problem(row: RequirementRow, rule: Rule, message: str) -> Problem:

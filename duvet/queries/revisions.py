@@ -16,17 +16,17 @@ _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
 
 
 class DiffBase(Struct, frozen=True):
-    """A commit to compare with, and the name that led to it."""
+    """A commit to compare with, and the revision that the user named."""
 
     commit: str
     revision: str
-    is_merge_base: bool  # True for the commit where HEAD left the revision.
+    is_merge_base: bool  # True for the merge base of HEAD and the revision.
 
     @property
     def words(self) -> str:
         """`1a2b3c4d5e6f (v1.0)`."""
         if self.is_merge_base:
-            return f"{self.short}, where HEAD left {self.revision}"
+            return f"{self.short}, the merge base of HEAD and {self.revision}"
         return f"{self.short} ({self.revision})"
 
     @property
@@ -41,7 +41,7 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
         ##= man/spec/diff.md#output
         ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
         ##% revision.
-        raise NotFoundError("there is no commit to compare with", hint="commit something first")
+        raise NotFoundError("the repository has no commits", hint="make a commit to compare with")
     revision = name
     if revision is None:
         ##= man/spec/diff.md#the-base
@@ -49,8 +49,8 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
         ##% MUST fail when `origin` exists and that branch is unknown.
         revision = next(filter(revisions.find, _DEFAULTS), "HEAD")
         if revision == "HEAD" and is_gate and revisions.has_origin:
-            hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
-            raise NotFoundError("the default branch of origin is not known here", hint=hint)
+            hint = "give a BASE, such as origin/main; in CI, fetch it first"
+            raise NotFoundError("unknown default branch of origin", hint=hint)
     commit = revisions.find(revision)
     if commit is None:
         raise _make_unknown_error(revisions, revision)
@@ -64,8 +64,8 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
 def _make_unknown_error(revisions: GitRevisions, name: str) -> DuvetError:
     hint = suggest_nearest(name, revisions.names())
     if revisions.is_shallow:
-        hint = "this clone lacks earlier commits: `git fetch --unshallow` brings them" + (f"; {hint}" if hint else "")
-    return NotFoundError(f"there is no revision {quote_text(name)}", hint=hint)
+        hint = "this clone is shallow; run `git fetch --unshallow`" + (f"; {hint}" if hint else "")
+    return NotFoundError(f"unknown revision {quote_text(name)}", hint=hint)
 
 
 _HEADING = re.compile(r"\[.*\]\((.*)\)$", re.MULTILINE)

@@ -50,7 +50,7 @@ class SearchHits(Struct, frozen=True):
     indexes: Sequence[int]  # The requirements that the query names, then those that its words find, best first.
     scores: Mapping[int, float]
     marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]  # Returns the matching parts of requirements.
-    is_loose: bool = False  # No requirement has all words, and these have some.
+    is_loose: bool = False  # No requirement contains every word; these contain some.
     dropped: tuple[str, ...] = ()  # The stop words of a query that has no other words.
     is_cut: bool = False  # The query was too long.
 
@@ -108,7 +108,7 @@ def find_hits(
         ##= man/spec/search.md#queries
         ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
         ##% `--semantic`.
-        raise QueryError("the query has no word in it", hint="give a word, an id, file:line or spec#section")
+        raise QueryError("the query contains no words", hint="give a word, a requirement id, FILE:LINE or SPEC#SECTION")
     found = _NO_HITS
     if query.terms and vectors is not None and not is_reference(request.query):
         depth = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
@@ -151,12 +151,12 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
     if answer.is_cut:
-        yield f"only the first {MAX_QUERY_CHARACTERS:,} characters of the query count"
+        yield f"the search used only the first {MAX_QUERY_CHARACTERS:,} characters of the query"
     if answer.dropped:
         words = ", ".join(answer.dropped)
-        yield f'words as common as these don\'t count: {words}; put them in "…" to find them as a phrase'
+        yield f"the search ignored common words: {words}; put them in double quotes to find them as a phrase"
     if answer.is_loose:
-        yield "nothing has all words; these have some"
+        yield "no requirement contains every word; the results contain some of them"
 
 
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles | None = None) -> list[int]:
@@ -207,7 +207,7 @@ def _list_below(catalogue: Catalogue, found: references.ResolvedReference) -> It
 
 
 def is_reference(query: str) -> bool:
-    """Return True if a query can only be a reference, so that requirements with some of its words are no answer."""
+    """Return True if a query can only be a reference, so that requirements with some of its words don't answer it."""
     return _REFERENCE.match(query.strip()) is not None
 
 
@@ -250,7 +250,7 @@ class RequirementVectors:
 
     @cached_property
     def _space(self) -> VectorSpace:
-        # A damaged cache has no space; the rows are of the same one as this.
+        # A damaged cache has no space; its rows belong to the space of the same texts.
         return self._embedder.space(self._cached.space) or self._embedder.fitted(self._texts)
 
     @cached_property

@@ -20,7 +20,7 @@ KIND_WORDS = {
     Kind.EXCEPTION: "exception",
     Kind.TODO: "to do",
 }
-"""What citations are called, in the order in which they are listed."""
+"""The words for the types of citations, in the order of lists."""
 
 
 class ReferenceWriter:
@@ -138,7 +138,7 @@ class SourceWriter:
         self.names = names
 
     def lines(self) -> Markup:
-        """The files of each folder below its name."""
+        """Return the files with their citations, by folder."""
         files: dict[str, list[CitationCard]] = {}
         for card in self.citations:
             files.setdefault(card.path, []).append(card)

@@ -19,9 +19,9 @@ from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribut
 from duvet.trace.catalogue import SHORT_ID_DIGITS
 
 LinkLookup = Callable[[str], str]
-"""Where a link to a file leads on the page, escaped; nothing where it leads nowhere."""
+"""Returns the escaped link within the report for a link to a file, or an empty text."""
 
-NOWHERE = "nowhere:"  # What is written as a link to this is none; its title tells what was meant.
+NOWHERE = "nowhere:"  # The target of links that become plain text with a tooltip.
 _HEAD_END = "</tr></thead>\n<tbody>\n"
 _PIECES = {
     "Paragraph": ("<p>", "</p>"),
@@ -58,7 +58,7 @@ def _written(events: Any, leads: LinkLookup) -> Iterator[str]:
         if kind == "Html" and html is not None:
             html.append(value)
         elif value == "HtmlBlock":
-            # A comment may go over several lines, each of which is told alone.
+            # A comment may have several lines, and the parser reports each of them alone.
             block = "".join(html or ())
             shown = _COMMENT.sub("", block)
             opening, closing = _PIECES["HtmlBlock"]
@@ -116,7 +116,7 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
 
 
 _MOST_TEXT = 1_000_000
-"""So many characters of all pages are shown; what is more would make the report slow to load."""
+"""The most characters of all pages; more would make the report slow to load."""
 _MOST_NAMED = 20
 
 
@@ -130,7 +130,7 @@ class PageWriter:
         self._by_path = {note.path: note for note in self.notes.pages}
 
     def view(self) -> Markup:
-        """All pages, the newest first."""
+        """Return all pages, newest first."""
         room, written = _MOST_TEXT, []
         for note in self.notes.pages:
             text = self.texts.get(note.path)
@@ -140,7 +140,7 @@ class PageWriter:
         return Markup("".join(written))
 
     def explained(self, index: int) -> str:
-        """The pages that name a requirement."""
+        """Return links to the pages that explain a requirement."""
         pages = self.notes.explaining.get(index, ())
         return f"<p class=explained>Explained in {self._links(pages)}</p>" if pages else ""
 
@@ -211,5 +211,5 @@ def _named(name: str, links: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Escape a text for Markdown."""
     return "".join(f"\\{char}" if char in '\\`*_[]<>&!|"~' else char for char in text)

@@ -1,4 +1,4 @@
-"""The overview: verdict, totals, changes, what to do next, problems."""
+"""The overview: verdict, totals, changes, next steps, problems."""
 
 from __future__ import annotations
 
@@ -58,22 +58,27 @@ def make_next_views(
     ]
 
 
-_MOST = 8  # So many changes of one sort are shown.
+_MOST = 8  # The most changes of one kind that are shown.
 
-_WORDS = {"gained": "Gained", "lost": "Lost", "added": "New", "removed": "Gone"}
+_WORDS = {
+    "gained": "Coverage gained",
+    "lost": "Coverage lost",
+    "added": "Requirements added",
+    "removed": "Requirements removed",
+}
 
 
 class SnapshotChangeView(NamedTuple):
-    """A line of the snapshot that is not what it was."""
+    """A line of the snapshot that has changed."""
 
     place: str
-    href: str  # Nothing where the section is gone.
+    href: str  # Empty for a removed section.
     text: str
     change: str
 
 
 class SnapshotChangeGroup(NamedTuple):
-    """The changes of one sort."""
+    """The changes of one kind."""
 
     mark: str
     words: str
@@ -85,7 +90,7 @@ class SnapshotChangeGroup(NamedTuple):
 def make_snapshot_groups(
     page: anchors.ReportData, places: anchors.ReportPlaces, names: anchors.SectionLabels
 ) -> list[SnapshotChangeGroup] | None:
-    """The sorts of changes that there are; nothing where there is no snapshot to compare with."""
+    """Group the changes by kind; None without a snapshot to compare with."""
     if page.since is None:
         return None
     ##= man/spec/page.md#overview
@@ -126,12 +131,13 @@ class _Sections:
 def _change(change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
     href, place = sections.link(change)
     is_cited = change.before or change.after
-    words = f"{change.before or 'nothing'} → {change.after or 'nothing'}" if is_cited else State.UNCITED.words
+    uncited = State.UNCITED.words
+    words = f"{change.before or uncited} → {change.after or uncited}" if is_cited else uncited
     return SnapshotChangeView(place, href, change.text, words)
 
 
 _LEFT = (State.NEEDS_TESTS, State.NEEDS_CODE, State.IN_PROGRESS, State.TO_DO, State.UNCITED)
-_MAX_DETAILED_SPECIFICATIONS = 40  # So many specifications are listed by level.
+_MAX_DETAILED_SPECIFICATIONS = 40  # With more, the totals have no rows for levels.
 
 COUNTED_STATES = (State.DONE, *_LEFT, State.EXCEPTED)  # The states that have a column.
 
@@ -148,23 +154,23 @@ class TotalRow(Struct, frozen=True):
 
 class TotalGroup(Struct, frozen=True):
     name: str
-    href: str  # Nothing for all of them.
+    href: str  # Empty for the sum of all specifications.
     rows: tuple[TotalRow, ...]
 
 
 def choose_state_columns(whole: Total) -> tuple[anchors.StateLook, ...]:
-    """The states to count, `done` first; `not applicable` only if any requirement is."""
+    """Return the states with a column, `done` first; `not applicable` only if it occurs."""
     states = (*COUNTED_STATES, State.NOT_APPLICABLE) if whole.not_applicable else COUNTED_STATES
     return tuple(anchors.STATE_LOOKS[state] for state in states)
 
 
 def make_total_groups(counted: Sequence[Total], anchor_names: Mapping[str, str]) -> list[TotalGroup]:
-    """The specifications, which have these anchors by their ids, and last all of them where there are several."""
+    """Group the totals by specification, with the sum of all last; anchors are given by specification id."""
     groups = group_totals(counted)
     looks = choose_state_columns(counted[-1])
     if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
-    # One specification is all of them.
+    # The sum of one specification would repeat its rows.
     return [_group(group, looks, anchor_names) for group in (groups if len(groups) > 2 else groups[:-1])]
 
 
@@ -195,10 +201,10 @@ def _group(group: tuple[Total, ...], looks: Sequence[anchors.StateLook], anchor_
 
 
 class LabelView(NamedTuple):
-    """A feature or a tracking issue, and the requirements that it has to do with."""
+    """A feature or a tracking issue, and the number of its requirements."""
 
     name: str
-    href: str  # Where it can be read, if anywhere.
+    href: str  # The URL of the issue, or empty.
     number: anchors.LinkedNumber
 
 
@@ -219,7 +225,7 @@ class OverviewView(Struct, frozen=True):
 def make_overview_view(
     page: anchors.ReportData, counted: Sequence[Total], places: anchors.ReportPlaces, names: anchors.SectionLabels
 ) -> OverviewView:
-    """Everything on it, from the totals that every report takes its numbers from."""
+    """Return the data of the overview, from the totals that all reports share."""
     whole = counted[-1]
     looks = choose_state_columns(whole)
     outcome = judge_run(whole, page.problems)

@@ -1,4 +1,4 @@
-"""A specification: its sections with their requirements marked."""
+"""A specification: its sections, with requirements marked."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class TextOwner(NamedTuple):
-    """The requirement that a stretch of text belongs to; the worst state sorts first."""
+    """The requirement that a part of a text belongs to; the worst state sorts first."""
 
     state: State
     link: str
-    name: str  # What it is called within its section.
+    name: str  # The last part of its anchor.
 
 
 class SectionMarker:
@@ -107,9 +107,9 @@ def _own_state(flags: int) -> State:
 
 
 _WORDS = 56  # The text is above the list.
-_MOST_ELEMENTS = 12_000  # So many the articles have at first; what is more a browser makes when it is asked for.
-_MOST_IN_ALL = 19_000  # With what is around the articles.
-_HEAD = 10  # So many an article has at the most without its sections.
+_MOST_ELEMENTS = 12_000  # The most elements of all articles at first; further articles are parsed when opened.
+_MOST_IN_ALL = 19_000  # The same for the whole report.
+_HEAD = 10  # The most elements of an article without its sections.
 
 
 class ContentsEntry(Struct, frozen=True):
@@ -125,13 +125,13 @@ class Article(Struct, frozen=True):
     link: str
     total: Total | None
     contents: list[ContentsEntry]
-    left_out: int  # So many sections are not shown.
+    left_out: int  # The number of sections that are not shown.
     sections: Markup
-    is_later: bool  # Whether it is no part of the page before it is asked for.
+    is_later: bool  # True if it is parsed only when it is opened.
 
 
 class ArticleWriter:
-    """Writes articles one by one: they are most of the page."""
+    """Writes the articles one by one, because they are most of the report."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ class ArticleWriter:
 
     def _others(self, section: anchors.SectionPlace) -> str:
         anchor, link = section.cited
-        counts = f"{format_count(len(section.others), 'reference')} to text that is no requirement"
+        counts = f"{format_count(len(section.others), 'citation')} of text that is not a requirement"
         return (
             f'<ul class=cited><li id="{anchor}" class={anchors.CITED_LOOK.mark}><a href="{link}">{anchors.CITED_LOOK.badge}</a> {counts}'
             f"<noscript>{self.references.lists(section.others)}</noscript>\n</ul>\n"

@@ -7,7 +7,7 @@ async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    if (!copiedBySelection(text)) return say('This browser does not copy: copy the selected text.');
+    if (!copiedBySelection(text)) return say('The browser did not allow copying. Copy the selected text yourself.');
   }
   say(`Copied: ${what}.`);
 }

@@ -11,7 +11,7 @@ function startRequirements() {
   learn({ spec: new Set(), feature: new Set(), issue: new Set(), tag: new Set() }, 0);
 }
 
-// What there is to choose from is gathered when there is time.
+// Collect the options of the filters when the browser is idle.
 function learn(known, from) {
   for (const row of rows.slice(from, from + 500)) {
     known.spec.add(row.spec);
@@ -49,7 +49,7 @@ function readFilters(query) {
   }
 }
 
-// Of several values any will do; what has several has to have the one.
+// A filter with several values accepts any of them; a requirement with several notes needs one that matches.
 const check = ([name, value]) => {
   const wanted = name === 'q' ? folded(value) : value.split(',');
   return row => name === 'q' ? row.search.includes(wanted) : [row[name] ?? row.noted(name)].flat().some(own => own === value || wanted.includes(own));

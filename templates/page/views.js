@@ -3,7 +3,7 @@ let current, arrived;
 
 const heading = view => view.querySelector('h2');
 
-// An article that is held back is parsed when it is shown.
+// A large article is parsed when it is first shown.
 function opened(view) {
   const later = view.querySelector(':scope > .later');
   if (later) later.outerHTML = later.textContent.replaceAll('<div class=refs>', '<noscript>').replaceAll('</div>', '</noscript>');
@@ -35,7 +35,7 @@ function markCurrent(anchor) {
   }
 }
 
-// What find-in-page brings up.
+// Find-in-page reveals a hidden view.
 on(window, 'beforematch', ({ target }) => {
   const view = target.closest('.view');
   if (view === current || placeOf(hashAnchor()).view === view) return;
