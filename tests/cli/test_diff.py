@@ -16,7 +16,7 @@ from tests.cli.running import Done, Run, failed, files, run, shell
 from tests.histories import ENVIRON, commit, git, history
 
 LOST = "FAIL: 1 requirement lost coverage\n"
-NOTHING = "\n\nNothing has changed.\n"
+NOTHING = "\n\nNo changes.\n"
 RED = {"spec.md": SPECIFICATION + "\nIt MUST be red.\n"}
 
 
@@ -165,7 +165,7 @@ def test_what_was_wrong_then(folder: Path, diff: Run) -> None:
     (folder / "src" / "b.rs").unlink()
     done = diff("--fail-on", "regression")
     assert (done.code, done.err) == (0, "1 error in the project as it was, so not everything counted then\nPASS\n")
-    assert "Nothing has changed." in done.out
+    assert "No changes." in done.out
 
 
 NOW = {
@@ -205,7 +205,7 @@ def test_every_kind_of_change(format: str, folder: Path, diff: Run, gold: Snapsh
     make(folder, NOW)
     (folder / "src" / "c.rs").unlink()
     done = diff("--format", format)
-    said = "2 errors in the project, so not everything counts; `duvet validate` lists what is wrong\n"
+    said = "2 errors in the project; results may be incomplete; `duvet validate` lists what is wrong\n"
     assert (done.code, done.err) == (0, said)
     gold.assert_match(done.out, f"every_change.{format}")
     assert diff("--format", format) == done == diff("--format", format, "--no-cache")
@@ -247,7 +247,7 @@ def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) 
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
     shown = revision.replace("\x1b", "\\u{1b}")
-    assert diff("--", revision) == failed(f'there is no revision "{shown}"', hint=hint)
+    assert diff("--", revision) == failed(f'unknown revision "{shown}"', hint=hint)
 
 
 def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> None:
@@ -255,7 +255,7 @@ def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", "w")
     hint = "this clone lacks earlier commits: `git fetch --unshallow` brings them"
     done = run(duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
-    assert done == failed('there is no revision "HEAD~1"', hint=hint)
+    assert done == failed('unknown revision "HEAD~1"', hint=hint)
     assert run(duvet_command, tmp_path / "w", "diff", environ=ENVIRON).code == 0
 
 
@@ -265,7 +265,7 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{folder}", "w")
     hint = "get it with git, for example by `git checkout`; duvet fetches nothing"
-    lacking = failed("this clone lacks it [DUV010]", "HEAD~1:src/a.rs", hint)
+    lacking = failed("this clone lacks the file [DUV010]", "HEAD~1:src/a.rs", hint)
     diff = partial(run, duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
     assert diff() == lacking == diff()
     git(tmp_path / "w", "show", "HEAD~1:src/a.rs")
@@ -286,7 +286,7 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
     assert diff(environ={**ENVIRON, "GIT_CEILING_DIRECTORIES": str(tmp_path)}) == nowhere
     git(folder, "init", "--quiet")
     for args in ((), ("main",)):
-        none = failed("there is no commit to compare with", hint="commit something first")
+        none = failed("the repository has no commits", hint="commit something first")
         assert diff(*args, environ=ENVIRON) == none
     done = diff(environ={**ENVIRON, "PATH": str(folder / "src")})
     assert done == failed("git was not found", hint="install git, which duvet needs to read revisions")
@@ -340,7 +340,7 @@ def test_annotations_on_github(folder: Path, diff: Run) -> None:
     make(folder, {"spec.md": SPECIFICATION.replace("boil water.", "boil all water. It MUST sing.")})
     environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
     done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)
-    stale = 'this citation was right and is wrong: could not find text in section "heating" of spec.md\n'
+    stale = 'this citation was valid and is now invalid: could not find text in section "heating" of spec.md\n'
     assert done.out.partition("\nnow: ")[2].partition("\n")[2] == (
         "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is not started, and it has "
         "lost its implementation and its tests%0Ahelp: spec.md#heating: The kettle MUST boil all water.\n"

@@ -20,9 +20,9 @@ from tests.unit.queries.made import SEARCH_FILES as FILES
 
 PROJECT = FILES
 USAGE = "Usage: duvet search [OPTIONS] QUERY...\nTry 'duvet search --help' for help.\n\nError: "
-NO_WORD = "the query has no word in it\ngive a word, an id, file:line or spec#section\n"
+NO_WORD = "the query contains no words\ngive a word, a requirement id, FILE:LINE or SPEC#SECTION\n"
 NOT_FTS5 = """\
-the query is not one of FTS5: fts5: syntax error near ""
+invalid FTS5 query: fts5: syntax error near ""
 words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification are; or go without --raw
 """
 COMMON = """\
@@ -75,7 +75,7 @@ def test_some_of_many(duvet: Run) -> None:
     assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown\n")
     assert duvet("search", "must", "--limit", "0").err == ""
     done = duvet("search", "boil", "cups", "--limit", "1")
-    assert (done.code, done.err) == (0, "nothing has all words; these have some\n1 of 2 shown\n")
+    assert (done.code, done.err) == (0, "no requirement contains every word; the results contain some of them\n1 of 2 shown\n")
     assert duvet("-q", "search", "boil", "cups", "--limit", "1") == Done(0, done.out, "")
 
 
@@ -85,7 +85,7 @@ def test_some_of_many(duvet: Run) -> None:
         (("the", "of", "The"), Done(1, "", COMMON)),
         *((("--", query), Done(2, "", f"{USAGE}{NO_WORD}")) for query in ("", "*** (", "-- -")),
         (("--raw", "pot AND"), Done(2, "", f"{USAGE}{NOT_FTS5}")),
-        (("pot", "--spec", "retri"), failed('there is no specification "retri"', hint="did you mean retry?")),
+        (("pot", "--spec", "retri"), failed('unknown specification "retri"', hint="did you mean retry?")),
     ],
 )
 def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, duvet: Run) -> None:
@@ -96,8 +96,8 @@ def test_queries_that_are_long_or_raw(duvet: Run) -> None:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
     done = duvet("search", "warm " * MAX_QUERY_CHARACTERS)
-    assert (done.code, done.out.count("\n"), done.err) == (0, 2, "only the first 2,000 characters of the query count\n")
-    wrong = '\nError: the query is not one of FTS5: fts5: syntax error near "\\u{1b}"\n'
+    assert (done.code, done.out.count("\n"), done.err) == (0, 2, "the search used only the first 2,000 characters of the query\n")
+    wrong = '\nError: invalid FTS5 query: fts5: syntax error near "\\u{1b}"\n'
     assert wrong in duvet("search", "--raw", "\x1b").err
     done = duvet("search", "--raw", "--semantic", "text: pot")
     assert (done.code, done.out, "--raw and --semantic can't go together" in done.err) == (2, "", True)
@@ -113,7 +113,7 @@ def test_queries_that_are_long_or_raw(duvet: Run) -> None:
 )
 def test_without_fts5(module: str, reason: str, duvet: Run, tmp_path: Path) -> None:
     make(tmp_path, {"modules/sqlite3.py": module})
-    message = f"the sqlite of this Python has no full-text search: {reason}"
+    message = f"Python's sqlite has no full-text search: {reason}"
     done = failed(message, hint="run duvet with a Python that has FTS5")
     for query in ("pot", "tea.md#serving"):
         assert duvet("search", query, environ={"PYTHONPATH": str(tmp_path / "modules")}) == done
@@ -132,10 +132,10 @@ def test_without_the_extra_for_meaning(folder: Path) -> None:
     [
         ("rettry", "; did you mean retry?"),
         ("D586E4D0", "; did you mean d587e4d0eaaf?"),
-        ("tea.md#bruwing", '; there is no section "bruwing" in tea.md; did you mean brewing?'),
-        ("src/sever.rs:3", '; nothing is called "src/sever.rs:3"; did you mean src/server.rs?'),
-        ("src/server.rs:90", f"; no annotation belongs to src/server.rs:90; near are {NEAR}"),
-        ("d587e4d0eaab", '; there is no requirement "d587e4d0eaab"; did you mean d587e4d0eaaf?'),
+        ("tea.md#bruwing", '; unknown section "bruwing" of tea.md; did you mean brewing?'),
+        ("src/sever.rs:3", '; nothing matches "src/sever.rs:3"; did you mean src/server.rs?'),
+        ("src/server.rs:90", f"; no annotation at src/server.rs:90; nearest: {NEAR}"),
+        ("d587e4d0eaab", '; no requirement matches "d587e4d0eaab"; did you mean d587e4d0eaaf?'),
         ("zzz", ""),
         ("zzz rettry", ""),
     ],

@@ -177,8 +177,8 @@ UNKNOWN: list[tuple[str, dict[str, str], str, str]] = [
         "give the first digits of its id, or the path of its resource",
     ),
     (EXPLAIN, {"section": WARM}, f'"{WARM}" is no section', "give it as SPEC#SECTION, or the path of its resource"),
-    (TRIAGE, {"spec": "tee"}, 'there is no specification "tee"', "did you mean tea?"),
-    (REVIEW, {"spec": "tee"}, 'there is no specification "tee"', "did you mean tea?"),
+    (TRIAGE, {"spec": "tee"}, 'unknown specification "tee"', "did you mean tea?"),
+    (REVIEW, {"spec": "tee"}, 'unknown specification "tee"', "did you mean tea?"),
     (REVIEW, {"file": "src/pit.rs"}, 'no source is called "src/pit.rs"', "did you mean src/pot.rs?"),
     (
         REVIEW,

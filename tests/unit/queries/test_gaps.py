@@ -55,13 +55,13 @@ def test_a_numbered_section_includes_those_below_it() -> None:
 @pytest.mark.parametrize(
     ("specifications", "sections", "message", "hint"),
     [
-        (("tee",), (), 'there is no specification "tee"', "did you mean tea?"),
-        (("kettle",), (), 'there is no specification "kettle"', "there are pot, tea, spoon"),
-        ((), ("brew",), 'there is no section "brew"', "did you mean brewing?"),
-        ((), ("tea#lid",), 'there is no section "lid" in tea.md', "`duvet show tea` lists the sections"),
-        ((), ("xyz",), 'there is no section "xyz"', "`duvet show SPEC` lists the sections"),
-        (("pot",), ("lids",), 'there is no section "lids" in pot.md', "did you mean lid?"),
-        ((), ("tee#lid",), 'there is no specification "tee"', "did you mean tea?"),
+        (("tee",), (), 'unknown specification "tee"', "did you mean tea?"),
+        (("kettle",), (), 'unknown specification "kettle"', "there are pot, tea, spoon"),
+        ((), ("brew",), 'unknown section "brew"', "did you mean brewing?"),
+        ((), ("tea#lid",), 'unknown section "lid" of tea.md', "run `duvet show tea` to list the sections"),
+        ((), ("xyz",), 'unknown section "xyz"', "run `duvet show SPEC` to list the sections"),
+        (("pot",), ("lids",), 'unknown section "lids" of pot.md', "did you mean lid?"),
+        ((), ("tee#lid",), 'unknown specification "tee"', "did you mean tea?"),
     ],
 )
 def test_an_unknown_name_is_refused_with_names_that_exist(

@@ -168,7 +168,7 @@ def test_common_words_alone_find_nothing() -> None:
 @pytest.mark.parametrize("query", ["", "  ", "***", '""', "\0", "-", "\ud800"])
 def test_a_query_without_words_is_refused(query: str) -> None:
     for model in (None, EMBEDDER):
-        with pytest.raises(QueryError, match="the query has no word in it"):
+        with pytest.raises(QueryError, match="the query contains no words"):
             search(query, embedder=model)
 
 
@@ -215,7 +215,7 @@ def test_an_invalid_raw_query_is_refused(query: str) -> None:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
     ##% `--semantic`.
-    with pytest.raises(QueryError, match="the query is not one of FTS5: "):
+    with pytest.raises(QueryError, match="invalid FTS5 query: "):
         search(query, is_raw=True)
 
 
@@ -237,7 +237,7 @@ def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
     try:
         found = search(query, is_raw=is_raw)
     except QueryError as error:
-        message = "the query is not one of FTS5: " if is_raw else "the query has no word in it"
+        message = "invalid FTS5 query: " if is_raw else "the query contains no words"
         assert error.message.startswith(message)
     else:
         assert found.total == len(found.rows)

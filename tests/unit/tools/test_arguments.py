@@ -42,7 +42,7 @@ def nested(levels: int, within: str = "") -> object:
     return json.decode("[" * levels + within + "]" * levels)
 
 
-NO_WORD, SHALLOW = "give a word, an id, file:line or spec#section", "64 levels are enough for anybody"
+NO_WORD, SHALLOW = "give a word, a requirement id, FILE:LINE or SPEC#SECTION", "64 levels are enough for anybody"
 IN_PARTS = "store it in parts, or as a file with km-upload"
 TYPES = "give one of implementation, test, exception, todo, implication"
 WAYS = "give one of outgoing, incoming, all, none"
@@ -63,7 +63,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (FEEDBACK, {**VOTE, "request_id": None}, "request_id is missing", DESCRIBED),
     (FEEDBACK, {**VOTE, "chunk_id": ""}, "chunk_id is missing", DESCRIBED),
     *((STORE, {"content": blank}, "content is missing", DESCRIBED) for blank in ("", " \n\t", None)),
-    *((SEARCH, {"query": blank}, "the query has no word in it", NO_WORD) for blank in (" ", "\0")),
+    *((SEARCH, {"query": blank}, "the query contains no words", NO_WORD) for blank in (" ", "\0")),
     (BOTH, {"citations": []}, "citations: expected array of length >= 1", DESCRIBED),
     # Of another type.
     (SEARCH, {"query": 1}, "query: expected str, got int", DESCRIBED),

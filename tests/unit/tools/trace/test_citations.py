@@ -60,7 +60,7 @@ def test_an_unreadable_comment_has_a_context(line: int, more: str) -> None:
     assert found == {"file_path": "src/main.rs", "line_number": 2, "context": tuple(text.splitlines()[:3])}
     near = ", ".join(["src/main.rs:2", *(["src/main.rs:8"] if more else [])])
     told = refusal(context, CONTEXT, citation_id="src/main.rs:7")
-    assert told == ("not_found", "there is no citation at src/main.rs:7", f"near are {near}")
+    assert told == ("not_found", "there is no citation at src/main.rs:7", f"nearest: {near}")
 
 
 @pytest.mark.parametrize("path", ["secret.txt", "docs/pot.md", "../secret.txt", "/etc/passwd", "%2e%2e/secret.txt"])

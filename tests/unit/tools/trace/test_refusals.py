@@ -11,32 +11,32 @@ COFFEE = context_of(FILES)
 REQUIREMENT, SECTION = (TEA, "get_requirement", "reference"), (TEA, "get_section", "reference")
 STATUS, CITATION = (COFFEE, "get_requirement_status", "req_identifier"), (COFFEE, "get_citation_context", "citation_id")
 NOT_FOUND, INVALID = "not_found", "invalid_request"
-CHANGED_ID = "an id is that of its words, and another when these change: search for them"
-NAMES = "give the beginning of an id, spec#section, a specification, file:line or a file"
+CHANGED_ID = "requirement ids change when the text changes; try `duvet search`"
+NAMES = "give the first digits of an id, a specification, SPEC#SECTION, a file or FILE:LINE"
 ID_OR_PATH = "give the first 4 or more digits of its id, or its full_path; search_requirements finds both"
 HAS_SUGAR = "get_section has the requirements of tea.md#sugar"
 NO_MILK = 'missing section "milk" in tea.md'
 MEND = "mend it first: validate_citation tells what it should say"
-IDS = "give one of these ids: 1dd64a535306, a5415b83517f"
+IDS = "use one of these ids: 1dd64a535306, a5415b83517f"
 LISTED = "/specifications/tea/sections lists the sections"
-NEAR = "near are src/main.rs:3, src/main.rs:9, src/main.rs:15"
+NEAR = "nearest: src/main.rs:3, src/main.rs:9, src/main.rs:15"
 FILE_LINE = "give it as src/main.rs:42"
 REFERENCES = [
     (REQUIREMENT, "tea.md#cup", INVALID, "this names no requirement", "give an id; get_section lists them"),
     (REQUIREMENT, "src/pot.rs:25", NOT_FOUND, "the citation at src/pot.rs:25 is of no requirement", HAS_SUGAR),
     (REQUIREMENT, "src/pot.rs:27", NOT_FOUND, f"the citation at src/pot.rs:27 is invalid: {NO_MILK}", MEND),
     (REQUIREMENT, "src/pot.rs:7", NOT_FOUND, "2 requirements are cited there", IDS),
-    (REQUIREMENT, "9999", NOT_FOUND, 'there is no requirement "9999"', CHANGED_ID),
+    (REQUIREMENT, "9999", NOT_FOUND, 'no requirement matches "9999"', CHANGED_ID),
     (REQUIREMENT, "1d", NOT_FOUND, '"1d" is too short for an id', "give at least 4 digits"),
-    (REQUIREMENT, "../../etc/passwd:1", NOT_FOUND, 'nothing is called "../../etc/passwd:1"', NAMES),
-    (REQUIREMENT, "\0\x1b", NOT_FOUND, 'nothing is called "\\0\\u{1b}"', NAMES),
+    (REQUIREMENT, "../../etc/passwd:1", NOT_FOUND, 'nothing matches "../../etc/passwd:1"', NAMES),
+    (REQUIREMENT, "\0\x1b", NOT_FOUND, 'nothing matches "\\0\\u{1b}"', NAMES),
     (SECTION, "tea", INVALID, "this names no section", "tea has #tea, #pot, #cup, #sugar"),
     (SECTION, "src/pot.rs", INVALID, "this names no section", "give spec#section"),
-    (SECTION, "tea#milk", NOT_FOUND, 'there is no section "milk" in tea.md', LISTED),
-    (SECTION, "../secret.md", NOT_FOUND, 'nothing is called "../secret.md"', NAMES),
-    (SECTION, "\0", NOT_FOUND, 'nothing is called "\\0"', NAMES),
+    (SECTION, "tea#milk", NOT_FOUND, 'unknown section "milk" of tea.md', LISTED),
+    (SECTION, "../secret.md", NOT_FOUND, 'nothing matches "../secret.md"', NAMES),
+    (SECTION, "\0", NOT_FOUND, 'nothing matches "\\0"', NAMES),
     (STATUS, "abc", NOT_FOUND, '"abc" is too short for an id', "give at least 4 digits"),
-    (STATUS, "00000000", NOT_FOUND, 'there is no requirement "00000000"', CHANGED_ID),
+    (STATUS, "00000000", NOT_FOUND, 'no requirement matches "00000000"', CHANGED_ID),
     (STATUS, "pot", NOT_FOUND, '"pot" is no requirement', ID_OR_PATH),
     (STATUS, "zzzz", NOT_FOUND, '"zzzz" is no requirement', ID_OR_PATH),
     (STATUS, "src/main.rs:3", NOT_FOUND, '"src/main.rs:3" is no requirement', ID_OR_PATH),
@@ -44,7 +44,7 @@ REFERENCES = [
         STATUS,
         "/specifications/pot/sections/lid/requirements/fe962664",
         NOT_FOUND,
-        'there is no requirement "fe962664" in "lid"',
+        'requirement "fe962664" is not in section "lid"',
         "it is /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9",
     ),
     (CITATION, "src/main.rs:6", NOT_FOUND, "there is no citation at src/main.rs:6", NEAR),
@@ -58,8 +58,8 @@ REFERENCES = [
         '"/specifications/rfc2324/sections/section-2.1" is no citation',
         "get_requirement lists the citations of one",
     ),
-    ((COFFEE, "coverage_summary", "spec"), "pod", NOT_FOUND, 'there is no specification "pod"', "did you mean pot?"),
-    ((COFFEE, "search_requirements", "spec"), "pod", NOT_FOUND, 'there is no specification "pod"', "did you mean pot?"),
+    ((COFFEE, "coverage_summary", "spec"), "pod", NOT_FOUND, 'unknown specification "pod"', "did you mean pot?"),
+    ((COFFEE, "search_requirements", "spec"), "pod", NOT_FOUND, 'unknown specification "pod"', "did you mean pot?"),
 ]
 
 

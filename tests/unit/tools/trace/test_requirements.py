@@ -97,7 +97,7 @@ def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[li
         ("sugar", [], "Nothing found."),
         ("potts", [], "Nothing found; did you mean pot?"),
         ("src/main.rs:6", ["The system MUST support error handling for invalid inputs."], ""),
-        ("nowhere.md#lid", [], 'Nothing found; there is no specification "nowhere.md"; there are rfc2324, pot'),
+        ("nowhere.md#lid", [], 'Nothing found; unknown specification "nowhere.md"; there are rfc2324, pot'),
     ],
 )
 def test_the_second_block_of_a_search_says_what_was_found_how(
