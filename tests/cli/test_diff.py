@@ -47,7 +47,7 @@ def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> No
     main = commit(make(folder, RED))
     git(folder, "checkout", "--quiet", "work")
     assert base_of(diff("main", "--format", "json")) == (began, "main", True)
-    assert diff("main").out.startswith(f"Compared with {began[:12]}, where HEAD left main{NOTHING}")
+    assert diff("main").out.startswith(f"Compared with {began[:12]}, the merge base of HEAD and main{NOTHING}")
     assert base_of(diff("main", "--exact", "--format", "json")) == (main, "main", False)
     assert diff("--exact", "main").out.startswith(f"Compared with {main[:12]} (main)\n\nRequirements removed (1)\n")
     git(folder, "checkout", "--quiet", "--orphan", "other")
@@ -101,7 +101,7 @@ def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None
     head = commit(folder)
     make(folder, {".duvet/specifications/example.org/tea.txt": tea, "src/new.rs": SOURCE})
     done = diff("--offline", "--exact")
-    assert done.err == "2 specifications are not in that revision: today's were used\n"
+    assert done.err == "2 specifications are not in that revision; duvet read them from disk\n"
     assert done.out == TWO_ADDED.format(head[:12])
     assert diff("--offline", "--exact") == done
     make(folder, {".duvet/specifications/example.org/tea.txt": tea + "\nLeaves MUST be dry.\n"})
@@ -114,7 +114,7 @@ def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Ru
     commit(make(folder, {"src/milk.rs": "//= milk.md#milk\n//# Milk MUST be cold.\n"}))
     make(folder, {".duvet/config.toml": CONFIG})
     done = diff()
-    assert done.err == "2 specifications are not in that revision: today's were used\n"
+    assert done.err == "2 specifications are not in that revision; duvet read them from disk\n"
     assert "\nRequirements removed (1)\n  tea.md#tea  MUST; not started\n      Tea MUST be hot.\n" in done.out
     assert "Citations" not in done.out
 
@@ -155,7 +155,7 @@ def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_comma
     for done in (diff("HEAD~1", "--fail-on", "regression"), inner):
         assert (done.code, done.err.endswith("so everything is new\nPASS\n")) == (0, True)
         assert "Requirements added (3)\n" in done.out and "then: no requirements\n" in done.out
-    said = f"there was no configuration in {without[:12]} (HEAD~1), so everything is new\n"
+    said = f"no configuration in {without[:12]} (HEAD~1); everything counts as new\n"
     assert diff("HEAD~1").err == said
     assert diff("HEAD~2").out.startswith(f"Compared with {now[:12]} (HEAD~2){NOTHING}")
 
@@ -164,7 +164,7 @@ def test_what_was_wrong_then(folder: Path, diff: Run) -> None:
     commit(make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"}))
     (folder / "src" / "b.rs").unlink()
     done = diff("--fail-on", "regression")
-    assert (done.code, done.err) == (0, "1 error in the project as it was, so not everything counted then\nPASS\n")
+    assert (done.code, done.err) == (0, "1 error in that revision; its results may be incomplete\nPASS\n")
     assert "No changes." in done.out
 
 
@@ -253,7 +253,7 @@ def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) 
 def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> None:
     commit(folder)
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", "w")
-    hint = "this clone lacks earlier commits: `git fetch --unshallow` brings them"
+    hint = "this clone is shallow; run `git fetch --unshallow`"
     done = run(duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
     assert done == failed('unknown revision "HEAD~1"', hint=hint)
     assert run(duvet_command, tmp_path / "w", "diff", environ=ENVIRON).code == 0
@@ -264,7 +264,7 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     git(folder, "config", "uploadpack.allowFilter", "true")
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{folder}", "w")
-    hint = "get it with git, for example by `git checkout`; duvet fetches nothing"
+    hint = "fetch it with git, for example with `git checkout`; duvet fetches nothing"
     lacking = failed("this clone lacks the file [DUV010]", "HEAD~1:src/a.rs", hint)
     diff = partial(run, duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
     assert diff() == lacking == diff()
@@ -274,8 +274,8 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
 
 def test_a_gate_against_nothing(folder: Path, diff: Run) -> None:
     git(folder, "remote", "add", "origin", str(folder))
-    hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
-    assert diff("--fail-on", "regression") == failed("the default branch of origin is not known here", hint=hint)
+    hint = "give a BASE, such as origin/main; in CI, fetch it first"
+    assert diff("--fail-on", "regression") == failed("unknown default branch of origin", hint=hint)
     assert (diff().code, diff("HEAD", "--fail-on", "regression").code) == (0, 0)
 
 
@@ -286,7 +286,7 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
     assert diff(environ={**ENVIRON, "GIT_CEILING_DIRECTORIES": str(tmp_path)}) == nowhere
     git(folder, "init", "--quiet")
     for args in ((), ("main",)):
-        none = failed("the repository has no commits", hint="commit something first")
+        none = failed("the repository has no commits", hint="make a commit to compare with")
         assert diff(*args, environ=ENVIRON) == none
     done = diff(environ={**ENVIRON, "PATH": str(folder / "src")})
     assert done == failed("git was not found", hint="install git, which duvet needs to read revisions")

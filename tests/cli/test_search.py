@@ -61,7 +61,7 @@ def test_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
     assert (done.code, done.err) == (1, "nothing found\n")
     gold.assert_match(done.out, f"nothing_{format}.txt")
     done = duvet("search", "--semantic", "throw away messages", "--limit", "2", "--format", format)
-    assert (done.code, done.err) == (0, "2 of 9 shown\n")
+    assert (done.code, done.err) == (0, "2 of 9 shown; use --limit 0 to show all\n")
     if format in (ListFormat.JSON, ListFormat.JSONL):
         rows = json.loads(done.out if format == ListFormat.JSON else f"[{','.join(done.out.splitlines())}]")
         keys = sorted(json.loads(duvet("search", "pot", "--format", "json").out)[0])
@@ -72,10 +72,10 @@ def test_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
 
 def test_some_of_many(duvet: Run) -> None:
     done = duvet("search", "must", "--limit", "2")
-    assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown\n")
+    assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown; use --limit 0 to show all\n")
     assert duvet("search", "must", "--limit", "0").err == ""
     done = duvet("search", "boil", "cups", "--limit", "1")
-    assert (done.code, done.err) == (0, "no requirement contains every word; the results contain some of them\n1 of 2 shown\n")
+    assert (done.code, done.err) == (0, "no requirement contains every word; the results contain some of them\n1 of 2 shown; use --limit 0 to show all\n")
     assert duvet("-q", "search", "boil", "cups", "--limit", "1") == Done(0, done.out, "")
 
 
@@ -107,14 +107,14 @@ def test_queries_that_are_long_or_raw(duvet: Run) -> None:
     ("module", "reason"),
     [
         (SQLITE, "no such module: fts5"),
-        (SQLITE.replace("serialize = ", "", 1), "it can't hand out its bytes"),
+        (SQLITE.replace("serialize = ", "", 1), "Connection.serialize is missing"),
         ("raise ImportError('No module named _sqlite3')", "No module named _sqlite3"),
     ],
 )
 def test_without_fts5(module: str, reason: str, duvet: Run, tmp_path: Path) -> None:
     make(tmp_path, {"modules/sqlite3.py": module})
     message = f"Python's sqlite has no full-text search: {reason}"
-    done = failed(message, hint="run duvet with a Python that has FTS5")
+    done = failed(message, hint="run duvet with a Python whose sqlite has FTS5")
     for query in ("pot", "tea.md#serving"):
         assert duvet("search", query, environ={"PYTHONPATH": str(tmp_path / "modules")}) == done
 

@@ -85,7 +85,7 @@ def test_what_can_not_be_shown(reference: str, message: str, hint: str, duvet: R
     ("path", "now", "reference", "message", "hint"),
     [
         ("src/pot.rs", b"//= tea.md#cup\nfn \xff() {}\n", "src/pot.rs:3", 'no annotations in "src/pot.rs"', ""),
-        ("tea.md", None, "tea#pot", 'unknown specification "tea"', "there are rfc7168"),
+        ("tea.md", None, "tea#pot", 'unknown specification "tea"', "available: rfc7168"),
     ],
 )
 def test_a_file_that_has_gone_bad(

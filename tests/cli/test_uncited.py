@@ -98,7 +98,7 @@ def test_the_gate_on_github(tea: Run) -> None:
     )
     assert done == Done(1, before.out + commands, before.err)
     untested = tea("uncited", "--untested", "--fail-on", "may", "--section", "serving", "--limit", "0", environ=environ)
-    about = "title=DUV063 gate-not-tested::no test cites this requirement, or only a part of it%0Ahelp: tea.md#serving:"
+    about = "title=DUV063 gate-not-tested::no test cites all of this requirement%0Ahelp: tea.md#serving:"
     assert untested.out.splitlines()[2:] == [
         f"::error file=tea.md,line=18,{about} Everybody SHOULD wait.",
         f"::error file=tea.md,line=19,{about} A biscuit MAY be offered.",

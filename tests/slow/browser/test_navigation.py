@@ -270,12 +270,12 @@ def test_the_requirement_in_the_panel_is_marked(visit: Visits, states: Report) -
 
 def test_the_status_of_the_panel_is_in_sight(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/pot/1dd64a535306", viewport={"width": 1400, "height": 300})
-    page.get_by_role("button", name="Next gap").click()
+    page.get_by_role("button", name="Next open").click()
     expect(page.locator("#panel-title")).to_have_text("◐ missing test · SHOULD")
     for _ in range(9):
         page.keyboard.press("J")
     said = page.locator("#panel [role=status]")
-    expect(said).to_have_text("No further gap.")
+    expect(said).to_have_text("No further open requirement.")
     expect(said).to_be_in_viewport()
 
 
@@ -298,7 +298,7 @@ def test_keys_go_through_the_requirements_of_a_specification(visit: Visits, stat
         press(page, *keys)
         assert quote_of(page) == text
         if keys == "J":
-            expect(page.locator(status)).to_have_text("No further gap.")
+            expect(page.locator(status)).to_have_text("No further open requirement.")
 
 
 def test_gaps_of_the_next_specification(visit: Visits, s2n: Report) -> None:
@@ -306,7 +306,7 @@ def test_gaps_of_the_next_specification(visit: Visits, s2n: Report) -> None:
     last = page.locator("#rfc4492 .requirements > li:is(.s0, .s1, .s2, .s3, .s4)").last.get_attribute("id")
     page.evaluate("anchor => { location.hash = anchor }", last)
     expect(page.locator("#panel")).to_be_visible()
-    page.click("#panel >> text=Next gap")
+    page.click("#panel >> text=Next open")
     assert views(page) != ["rfc4492"]
     expect(page.locator("#panel-title")).to_be_focused()
 

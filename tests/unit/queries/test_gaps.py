@@ -56,7 +56,7 @@ def test_a_numbered_section_includes_those_below_it() -> None:
     ("specifications", "sections", "message", "hint"),
     [
         (("tee",), (), 'unknown specification "tee"', "did you mean tea?"),
-        (("kettle",), (), 'unknown specification "kettle"', "there are pot, tea, spoon"),
+        (("kettle",), (), 'unknown specification "kettle"', "available: pot, tea, spoon"),
         ((), ("brew",), 'unknown section "brew"', "did you mean brewing?"),
         ((), ("tea#lid",), 'unknown section "lid" of tea.md', "run `duvet show tea` to list the sections"),
         ((), ("xyz",), 'unknown section "xyz"', "run `duvet show SPEC` to list the sections"),

@@ -73,8 +73,8 @@ def test_a_numbered_section_includes_those_below_it(sections: str, found: str) -
     [
         ("tee.md", 'unknown specification "tee.md"', "did you mean tea?"),
         ("../tea.md", 'unknown specification "../tea.md"', "did you mean tea?"),
-        ("", 'unknown specification ""', "there are rfc7, tea, empty"),
-        ("http://", 'unknown specification "http://"', "there are rfc7, tea, empty"),
+        ("", 'unknown specification ""', "available: rfc7, tea, empty"),
+        ("http://", 'unknown specification "http://"', "available: rfc7, tea, empty"),
         ("tea.md#poot", 'unknown section "poot" of tea.md', "did you mean pot?"),
         ("tea.md#", 'unknown section "" of tea.md', "run `duvet show tea` to list the sections"),
         (f"{RFC}#1.2", f'unknown section "1.2" of {RFC}', "run `duvet show rfc7` to list the sections"),

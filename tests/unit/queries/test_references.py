@@ -171,25 +171,25 @@ REFUSALS = {
     "tea#pots": 'unknown section "pots" of tea.md\ndid you mean pot?',
     "/specifications/tea/sections/pots": 'unknown section "pots" of tea.md\ndid you mean pot?',
     f"/specifications/tea/sections/pot/requirements/{LEAK}": (
-        f'requirement "{LEAK}" is not in section "pot"\nit is /specifications/tea/sections/cup/requirements/{LEAK}'
+        f'requirement "{LEAK}" is not in section "pot"\nuse /specifications/tea/sections/cup/requirements/{LEAK}'
     ),
     f"{PLACES[0]}/citations/src/pot.rs:4": (
-        'unknown citation "src/pot.rs:4" of this requirement\nit is cited at src/pot.rs:3, tests/test_pot.py:2'
+        'unknown citation "src/pot.rs:4" of this requirement\navailable: src/pot.rs:3, tests/test_pot.py:2'
     ),
     "/specifications/tea/sections/milk": 'unknown section "milk" of tea.md\nrun `duvet show tea` to list the sections',
     "\x1b[31m": f'nothing matches "\\u{{1b}}[31m"\n{HELP}',
     f"a:{'9' * 5000}": f'nothing matches "a:{"9" * 998}…"\n{HELP}',
-    "tea.md:9": "no requirement begins at tea.md:9\nnear are tea.md:7, tea.md:8, tea.md:12",
+    "tea.md:9": "no requirement begins at tea.md:9\nnearest: tea.md:7, tea.md:8, tea.md:12",
     "tea.md:7": (
         '"tea.md:7" matches 2 requirements\nuse one of these ids:\n'
         f"{WARM}  The pot MUST be warm.\n{ROUND}  It SHOULD be round, and nobody MAY drop it."
     ),
 }
 LINES_WITHOUT_ANNOTATION = {
-    "src/pot.rs:11": "no annotation at src/pot.rs:11\nnear are src/pot.rs:3, src/pot.rs:5, src/pot.rs:14",
-    "src/pot.rs:9000": "no annotation at src/pot.rs:9000\nnear are src/pot.rs:27, src/pot.rs:30, src/pot.rs:33",
-    "src/c#.rs:10": "no annotation at src/c#.rs:10\nnear are src/c#.rs:2, src/c#.rs:4",
-    "src/1dd6.rs:0": "no annotation at src/1dd6.rs:0\nnear are src/1dd6.rs:1",
+    "src/pot.rs:11": "no annotation at src/pot.rs:11\nnearest: src/pot.rs:3, src/pot.rs:5, src/pot.rs:14",
+    "src/pot.rs:9000": "no annotation at src/pot.rs:9000\nnearest: src/pot.rs:27, src/pot.rs:30, src/pot.rs:33",
+    "src/c#.rs:10": "no annotation at src/c#.rs:10\nnearest: src/c#.rs:2, src/c#.rs:4",
+    "src/1dd6.rs:0": "no annotation at src/1dd6.rs:0\nnearest: src/1dd6.rs:1",
     "src/empty.rs:1": 'no annotations in "src/empty.rs"',
     "src/empty.rs": 'no annotations in "src/empty.rs"',
 }
@@ -217,7 +217,7 @@ def test_all_requirements_and_sections_of_an_ambiguous_reference_are_listed() ->
     catalogue = make_catalogue({".duvet/config.toml": config, "a.md": text, "b.md": "# None\n\n## Many\n"})
     prefix = next(one[:4] for one, other in pairwise(sorted(catalogue.ids)) if one[:4] == other[:4])
     alike = [card for card in catalogue.requirements if card.id.startswith(prefix)]
-    lines = [f'"{prefix}" could mean {len(alike)} requirements', "use one of these ids:"]
+    lines = [f'"{prefix}" matches {len(alike)} requirements', "use one of these ids:"]
     lines += [f"{card.id[:12]}  {card.text}" for card in alike]
     assert refusal(prefix, None, catalogue).splitlines() == lines
     assert refusal("many", None, catalogue) == '"many" matches 2 sections\nuse one of these:\na#many\nb#many'

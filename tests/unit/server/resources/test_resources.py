@@ -243,7 +243,7 @@ TEA = "/specifications/tea/sections"
         (f"{TEA}/pots", 'unknown section "pots" of tea.md: did you mean pot?'),
         (
             f"{TEA}/cup/requirements/a5415b83517f",
-            f'requirement "a5415b83517f" is not in section "cup": it is {TEA}/pot/requirements/a5415b83517f',
+            f'requirement "a5415b83517f" is not in section "cup": use {TEA}/pot/requirements/a5415b83517f',
         ),
         (f"{TEA}/milk", f'unknown section "milk" of tea.md: {TEA} lists the sections'),
         ("/citations/..%2Fpot.rs:3", 'there is no citation "../pot.rs:3"'),

@@ -45,7 +45,7 @@ REFERENCES = [
         "/specifications/pot/sections/lid/requirements/fe962664",
         NOT_FOUND,
         'requirement "fe962664" is not in section "lid"',
-        "it is /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9",
+        "use /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9",
     ),
     (CITATION, "src/main.rs:6", NOT_FOUND, "there is no citation at src/main.rs:6", NEAR),
     (CITATION, "src/main.rs", INVALID, '"src/main.rs" is not file:line', FILE_LINE),
