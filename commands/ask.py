@@ -37,10 +37,10 @@ _MIN_WIDTH = 20
 @click.command(cls=Subcommand)
 @click.argument("words", type=TEXT_TYPE, metavar="QUESTION...", nargs=-1, required=True)
 @click.option(
-    "--model", type=TEXT_TYPE, metavar="PROVIDER[/MODEL]", help="Ask this model, or the default one of a provider."
+    "--model", type=TEXT_TYPE, metavar="PROVIDER[/MODEL]", help="Model to ask, or a provider for its default model."
 )
 @add_service_option
-@click.option("--format", type=click.Choice(["text", "json"]), default="text", help="How to write it. [default: text]")
+@click.option("--format", type=click.Choice(["text", "json"]), default="text", help="Output format [default: text].")
 @add_trace_options
 @click.pass_context
 def ask(
@@ -52,28 +52,29 @@ def ask(
     format: str,
     **options: Any,
 ) -> None:
-    """What `duvet search` finds for QUESTION, with the sections around it and the code that cites it, is sent to a model,
-    which answers from that alone. The answer names its sources by their numbers; the sources follow it. Numbers that the
-    model makes up are taken out.
+    """duvet sends the requirements that `duvet search` finds for QUESTION, their sections and the code that cites them
+    to a model, which answers from these alone. The answer cites its sources by number, and the sources follow it.
+    duvet removes numbers that the model made up, and sends nothing to a provider that you haven't configured.
 
-    Which models there are says `duvet.config.toml` (or .json, .yaml), the file that DUVET_CONFIG names, or --config:
+    Providers are defined in the service configuration, such as duvet.config.toml; see duvet-ask(1). The exit code is 1
+    if duvet finds no requirements or no model answers; it prints the sources in any case.
+
+    \b
+    Examples:
+      duvet ask when is the pot warmed
+      duvet ask 'Which errors have to be logged?' --model local
+      duvet ask 'Which errors have to be logged?' --service-config models.yaml --format json
+    \f
+    Define a provider in duvet.config.toml:
 
     \b
       [providers.local]
       baseUrl = "http://127.0.0.1:11434/v1"
       defaultModel = "MODEL"
 
-    A provider speaks the protocol of OpenAI, or with kind = "anthropic" that of Anthropic. Without a baseUrl it is OpenAI
-    or Anthropic itself, with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY; apiKey = "$NAME" names another variable. The
-    route `[routing.ask]` chooses among several. Nothing is sent to anybody who isn't named there.
-
-    Exits with 1 when nothing is found, and when no model answers; what was found is printed all the same.
-
-    \b
-    Examples:
-      duvet ask when is the pot warmed
-      duvet ask 'Which errors have to be logged?' --model local
-      duvet ask 'Which errors have to be logged?' --config models.yaml --format json
+    A provider uses the API of OpenAI, or with `kind = "anthropic"` that of Anthropic. Without `baseUrl`, duvet calls
+    OpenAI or Anthropic with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY; `apiKey = "$NAME"` names another variable.
+    With several providers, `[routing.ask]` selects one.
     """
     question = " ".join(words)
     config, terminal = read_service(service_path, options["config_path"]).config, current_settings()

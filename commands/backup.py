@@ -11,14 +11,13 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import file_option
+from duvet.console.discovery import show_path
 from duvet.console.knowledge_store import audited, locate_store
 from duvet.console.options import add_service_option
 from duvet.console.streams import is_standard_output, open_stdout, print_remark
 from duvet.errors import QueryError
 from duvet.knowledge.backup import create_backup, write_archive
-from duvet.knowledge.settings import find_project_above
 from duvet.reports.cells import escape_cell
-from duvet.store.database import StoreMissingError
 from duvet.tree.outputs import is_stream, open_stream
 
 
@@ -26,13 +25,13 @@ from duvet.tree.outputs import is_stream, open_stream
 @file_option(
     "-o",
     "--output",
-    help="The archive, a file that is not there yet and ends in .tgz or .tar.gz, or the folder for it; - writes it to standard "
-    "output [default: .duvet/knowledge/backups].",
+    metavar="PATH",
+    help="A new .tgz or .tar.gz file, a folder, or - for standard output [default: .duvet/knowledge/backups].",
 )
 @add_service_option
 def backup(output: str | None, service_path: str | None) -> None:
-    """Everything that `duvet ingest` has taken in, and the feedback on it, becomes one archive, as it is at one moment:
-    servers and runs go on meanwhile. `duvet restore` brings it back.
+    """The backup is one archive with a consistent copy of the index and the feedback. Servers and ingest runs can go on
+    meanwhile. `duvet restore` restores it.
 
     \b
     Examples:
@@ -42,24 +41,21 @@ def backup(output: str | None, service_path: str | None) -> None:
     """
     paths = locate_store(service_path)
     with audited(paths, "backup", output or ""):
-        try:
-            if output is not None and (is_standard_output(output) or is_stream(output)):
-                ##= man/spec/gateway.md#backups
-                ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
-                ##% input.
-                to_stdout = is_standard_output(output)
-                if to_stdout and sys.stdout is not None and sys.stdout.isatty():
-                    raise QueryError("an archive is nothing for a terminal", hint="send it to a file or a program")
-                with open_stdout() if to_stdout else open_stream(output) as file:
-                    write_archive(paths, file, datetime.now(UTC), gettempdir())
-                return
-            # A path that ends with / is a folder, whatever its name is.
-            target = (
-                os.path.abspath(output) + ("/" if output.endswith("/") else "") if output is not None else paths.backups
-            )
-            made = create_backup(paths, target, datetime.now(UTC))
-        except StoreMissingError as error:
-            if above := find_project_above(os.getcwd()):
-                error.hint = f"the project is in {above}, a folder above: `duvet -C {above} backup` is about that one"
-            raise
-    print_remark(f"{escape_cell(os.path.relpath(made.path))}: {made.size:,} bytes")
+        if output is not None and (is_standard_output(output) or is_stream(output)):
+            ##= man/spec/gateway.md#backups
+            ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
+            ##% input.
+            to_stdout = is_standard_output(output)
+            if to_stdout and sys.stdout is not None and sys.stdout.isatty():
+                raise QueryError(
+                    "won't write an archive to a terminal", hint="redirect standard output to a file or a pipe"
+                )
+            with open_stdout() if to_stdout else open_stream(output) as file:
+                write_archive(paths, file, datetime.now(UTC), gettempdir())
+            return
+        # A path that ends with / is a folder, whatever its name is.
+        target = (
+            os.path.abspath(output) + ("/" if output.endswith("/") else "") if output is not None else paths.backups
+        )
+        made = create_backup(paths, target, datetime.now(UTC))
+    print_remark(f"{escape_cell(show_path(os.path.relpath(made.path)))}: {made.size:,} bytes")

@@ -2,34 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import click
 
-from duvet.console.command import Subcommand
+from duvet.console.command import SubcommandGroup, print_deprecation
 from duvet.console.streams import write_stdout
 from duvet.reports.cells import escape_cell
 from duvet.text import format_count
-from duvet.tree.cache import BlobStore, clear_cache, list_cache_files
+from duvet.tree.cache import BlobStore, CacheFile, clear_cache, list_cache_files
 from duvet.tree.files import CACHE_FOLDER
 
 
-@click.command(cls=Subcommand)
-@click.option("--clear", is_flag=True, help="Remove the cache.")
-def cache(clear: bool) -> None:
-    """`duvet report` keeps in .duvet/cache what it has read, so that the next run reads only what has changed. The
-    cache is a hint: every answer is the same without it, and `duvet --no-cache` leaves it alone.
+@click.group(cls=SubcommandGroup, default="show")
+def cache() -> None:
+    """duvet stores what it has read in .duvet/cache, so that the next run reads only what has changed. The cache is
+    optional: without it every answer is the same, only slower. `duvet --no-cache` neither reads nor writes it.
+
+    Without a COMMAND, `duvet cache` shows the cache.
 
     \b
     Examples:
       duvet cache
-      duvet cache --clear
+      duvet cache clear
       duvet --no-cache report
     """
+
+
+@cache.command("show")
+@click.option("--clear", is_flag=True, hidden=True, help="Clear the cache.")
+def show_cache(clear: bool) -> None:
+    """List the files in the cache, with their sizes.
+
+    \b
+    Examples:
+      duvet cache show
+    """
+    if clear:
+        print_deprecation("duvet cache --clear", "duvet cache clear")
+        _clear_cache()
+        return
     ##= man/spec/cache.md#storage
-    ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
-    files = (clear_cache if clear else list_cache_files)(BlobStore(CACHE_FOLDER))
-    total = f"{format_count(len(files), 'file')}, {sum(file.size for file in files):,} bytes"
-    lines = [f"{CACHE_FOLDER}: removed {total}" if clear else f"{CACHE_FOLDER}: {total}"]
-    if not clear:
-        width = max((len(escape_cell(file.name)) for file in files), default=0)
-        lines += [f"  {escape_cell(file.name):{width}}  {file.size:>12,}  {file.state}" for file in files]
+    ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
+    files = list_cache_files(BlobStore(CACHE_FOLDER))
+    width = max((len(escape_cell(file.name)) for file in files), default=0)
+    lines = [f"{CACHE_FOLDER}: {_format_total(files)}"]
+    lines += [f"  {escape_cell(file.name):{width}}  {file.size:>12,}  {file.state}" for file in files]
     write_stdout("".join(f"{line}\n" for line in lines).encode())
+
+
+@cache.command("clear")
+def clear() -> None:
+    """Remove the files that duvet has stored in the cache.
+
+    \b
+    Examples:
+      duvet cache clear
+    """
+    _clear_cache()
+
+
+def _clear_cache() -> None:
+    ##= man/spec/cache.md#storage
+    ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
+    removed = clear_cache(BlobStore(CACHE_FOLDER))
+    write_stdout(f"{CACHE_FOLDER}: removed {_format_total(removed)}\n".encode())
+
+
+def _format_total(files: Collection[CacheFile]) -> str:
+    return f"{format_count(len(files), 'file')}, {sum(file.size for file in files):,} bytes"

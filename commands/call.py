@@ -20,24 +20,23 @@ from duvet.tools.tool import ErrorCode, ToolError
 @click.command(cls=Subcommand, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("name", type=TEXT_TYPE, metavar="NAME", shell_complete=complete_tools)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[--ARGUMENT VALUE]...")
-@click.option("--json", "given", metavar="OBJECT", help="The arguments as JSON; - reads them from standard input.")
+@click.option("--json", "given", metavar="OBJECT", help="The arguments as a JSON object; - reads standard input.")
 @add_service_options
 @add_trace_options
 def call(name: str, words: tuple[str, ...], given: str | None, **options: Any) -> None:
-    """The tools are those that `duvet mcp` serves, and `duvet tools` lists. What a tool answers is written as JSON;
-    what to do with it, and that there is more of it, is said on standard error.
+    """NAME is one of the tools that `duvet tools` lists; `duvet mcp` serves the same tools to agents. duvet prints the
+    result as JSON on standard output, and notices and next steps on standard error.
 
-    Options stand before NAME; what follows it are the arguments of the tool, also as --json. Lists are given as VALUE,VALUE or by
-    repeating the argument, objects as JSON.
+    Options come before NAME, and the arguments of the tool come after it. For a list, write VALUE,VALUE or repeat the
+    argument. For an object, write JSON.
 
     \b
     Examples:
       duvet call search_requirements --query "error handling" --limit 5
       duvet call get_requirement_status --req-identifier 3b42c44e
       duvet call validate_citation --json '{"citation": "//= spec.md#heating"}'
-      duvet call validate_citation --help
       duvet call coverage_summary | jq .total
-      duvet call km-search --query "when does it stop" --kind function --lang python
+      duvet call km-search --query "stop heating" --kind function --lang python
     """
     application = make_tool_application(name, options)
     try:
@@ -47,7 +46,7 @@ def call(name: str, words: tuple[str, ...], given: str | None, **options: Any) -
             return
         rest, later = tool_call.split_json_option(tool, words)
         if given is not None and later is not None:
-            raise ToolError(ErrorCode.INVALID_REQUEST, "--json is given twice")
+            raise ToolError(ErrorCode.INVALID_REQUEST, "--json is given twice; give it once")
         arguments = tool_call.parse_arguments(
             tool, rest, tool_call.read_json_argument(later if given is None else given)
         )

@@ -13,8 +13,8 @@ from duvet.console.streams import write_stdout
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Subcommands, options and their values are completed, and the ids of requirements and specifications that the last
-    question about the project has found. Bash has to be 4.4 or newer.
+    """The shell then completes commands, options and their values, and the ids of requirements and specifications in
+    the cache of the project. Bash must be version 4.4 or newer.
 
     \b
     Examples:

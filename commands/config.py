@@ -3,46 +3,134 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
+from duvet.config.project_file import find_config, require_config
 from duvet.config.schema import Setting, SettingOrigin, explain_file, json_schema, service_schema
-from duvet.console.command import Subcommand, current_settings
-from duvet.console.completion_values import file_option
-from duvet.console.streams import write_stdout
+from duvet.config.service import find_service_file, load_service
+from duvet.console.command import SubcommandGroup, current_settings, print_deprecation
+from duvet.console.options import add_config_option, add_service_option
+from duvet.console.problems import add_problem_format, has_errors, list_error_problems, make_problem_output
+from duvet.console.streams import FAILED, print_remark, write_stdout
+from duvet.errors import DuvetError
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.tree.files import DiskTree
 
+if TYPE_CHECKING:
+    from duvet.model import Problem
 
-@click.command(cls=Subcommand)
-@file_option("--config-path", help="The configuration [default: .duvet/config.toml].")
-@click.option(
-    "--schema",
-    type=click.Choice(["upstream", "extended", "service"]),
-    is_flag=False,
-    flag_value="upstream",
-    help="Print the JSON Schema of the file for editors: upstream's, which is the default, our own, or that of the "
-    "configuration of the service.",
-)
-@click.option("--format", type=click.Choice(["table", "json"]), default="table", help="How settings are shown.")
-def config(config_path: str | None, schema: str | None, format: str) -> None:
-    """A value comes from a line of the file, from an environment variable that the line names, from the
-    command line, or it is the default. All problems of a file are listed when it can't be read.
+_SCHEMAS = ("upstream", "extended", "service")
+
+
+@click.group(cls=SubcommandGroup, default="show")
+def config() -> None:
+    """The project's configuration is .duvet/config.toml. The service's, which `duvet mcp` and the commands for tools and
+    models read, is duvet.config.json, .yaml or .toml.
+
+    Without a COMMAND, `duvet config` shows the settings of the project.
 
     \b
     Examples:
       duvet config
-      duvet config --format json | jq '.[] | select(.origin == "file")'
-      duvet config --schema extended > config.schema.json
+      duvet config check
+      duvet config schema extended > config.schema.json
+    """
+
+
+@config.command("show")
+@add_config_option
+@click.option("--format", type=click.Choice(["table", "json"]), default="table", help="Output format [default: table].")
+@click.option("--schema", type=click.Choice(_SCHEMAS), is_flag=False, flag_value="upstream", hidden=True)
+def show_config(config_path: str | None, format: str, schema: str | None) -> None:
+    """Show each setting of the project, its value and its origin.
+
+    The origin is a line of the file with the environment variables it uses, an option of the command line, or the
+    default.
+
+    \b
+    Examples:
+      duvet config show
+      duvet config show --format json | jq '.[] | select(.origin == "file")'
     """
     if schema:
-        found = service_schema() if schema == "service" else json_schema(extended=schema == "extended")
-        write_stdout(encode_json(found))
+        print_deprecation("duvet config --schema", "duvet config schema")
+        _print_schema(schema)
         return
     settings = current_settings()
     explained = explain_file(DiskTree(), config_path or settings.config_path, settings.environ)
     write_stdout(encode_json(list(explained)) if format == "json" else render_settings_table(explained))
+
+
+@config.command("check")
+@add_problem_format
+@add_service_option
+@add_config_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    /,
+    config_path: str | None,
+    service_path: str | None,
+    format: str | None,
+    output: str | None,
+) -> None:
+    """Check the configuration of the project and the service.
+
+    Unknown keys, wrong values and undefined environment variables are errors: then the exit code is 1.
+
+    \b
+    Examples:
+      duvet config check
+      duvet config check --format github
+    """
+    problem_output = make_problem_output(format, output)
+    paths, problems = _check_files(config_path or current_settings().config_path, service_path)
+    if not problem_output.write(problems) or has_errors(problems):
+        ctx.exit(FAILED)
+    print_remark(f"checked {' and '.join(map(escape_cell, paths))}: no errors")
+
+
+@config.command("schema")
+@click.argument("name", type=click.Choice(_SCHEMAS), default="upstream", metavar="[NAME]")
+def print_schema(name: str) -> None:
+    """Print the JSON Schema of a configuration for editors.
+
+    NAME is upstream, extended or service. `upstream`, the default, describes .duvet/config.toml as awslabs duvet reads it, `extended` the same file with all
+    keys of duvet, and `service` duvet.config.*.
+
+    \b
+    Examples:
+      duvet config schema > config.schema.json
+      duvet config schema service
+    """
+    _print_schema(name)
+
+
+def _print_schema(name: str) -> None:
+    write_stdout(encode_json(service_schema() if name == "service" else json_schema(extended=name == "extended")))
+
+
+def _check_files(config_path: str | None, service_path: str | None) -> tuple[list[str], list[Problem]]:
+    """Return the configuration files that exist, and their problems; raise UnreadableError if none exists."""
+    tree, environ = DiskTree(), current_settings().environ
+    paths: list[str] = []
+    problems: list[Problem] = []
+    try:
+        if service := find_service_file(tree, environ, service_path).path:
+            paths.append(service)
+            load_service(tree, environ, service, config_path)
+    except DuvetError as error:
+        problems += list_error_problems(error)
+    try:
+        if find_config(tree, config_path) or not (paths or problems):
+            paths.insert(0, require_config(tree, config_path))
+            explain_file(tree, config_path, environ)
+    except DuvetError as error:
+        problems += list_error_problems(error)
+    return paths, sorted(problems, key=lambda problem: problem.sort_key)
 
 
 def render_settings_table(settings: Iterable[Setting]) -> bytes:

@@ -86,7 +86,7 @@ def diff(
         print_remark(f"{format_count(errors, 'error')} in that revision; its results may be incomplete")
     difference = compare_catalogues(then.catalogue, now)
     write_stdout(render_bytes(partial(_RENDERERS[format], diff_base, difference)))
-    ctx.exit(_apply_gates(difference, fail_on, annotate=format == "text"))
+    ctx.exit(_apply_gates(difference, diff_base, fail_on, annotate=format == "text"))
 
 
 class RevisionCatalogue(Struct, frozen=True):
@@ -154,7 +154,7 @@ def _name_revision(base: DiffBase) -> Iterator[None]:
         raise
 
 
-def _apply_gates(difference: Difference, fail_on: tuple[str, ...], *, annotate: bool) -> int:
+def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...], *, annotate: bool) -> int:
     """Print the verdict of `--fail-on`, if it is given; return the exit code."""
     ##= man/spec/diff.md#gates
     ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
@@ -171,8 +171,14 @@ def _apply_gates(difference: Difference, fail_on: tuple[str, ...], *, annotate: 
     if problems:
         losses = difference.losses if "regression" in fail_on else ""
         parts = (losses, f"{format_count(len(uncited), 'new requirement')} without a citation" if uncited else "")
-        print_notice(f"FAIL: {', '.join(filter(None, parts))}\n")
+        print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: {', '.join(filter(None, parts))}\n")
+        return FAILED
+    if fail_on and not difference.now.requirements:
+        ##= man/spec/gates.md#verdicts
+        ##% A gate of `duvet diff` MUST fail when the project has no requirements.
+        print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: the project has no requirements\n")
         return FAILED
     if fail_on:
-        print_remark("PASS")
+        kept = {"regression": "no regression", "new": "no new requirement without a citation"}
+        print_remark(f"PASS: {' and '.join(kept[one] for one in fail_on)} since {base.words}")
     return OK

@@ -10,6 +10,7 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, folder_option
+from duvet.console.discovery import PathType
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import print_problems
 from duvet.console.project import open_project
@@ -24,7 +25,7 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
 
 
 @click.command(cls=Subcommand)
-@click.argument("target_path", type=TEXT_TYPE, metavar="TARGET_PATH", shell_complete=complete_files)
+@click.argument("target_path", type=PathType(TEXT_TYPE), metavar="TARGET_PATH", shell_complete=complete_files)
 @add_trace_options
 @click.option(
     "-f",

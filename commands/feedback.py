@@ -7,15 +7,13 @@ from operator import attrgetter
 import click
 from msgspec import json
 
-from duvet.console.command import Subcommand
+from duvet.console.command import SubcommandGroup
 from duvet.console.knowledge_store import locate_store
-from duvet.console.options import add_service_option
+from duvet.console.options import add_list_format, add_service_option
 from duvet.console.output import detect_table_look, print_list
 from duvet.console.streams import print_remark, write_stdout
 from duvet.knowledge.feedback import Vote, read_votes
 from duvet.reports.tables import Column, ListFormat, Listing, render_listing
-
-_EXPORTS = ("jsonl", "csv", "json")
 
 
 def _make_column(name: str, *, wraps: bool = False) -> Column:
@@ -37,21 +35,12 @@ _LISTED = (
 )
 
 
-@click.command(cls=Subcommand)
-@click.argument("action", type=click.Choice(["list", "export"]), default="list")
-@click.option(
-    "--format",
-    type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown"]),
-    help="How to write it; `export` takes jsonl, csv and json [default: table on a terminal, plain elsewhere; "
-    "jsonl for `export`].",
-)
-@add_service_option
-@click.pass_context
-def feedback(ctx: click.Context, /, action: str, format: str | None, service_path: str | None) -> None:
-    """What agents and people have said of results of `km-search`, by the tool `km-feedback-submit`. `list` shows it for
-    people, the last first; `export` writes all of it, the first first, with everything that was said.
+@click.group(cls=SubcommandGroup, default="list")
+def feedback() -> None:
+    """Agents and people rate results of `km-search` with the tool `km-feedback-submit`. With `search.feedback: true` in
+    `duvet.config.yaml`, these votes move results up or down a little in later searches.
 
-    With `search.feedback: true` in `duvet.config.yaml`, votes count a little in later searches.
+    Without a COMMAND, `duvet feedback` lists the votes.
 
     \b
     Examples:
@@ -59,15 +48,46 @@ def feedback(ctx: click.Context, /, action: str, format: str | None, service_pat
       duvet feedback export > feedback.jsonl
       duvet feedback export --format csv
     """
-    if action == "export" and format not in (None, *_EXPORTS):
-        raise click.UsageError(f"`export` takes {', '.join(_EXPORTS)}, not {format}", ctx)
-    votes = read_votes(locate_store(service_path).feedback)
+
+
+@feedback.command("list")
+@add_list_format
+@add_service_option
+def list_feedback(format: str | None, service_path: str | None) -> None:
+    """List the votes, newest first.
+
+    \b
+    Examples:
+      duvet feedback list
+      duvet feedback list --format json
+    """
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
     ##% or JSON.
-    if action == "export":
-        write_stdout(render_listing(Listing(_EXPORTED, votes), ListFormat(format or "jsonl"), detect_table_look()))
-        return
+    votes = read_votes(locate_store(service_path).feedback)
     print_list(Listing(_LISTED, votes[::-1]), format)
     if not votes:
-        print_remark("nobody has said anything of a result yet")
+        print_remark("no feedback yet")
+
+
+@feedback.command("export")
+@click.option(
+    "--format",
+    type=click.Choice(["jsonl", "csv", "json"]),
+    default="jsonl",
+    help="Output format [default: jsonl].",
+)
+@add_service_option
+def export_feedback(format: str, service_path: str | None) -> None:
+    """Write every vote with all its fields, oldest first.
+
+    \b
+    Examples:
+      duvet feedback export > feedback.jsonl
+      duvet feedback export --format csv
+    """
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
+    ##% or JSON.
+    votes = read_votes(locate_store(service_path).feedback)
+    write_stdout(render_listing(Listing(_EXPORTED, votes), ListFormat(format), detect_table_look()))

@@ -10,7 +10,6 @@ from msgspec import json, to_builtins
 
 from duvet.config.service import load_service_ingest
 from duvet.console.command import Subcommand, current_settings
-from duvet.console.knowledge_store import warn_of_parent_project
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
 from duvet.console.problems import print_problems
 from duvet.console.project import load_catalogue, open_project
@@ -33,18 +32,16 @@ Result = TypeVar("Result")
     "--profile",
     type=TEXT_TYPE,
     metavar="NAME",
-    help="What to call this run [default: that of the configuration, or local].",
+    help="Name of this run [default: `ingest.profile` of the configuration, else local].",
 )
-@click.option("--dry-run", is_flag=True, help="Tell what would change, and change nothing.")
-@click.option("--full", is_flag=True, help="Read every file again, be it changed or not, and replace a damaged store.")
-@click.option(
-    "--dummy-embeddings", is_flag=True, help="Make vectors without a model: they mean nothing, and show that it works."
-)
+@click.option("--dry-run", is_flag=True, help="Show what would change without changing it.")
+@click.option("--full", is_flag=True, help="Read unchanged files as well, and replace a damaged index.")
+@click.option("--dummy-embeddings", is_flag=True, help="Make meaningless vectors without a model, for tests.")
 @click.option(
     "--format",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="With json, what has come of the run is written to standard output.",
+    help="Format of the result; json writes it to standard output [default: text].",
 )
 @add_service_option
 @add_trace_options
@@ -57,14 +54,12 @@ def ingest(
     service_path: str | None,
     **options: Any,
 ) -> None:
-    """Code, tests, documents, specifications, requirements and citations are kept in .duvet/knowledge, where the tools
-    of the pack `knowledge` search them and tell how they hang together. Only files that have changed are read again.
-    The store can be removed at any time; the feedback beside it is there once.
+    """duvet indexes code, tests, documents, specifications, requirements and citations in .duvet/knowledge, for the
+    tools of the pack `knowledge`. It reads only files that have changed. The index can be deleted at any time; the
+    feedback beside it can't be rebuilt.
 
-    Which files are taken in, and whether symbols and vectors are made of them, is said in `duvet.config.yaml` below
-    `ingest`; what git ignores never is, and secrets such as .env and dependencies such as node_modules only where their
-    very paths are named there. Subsystems are those of the folders of the sources, or of `subsystems.yaml`, where each
-    may have `description`, `criticality`, `owner`, `domain`, `tags`, `paths` and `depends_on`, as duvet.config(5) says.
+    `ingest` in `duvet.config.yaml` selects the files, symbols and vectors. duvet skips files that git ignores. It also
+    skips secrets such as .env and dependencies such as node_modules, unless `ingest.include` names their exact path.
 
     \b
     Examples:
@@ -72,14 +67,17 @@ def ingest(
       duvet ingest --dry-run
       duvet ingest --profile nightly --full --format json
       duvet call km-search --query "retry after a timeout"
+    \f
+
+    The folders of the sources are the subsystems of the project, unless `subsystems.yaml` defines others. There each may
+    have `description`, `criticality`, `owner`, `domain`, `tags`, `paths` and `depends_on`; see duvet.config(5).
     """
     settings = current_settings()
     if profile:
         require_profile(profile)
     project = open_project(**options)
-    warnings = warn_of_parent_project("ingest")
     config_path = options["config_path"] or settings.config_path
-    rule, paths = load_service_ingest(project.tree, settings.environ, config_path, service_path)
+    rule, paths = load_service_ingest(project.tree, settings.environ, config_path, service_path, settings.folder)
     own = list_own_files(paths.path, paths.backups or "")
     request = IngestOptions(profile=profile or "", dry_run=dry_run, full=full, dummy=dummy_embeddings)
 
@@ -87,7 +85,7 @@ def ingest(
         return ingest_project(project, store, rule, request, catalogue=lambda: load_catalogue(options), own=own)
 
     outcome = _run_with_store(paths.path, run, project.progress, full=full, dry_run=dry_run)
-    print_problems([*warnings, *outcome.problems])
+    print_problems(outcome.problems)
     if format == "json":
         record = {**to_builtins(outcome.run), "added_files": outcome.added, "changed_files": outcome.changed}
         write_stdout(json.format(json.encode(record)) + b"\n")
@@ -99,52 +97,52 @@ def ingest(
     ##= man/spec/knowledge.md#files
     ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
     if rule.symbols is None and not wants_symbols(None):
-        print_remark("without symbols: pip install 'duvet-cli[symbols]' brings filters by what code declares")
+        print_remark("symbols are off: `pip install 'duvet-cli[symbols]'` adds filters by function and class")
 
 
 def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
     run = outcome.run
     name = "" if run.dry_run else f"run {run.run_id[:12]} of profile {run.profile}, "
     if not run.dry_run:
-        yield f"holds {_describe_contents(run)}"
+        yield f"indexed {_describe_contents(run)}"
     yield (
         f"{len(outcome.added)} new, {len(outcome.changed)} changed, {len(run.removed)} removed; "
         f"{name}{run.duration_seconds:.2f} s"
     )
     if wants_vectors and not run.dry_run and not outcome.vectors:
-        yield "without vectors: pip install 'duvet-cli[semantic]' brings search by meaning"
+        yield "vectors are off: `pip install 'duvet-cli[semantic]'` adds search by meaning"
 
 
 def _list_changes(outcome: IngestOutcome) -> Iterator[str]:
     """List the files that a run would change, and what the index would contain then."""
     removed = [f"{one.path} -> {one.renamed_to}" if one.renamed_to else one.path for one in outcome.run.removed]
-    for verb, paths in (("add", outcome.added), ("read again", outcome.changed), ("forget", removed)):
+    for verb, paths in (("add", outcome.added), ("update", outcome.changed), ("remove", removed)):
         yield from (f"would {verb} {path}" for path in paths)
-    yield f"would hold {_describe_contents(outcome.run)}"
+    yield f"would index {_describe_contents(outcome.run)}"
 
 
 def _describe_contents(run: IngestRun) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in run.artifact_counts.items())
     files = format_count(sum(run.artifact_counts.values()), "file")
-    return f"{files} ({kinds or 'none'}) in {format_count(run.chunk_count, 'piece')}"
+    return f"{files} ({kinds or 'none'}) in {format_count(run.chunk_count, 'chunk')}"
 
 
 def _run_with_store(
     path: str, run: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
-    """Run with the store, or without one if the run has to create it; `--full` replaces a damaged one."""
+    """Run with the index, or without one if the run has to create it; `--full` replaces a damaged one."""
     try:
         return _run_with_open_store(path, run, dry_run=dry_run)
     except StoreDamagedError as error:
         if not can_be_replaced(path):
             raise
         if not full:
-            error.hint = "`duvet ingest --full` replaces it: it holds nothing but what was taken in"
+            error.hint = "run `duvet ingest --full` to rebuild it from the files of the project"
             raise
     if dry_run:
         return run(None)
     remove_store(path)
-    progress.begin(f"Replacing {path}, which is damaged")
+    progress.begin(f"Replacing the damaged index {path}")
     return _run_with_open_store(path, run, dry_run=dry_run)
 
 

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import os
+import posixpath
+import sys
+from collections.abc import Iterator, Sequence
 
 import click
 
-from duvet.config.languages import GITIGNORE, STARTERS, detect_languages, render_starting_config
+from duvet.config import new_project
+from duvet.config.project_file import CONFIG_PATH, read_config
+from duvet.config.settings import Config
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.completion_values import file_option
+from duvet.console.discovery import find_project_folder
 from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import ProgressLines
-from duvet.console.streams import write_output
+from duvet.console.streams import print_remark, write_output
+from duvet.project.survey import FoundSpecification, Survey, survey_folder
+from duvet.reports.cells import escape_cell
+from duvet.text import format_count
+from duvet.tree.files import DiskTree
+
+_GITIGNORE_PATH = ".duvet/.gitignore"
+_MOST_SHOWN = 20
 
 
 def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
-    for starter in reversed(STARTERS):
-        name = starter.language.value
+    for starter in reversed(new_project.STARTERS):
+        name, files = starter.language.value, starter.pattern.rpartition("/")[2]
         option = click.option(
-            f"--lang-{name}", "languages", flag_value=name, multiple=True, help=f"Scan {starter.pattern}."
+            f"--lang-{name}", "languages", flag_value=name, multiple=True, help=f"Scan {files} files."
         )
         function = option(function)
     return function
@@ -31,29 +44,176 @@ def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
     type=TEXT_TYPE,
     metavar="URL|FILE",
     multiple=True,
-    help="A specification to trace.",
+    help="Trace this specification; may be repeated.",
 )
 @_add_language_options
-@click.option("--extended", is_flag=True, help="Write the extended schema, which has more keys than upstream's.")
-def init(specifications: tuple[str, ...], languages: tuple[str, ...], extended: bool) -> None:
-    """Writes .duvet/config.toml and .duvet/.gitignore; a file that is there already is left alone. Without a language,
-    the files in the folder tell which ones are used.
+@click.option("-y", "--yes", "accepts", is_flag=True, help="Trace all specifications that are found.")
+@click.option("--upstream", is_flag=True, help="Write the configuration of awslabs duvet.")
+@click.option("--extended", is_flag=True, hidden=True)
+def init(
+    specifications: tuple[str, ...], languages: tuple[str, ...], accepts: bool, upstream: bool, extended: bool
+) -> None:
+    """Write .duvet/config.toml and .duvet/.gitignore for the languages, tests and specifications in this folder.
+
+    On a terminal, duvet asks whether to trace the specifications that it finds. Otherwise it writes them as comments,
+    unless you pass --yes. The --lang options replace the languages that duvet finds.
+
+    If the configuration exists, duvet adds the specifications and languages that you name.
 
     \b
     Examples:
+      duvet init
+      duvet init --yes
       duvet init --specification https://www.rfc-editor.org/rfc/rfc2324
       duvet init --lang-c --lang-python --specification docs/protocol.md
+      duvet init --upstream --lang-rust
     """
-    starters = tuple(one for one in STARTERS if one.language.value in languages) or detect_languages(os.path.exists)
-    config = render_starting_config(starters, specifications, extended=extended)
+    if upstream:
+        if extended or accepts:
+            raise click.UsageError(f"--upstream can't be used with {'--extended' if extended else '--yes'}")
+        _write_upstream_files(specifications, languages)
+        return
+    here = os.getcwd()
+    outer = find_project_folder()
+    if outer not in (None, here):
+        print_remark(f"note: this folder is inside the project {escape_cell(os.path.relpath(outer or '', here))}")
+    survey = survey_folder(DiskTree(), here)
+    _print_survey(survey)
+    specifications = tuple(name.replace(os.sep, "/") for name in specifications)
+    for name in specifications:
+        if "://" not in name and not os.path.isfile(name):
+            print_remark(f"warning: {escape_cell(name)} does not exist")
+    if os.path.lexists(CONFIG_PATH):
+        _extend_project(survey, specifications, languages, accepts=accepts)
+    else:
+        _create_project(survey, specifications, languages, accepts=accepts)
+    print_remark("next: duvet report")
+
+
+def _write_upstream_files(specifications: Sequence[str], languages: Sequence[str]) -> None:
+    """Write the files of awslabs duvet, and print its progress lines."""
+    named = tuple(one for one in new_project.STARTERS if one.language.value in languages)
+    starters = named or new_project.detect_languages(os.path.exists)
+    ##= man/spec/init.md#new-projects
+    ##% With `--upstream`, `duvet init` MUST write the files that awslabs duvet writes.
+    config = new_project.render_upstream_config(starters, specifications)
     progress = ProgressLines(current_settings())
-    for path, data in ((".duvet/config.toml", config), (".duvet/.gitignore", GITIGNORE)):
+    for path, data in ((CONFIG_PATH, config), (_GITIGNORE_PATH, new_project.GITIGNORE)):
         progress.begin(f"Writing {path}")
-        ##= man/spec/trace.md#configuration
-        ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
-        ##% folder, and MUST NOT change existing files.
         if os.path.lexists(path):
             progress.end(f"Skipping {path} - already exists")
         else:
             write_output(path, data)
             progress.end(f"Wrote {path}")
+
+
+def _create_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> None:
+    """Write the configuration of a new project."""
+    groups = list(_choose_groups(survey.sources, languages)) if languages else list(survey.sources)
+    if not groups:
+        starters = new_project.detect_languages(os.path.exists)
+        groups = [new_project.SourceGroup(one.language, (one.pattern,)) for one in starters]
+    offered = _list_new_paths(survey, specifications)
+    accepted = offered if _accepts(offered, accepts=accepts) else []
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST trace the specifications that it found with `--yes` or if the user agrees on a terminal, and
+    ##% MUST write them as comments otherwise.
+    rest = [] if accepted else offered
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST write a configuration that duvet can read in its own schema.
+    write_output(CONFIG_PATH, new_project.render_config(groups, [*dict.fromkeys(specifications), *accepted], rest))
+    print_remark(f"wrote {CONFIG_PATH}")
+    if not os.path.lexists(_GITIGNORE_PATH):
+        write_output(_GITIGNORE_PATH, new_project.GITIGNORE)
+        print_remark(f"wrote {_GITIGNORE_PATH}")
+    if rest:
+        print_remark(f"{CONFIG_PATH} lists these specifications as comments; `duvet init --yes` adds them")
+    elif not specifications and not accepted:
+        print_remark("no specification is traced yet; add one with `duvet init --specification URL|FILE`")
+    if not groups:
+        print_remark(f"no source files were found; add a [[source]] to {CONFIG_PATH}")
+
+
+def _extend_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> None:
+    """Add what is named, or accepted, to the configuration of a project."""
+    data = DiskTree().read(CONFIG_PATH)
+    environ = current_settings().environ
+    config = read_config(data, CONFIG_PATH, environ)
+    configured = [rule.source for rule in config.specifications]
+    known = set(map(_normalise, configured))
+    offered = _list_new_paths(survey, [*specifications, *configured])
+    added = [name for name in dict.fromkeys(specifications) if _normalise(name) not in known]
+    is_accepted = _accepts(offered, accepts=accepts)
+    added += offered if is_accepted else []
+    # Upstream's schema can't leave the tests out of a pattern.
+    found = survey.sources if config.extended else ()
+    groups = [group for group in _choose_groups(found, languages) if not _has_group(config, group)]
+    kept = [name for name in specifications if _normalise(name) in known]
+    kept += [name for name in languages if name not in {group.language.value for group in groups}]
+    ##= man/spec/init.md#existing-projects
+    ##% `duvet init` MUST print what it added and what was configured already.
+    for name in kept:
+        print_remark(f"{CONFIG_PATH} has {escape_cell(name)} already")
+    if offered and not is_accepted:
+        print_remark(f"not added: {escape_cell(', '.join(offered[:_MOST_SHOWN]))}; `duvet init --yes` adds all of them")
+    if not (added or groups):
+        print_remark(f"{CONFIG_PATH} is unchanged; name what to add with --specification or --lang-*")
+        return
+    write_output(CONFIG_PATH, new_project.add_to_config(data, config, groups, added, environ))
+    names = [*dict.fromkeys(group.language.value for group in groups), *map(escape_cell, added)]
+    print_remark(f"added to {CONFIG_PATH}: {', '.join(names)}")
+
+
+def _normalise(name: str) -> str:
+    return name if "://" in name else posixpath.normpath(name)
+
+
+def _has_group(config: Config, group: new_project.SourceGroup) -> bool:
+    return any(
+        rule.language == group.language.value if config.extended else set(rule.patterns) & set(group.patterns)
+        for rule in config.sources
+    )
+
+
+def _choose_groups(
+    found: Sequence[new_project.SourceGroup], languages: Sequence[str]
+) -> Iterator[new_project.SourceGroup]:
+    """Yield the sources of these languages that were found, or the usual pattern of a language without sources."""
+    for starter in new_project.STARTERS:
+        if starter.language.value in languages:
+            usual = new_project.SourceGroup(starter.language, (starter.pattern,))
+            yield from [group for group in found if group.language is starter.language] or [usual]
+
+
+def _list_new_paths(survey: Survey, known: Sequence[str]) -> list[str]:
+    names = set(map(_normalise, known))
+    return [one.path for one in survey.specifications if one.path not in names]
+
+
+def _accepts(paths: Sequence[str], *, accepts: bool) -> bool:
+    """Return whether to trace these specifications; on a terminal, ask the user."""
+    if accepts or not paths:
+        return accepts
+    is_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if not is_terminal or current_settings().quiet:
+        return False
+    which = "this specification" if len(paths) == 1 else f"these {len(paths)} specifications"
+    return click.confirm(f"Trace {which}?", default=True, err=True)
+
+
+def _print_survey(survey: Survey) -> None:
+    for group in survey.sources:
+        kind = f"{group.language.value} tests" if group.is_test else group.language.value
+        patterns = escape_cell(", ".join(group.patterns))
+        print_remark(f"found {kind}: {patterns} ({format_count(group.count, 'file')})")
+    found: Sequence[FoundSpecification] = survey.specifications
+    if found:
+        print_remark(f"found {format_count(len(found), 'specification')}:")
+    for one in found[:_MOST_SHOWN]:
+        print_remark(f"  {escape_cell(one.path)} ({format_count(one.requirements, 'requirement')})")
+    if len(found) > _MOST_SHOWN:
+        print_remark(f"  and {len(found) - _MOST_SHOWN} more")
+    if survey.unmarked:
+        example = f"{'such as ' if len(survey.unmarked) > 1 else ''}{escape_cell(survey.unmarked[0])}"
+        count = format_count(len(survey.unmarked), "file")
+        print_remark(f"skipped {count} with requirements but without keywords such as MUST: {example}")

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 _SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
 _TERMINAL_NOTICE = (
-    "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
-    "`duvet mcp --print-config claude` prints what makes that agent start it; the others are in `duvet mcp --help`.\n"
+    "duvet mcp is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
+    "To configure an agent, run `duvet mcp --print-config claude`; `duvet mcp --help` lists the other agents.\n"
 )
 
 
@@ -57,43 +57,35 @@ _TERMINAL_NOTICE = (
     "--print-config",
     "client",
     type=click.Choice(["claude", "vscode", "cursor", "codex"]),
-    help="Print what that client has to read to start the server for this project.",
+    help="Print the configuration that makes this client start the server.",
 )
-@click.option("--check", is_flag=True, help="Check the configuration, show what would be served, and serve nothing.")
-@click.option("--describe", is_flag=True, help="Print tools, resources and prompts as JSON, and serve nothing.")
+@click.option("--check", is_flag=True, help="Check the configuration, list what would be served, and exit.")
+@click.option("--describe", is_flag=True, help="Print tools, resources and prompts as JSON, and exit.")
 @add_service_options
 @add_trace_options
 @add_http_options
 @click.pass_context
 def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, **options: Any) -> None:
-    """The server speaks the Model Context Protocol. An agent starts it, asks it about requirements and citations, and
-    has its own citations checked before it writes them.
+    """An agent starts this server to ask about requirements and to check its citations before it writes them. The server
+    ends when its input ends, or on SIGINT or SIGTERM.
 
-    On standard output stand only messages, one a line; whatever else there is to tell is on standard error. The server
-    ends with its input, and at SIGINT or SIGTERM.
+    With --http, the server accepts many clients, at /mcp for MCP and at /api/mcp for other programs. It accepts only
+    this machine unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN is set; clients must then send one of these tokens.
 
-    With --http it serves many at once, at /mcp, and at /api/mcp for programs that don't speak the protocol; only this
-    machine, unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN say what clients have to show: the first one to read, the second
-    one to do what maintainers do, too.
-
-    With KM_GATEWAY_URL, calls of the tools about what is known (km-search and others) are forwarded to the server of a team,
-    which is shown KM_READER_TOKEN or KM_ADMIN_TOKEN. They switch on what can be called there: without the second one,
-    nothing that maintainers alone may do. --check tells where they go.
+    With KM_GATEWAY_URL, the server forwards calls of the km- tools to a team's server, with KM_READER_TOKEN or
+    KM_ADMIN_TOKEN as the token. Without KM_ADMIN_TOKEN, tools for maintainers are not available.
 
     \b
     Examples:
       duvet mcp
-      duvet -C ../project mcp
       duvet mcp --print-config claude > .mcp.json
-      duvet mcp --check --config duvet.config.yaml
-      duvet mcp --pack introspect --describe | jq .tools
+      duvet mcp --check --service-config duvet.config.yaml
       duvet mcp --http 8931
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host duvet.example.org
-      KM_GATEWAY_URL=https://duvet.example.org KM_READER_TOKEN=… duvet mcp
     """
     listening = ListenOptions(*(options.pop(name) for name in ListenOptions.__struct_fields__))
     if listening.stdio and listening.http is not None:
-        raise click.UsageError("--stdio and --http are two ways to serve: choose one", ctx)
+        raise click.UsageError("--stdio and --http exclude each other; give only one of them", ctx)
     if client is not None:
         _print_client_config(CLIENTS[client], options)
         return
@@ -164,7 +156,7 @@ def _serve_http(application: Application, listening: ListenOptions) -> None:
         make_dispatcher=application.make_dispatcher,
     )
     if environ.get(GATEWAY_VARIABLE):
-        application.log.write_event(EventLevel.WARN, f"{GATEWAY_VARIABLE} counts over standard input and output alone")
+        application.log.write_event(EventLevel.WARN, f"{GATEWAY_VARIABLE} is ignored over HTTP")
     serve_over_http(served, serving, application.log, print_line)
 
 
@@ -220,7 +212,7 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
     """Print the configuration with which a client starts the server for this project."""
     config_path = options["config_path"] or current_settings().config_path
     require_config(DiskTree(), config_path)
-    # A client may start the server in any folder and with another PATH, so name this very program.
+    # A client may start the server in any folder and with another PATH, so the paths are absolute.
     ##= man/spec/mcp.md#handshake
     ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
     ##% from any folder.
@@ -228,17 +220,17 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
     is_duvet = os.path.splitext(os.path.basename(script))[0] == _SERVER_NAME and os.access(script, os.X_OK)
     command = [script] if is_duvet else [sys.executable, "-m", _SERVER_NAME]
     command += ["-C", os.getcwd(), "mcp"]
-    command += ["--config-path", config_path] if config_path else []
-    command += ["--config", options[SERVICE_KEY]] if options[SERVICE_KEY] else []
+    command += ["--config", config_path] if config_path else []
+    command += ["--service-config", options[SERVICE_KEY]] if options[SERVICE_KEY] else []
     for pack in options[PACKS_KEY]:
         command += ["--pack", pack]
     command += [f"--{name.replace('_', '-')}" for name in ("offline", "allow_http") if options[name]]
     try:
         text = client.render(command).encode()
     except UnicodeEncodeError as error:
-        raise DuvetError("the name of this folder is not UTF-8, and a client could not read it") from error
+        raise DuvetError("the path of this folder is not valid UTF-8, so a client can't use it") from error
     write_stdout(text)
-    print_remark(f"put this into {client.where}; where that has other servers already, add this one to them")
+    print_remark(f"add this to {client.where}; keep any servers that are already there")
 
 
 def _check_service(application: Application, listening: ListenOptions) -> None:

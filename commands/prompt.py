@@ -18,6 +18,7 @@ from duvet.prompts.content import fill_prompt
 from duvet.prompts.library import SYSTEM_PROMPT, check_prompt_request, load_prompts
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import Column, Listing
+from duvet.text import quote_text
 from duvet.tools.context import ProjectSnapshot
 
 _COLUMNS = (
@@ -38,7 +39,7 @@ _COLUMNS = (
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=complete_prompt_arguments,
-    help="What the prompt has to be told.",
+    help="Set an argument of the prompt; repeatable.",
 )
 @add_list_format
 @add_service_options
@@ -47,10 +48,9 @@ _COLUMNS = (
 def prompt(
     ctx: click.Context, /, name: str | None, arguments: tuple[str, ...], format: str | None, **options: Any
 ) -> None:
-    """A prompt tells an agent how to do a whole piece of work, filled with what is known about this project. The server
-    gives the same texts to clients that ask for prompts.
+    """A prompt is an instruction for an agent that contains data from this project. `duvet mcp` serves the same prompts.
 
-    Without NAME it lists the prompts with their arguments; those in brackets can be left out.
+    Without NAME, duvet lists the prompts with their arguments; those in brackets are optional.
 
     \b
     Examples:
@@ -62,18 +62,18 @@ def prompt(
     """
     if name is None:
         if arguments:
-            raise click.UsageError("--arg needs the NAME of a prompt", ctx)
+            raise click.UsageError("--arg requires the NAME of a prompt", ctx)
         print_list(Listing(_COLUMNS, load_prompts()), format)
         return
     if format:
-        raise click.UsageError("a prompt is no list: --format goes without NAME", ctx)
+        raise click.UsageError("--format only applies to the list of prompts; leave out NAME", ctx)
     values: dict[str, str] = {}
     for argument in arguments:
         key, equals, value = argument.partition("=")
         if not equals:
-            raise click.UsageError("--arg takes NAME=VALUE", ctx)
+            raise click.UsageError(f"--arg {quote_text(argument)} has no `=`; write NAME=VALUE", ctx)
         if key in values:
-            raise click.UsageError("--arg gives the same NAME twice", ctx)
+            raise click.UsageError(f"--arg sets {quote_text(key)} twice", ctx)
         values[key] = value
     try:
         request = check_prompt_request(name, values)

@@ -11,11 +11,19 @@ from msgspec.structs import replace
 
 from duvet.config.workflow_tables import VariableType
 from duvet.console.application import make_application
-from duvet.console.command import Subcommand, current_settings, wants_bar
-from duvet.console.completion_values import complete_recipes, file_option
-from duvet.console.options import PACKS_KEY, TEXT_TYPE, add_service_options, add_trace_options
+from duvet.console.command import SubcommandGroup, current_settings, wants_bar
+from duvet.console.completion_values import complete_recipe_files, complete_recipes, file_option
+from duvet.console.discovery import ReferenceType
+from duvet.console.options import (
+    PACKS_KEY,
+    TEXT_TYPE,
+    add_service_options,
+    add_text_format,
+    add_trace_options,
+    add_unused_options,
+)
 from duvet.console.output import is_on_terminal, print_detail, print_list
-from duvet.console.problems import make_problem_output, print_problems
+from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output, print_problems
 from duvet.console.streams import FAILED, OK, is_standard_output, print_remark, write_stdout
 from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import print_run
@@ -45,13 +53,6 @@ from duvet.workflows.recipe import (
 from duvet.workflows.recipes import RecipeCatalogue, require_recipe
 from duvet.workflows.references import WorkflowError
 
-_FORMATS = {
-    "list": ("text", "table", "plain", "json", "jsonl", "csv", "markdown"),
-    "show": ("text", "json"),
-    "run": ("text", "json"),
-    "validate": ("text", "json", "sarif", "github", "junit"),
-}
-"""The formats of each action."""
 _COLUMNS = (
     Column("name", lambda row: row["name"]),
     Column("file", lambda row: row["file"]),
@@ -65,83 +66,148 @@ _PLAN_COLUMNS = (
     Column("arguments", lambda step: _encode(step.params) if step.params else "", wraps=True),
     Column("until", lambda step: _describe_wait(step), wraps=True),
 )
-_FORWARDED = "with KM_GATEWAY_URL, recipes are run by that server"
-_FORWARDED_HINT = f"`duvet call {records.RECIPE_TOOL} --recipe NAME` runs one of those that it has"
-_LEFT_OUT = f"the configuration leaves out {records.RECIPE_TOOL}"
+_FORWARDED = "KM_GATEWAY_URL is set, so the server it names runs the recipes"
+_FORWARDED_HINT = f"run a recipe of the server with `duvet call {records.RECIPE_TOOL} --recipe NAME`"
+_LEFT_OUT = f"the configuration disables the tool {records.RECIPE_TOOL}"
 
 
-@click.command(cls=Subcommand)
-@click.argument("action", type=click.Choice(["list", "show", "validate", "run"]), default="list")
-@click.argument("names", nargs=-1, type=TEXT_TYPE, metavar="[NAME | FILE...]", shell_complete=complete_recipes)
-@click.option("--var", "variables", type=TEXT_TYPE, multiple=True, metavar="NAME=VALUE", help="What `run` is told.")
-@click.option("--json", "given", metavar="OBJECT", help="The same as JSON; - reads it from standard input.")
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="With `run`, show what would be called, and call nothing; a literal `${` is shown as `$${`.",
-)
-@click.option(
-    "--format",
-    type=click.Choice([*dict.fromkeys(name for names in _FORMATS.values() for name in names)]),
-    help="How to write the list (table, plain, json, jsonl, csv, markdown), a run or a recipe (text, json), or problems "
-    "(text, json, sarif, github, junit) [default: table on a terminal and plain elsewhere; text].",
-)
-@file_option(
-    "-o",
-    "--output",
-    help="With `show`, the file to write; one that is there is replaced, whole [default: standard output].",
-)
-@add_service_options
-@add_trace_options
-@click.pass_context
-def recipe(ctx: click.Context, /, action: str, names: tuple[str, ...], format: str | None, **options: Any) -> None:
-    """A recipe is a routine of a project: a file in YAML in `recipes` or `.duvet/recipes` whose steps call tools one after
-    another, expect something of what these answer, keep some of it, or wait. Agents run one with `km-recipe-run`.
-    daily-health, release-prep, stale-audit and subsystem-freshness are there unless the project has its own of that name.
+@click.group(cls=SubcommandGroup, default="list")
+def recipe() -> None:
+    """A recipe is a routine of a project: a YAML file in `recipes` or `.duvet/recipes` whose steps call tools one after
+    another, wait, check the answers and capture values from them. Agents run one with the tool `km-recipe-run`. duvet
+    ships daily-health, release-prep, stale-audit and subsystem-freshness; a recipe of the project with the same name
+    replaces a shipped one. duvet-recipe(1) describes the file.
 
-    A file has `version`, `name`, `summary`, `variables` with their values, `steps`, `outputs` and `timeout_seconds`. A step
-    has an `id` and one of `tool`, with its `params`, and `wait`, with `tool`, `params`, `until`, `interval_seconds` (5) and
-    `timeout_seconds` (300); then `expect` (path: value), `assert` (`path` with `exists`, `equals` or `not_equals`), `capture`
-    (`name` and `path`), `description` and `timeout_seconds`. `${vars.NAME}`, `${captures.NAME}` and `${steps.ID.result}`
-    stand for values, and keep their type where they stand alone. A variable that is null has to be given.
-
-    `list` shows which there are, `show` the file of one, `validate` what is wrong with those of the project, or with those that
-    are named or stand in a file, and `run` runs one, with the pack `knowledge`, and shows what came of each step. With
-    `KM_GATEWAY_URL`, `run` is refused, for recipes are run by that server. It exits with 1 where a step fails, or something
-    doesn't hold that it expects, and so does `validate` where something is wrong.
+    Without a COMMAND, `duvet recipe` lists the recipes.
 
     \b
     Examples:
       duvet recipe
+      duvet recipe run release-prep --var profile=nightly --dry-run
+      duvet recipe check recipes/release-prep.yaml
+    \f
+
+    A file has the keys `version`, `name`, `summary`, `variables`, `steps`, `outputs` and `timeout_seconds`. `variables`
+    maps names to default values; a variable whose default is null must be set with `--var` or `--json`. `outputs` maps
+    names to values.
+
+    A step has an `id` and either `tool` or `wait`. `tool` names the tool to call, `params` its arguments. `wait` has
+    the keys `tool`, `params`, `until`, `interval_seconds` (default 5) and `timeout_seconds` (default 300): it calls the
+    tool again and again until the answer meets the condition.
+
+    Further keys of a step: `expect` maps paths in the answer to the values they must have. `assert` lists checks, each
+    with a `path` and one of `exists`, `equals` and `not_equals`. `capture` lists values to keep, each with a `name` and a
+    `path`. `description` and `timeout_seconds` are optional.
+
+    `${vars.NAME}`, `${captures.NAME}` and `${steps.ID.result}` insert values into `params` and `outputs`. A value keeps
+    its type if the reference is the whole text.
+    """
+
+
+@recipe.command("list")
+@click.option(
+    "--format",
+    # `text` is the default in older command lines.
+    type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown", "text"]),
+    metavar="[table|plain|json|jsonl|csv|markdown]",
+    help="Output format [default: table on a terminal, else plain].",
+)
+@add_unused_options
+def list_recipes(format: str | None) -> None:
+    """List the recipes, yours and those that duvet ships.
+
+    \b
+    Examples:
+      duvet recipe list
+      duvet recipe list --format json
+    """
+    _list_recipes(None if format == "text" else format)
+
+
+@recipe.command("show")
+@click.argument("name", type=TEXT_TYPE, shell_complete=complete_recipes)
+@add_text_format
+@file_option("-o", "--output", help="Write to this file and replace it [default: standard output].")
+@add_unused_options
+def show_recipe(name: str, format: str, output: str | None) -> None:
+    """Print the file of a recipe.
+
+    \b
+    Examples:
+      duvet recipe show daily-health
       duvet recipe show release-prep --output recipes/release-prep.yaml
-      duvet recipe validate recipes/release-prep.yaml
+    """
+    _show_recipe(name, format, output)
+
+
+@recipe.command("check")
+@click.argument(
+    "names", nargs=-1, type=ReferenceType(TEXT_TYPE), metavar="[NAME | FILE]...", shell_complete=complete_recipe_files
+)
+@add_problem_format
+@add_service_options
+@add_trace_options
+@click.pass_context
+def check(
+    ctx: click.Context, /, names: tuple[str, ...], format: str | None, output: str | None, **options: Any
+) -> None:
+    """Check recipes by name or file, or all your own.
+
+    The exit code is 1 if there are errors.
+
+    \b
+    Examples:
+      duvet recipe check
+      duvet recipe check recipes/release-prep.yaml
+    """
+    ctx.exit(_check_recipes(names, make_problem_output(format, output), options))
+
+
+recipe.add_old_name("validate", check)
+
+
+@recipe.command("run")
+@click.argument("name", type=TEXT_TYPE, shell_complete=complete_recipes)
+@click.option(
+    "--var",
+    "variables",
+    type=TEXT_TYPE,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a variable; repeatable.",
+)
+@click.option("--json", "given", metavar="OBJECT", help="Set variables from a JSON object; - reads standard input.")
+@click.option("--dry-run", is_flag=True, help="Show the calls without making them; a literal `${` appears as `$${`.")
+@add_text_format
+@add_service_options
+@add_trace_options
+@click.pass_context
+def run(
+    ctx: click.Context,
+    /,
+    name: str,
+    variables: tuple[str, ...],
+    given: str | None,
+    dry_run: bool,
+    format: str,
+    **options: Any,
+) -> None:
+    """Run a recipe and show the result of each step.
+
+    The tools of the pack `knowledge` are enabled. The exit code is 1 if a step fails or one of its checks does. With
+    `KM_GATEWAY_URL`, the command is refused, because that server runs its own recipes.
+
+    \b
+    Examples:
+      duvet recipe run daily-health
       duvet recipe run release-prep --var profile=nightly --dry-run
       duvet recipe run subsystem-freshness --var subsystem=Kettle --format json | jq .outputs
     """
-    variables, given, dry_run, output = (options.pop(name) for name in ("variables", "given", "dry_run", "output"))
-    if action in ("show", "run") and len(names) != 1:
-        raise click.UsageError(f"`{action}` needs the NAME of one recipe", ctx)
-    if action == "list" and names:
-        raise click.UsageError("`list` takes no name", ctx)
-    if (variables or given is not None or dry_run) and action != "run":
-        raise click.UsageError("--var, --json and --dry-run go with `run`", ctx)
-    if output is not None and action != "show":
-        raise click.UsageError("--output goes with `show`", ctx)
-    if format not in (None, *_FORMATS[action]):
-        raise click.UsageError(f"`{action}` is written as {', '.join(_FORMATS[action])}", ctx)
-    match action:
-        case "list":
-            _list_recipes(None if format == "text" else format)
-        case "show":
-            _show_recipe(names[0], format, output)
-        case "validate":
-            ctx.exit(_validate_recipes(names, format, options))
-        case _:
-            ctx.exit(_run_recipe(names[0], variables, given, format, options, dry_run=dry_run))
+    ctx.exit(_run_recipe(name, variables, given, format, options, dry_run=dry_run))
 
 
 def _list_recipes(format: str | None) -> None:
-    """List the recipes; print the problems of the other files, and their names."""
+    """List the recipes; report files that aren't valid recipes."""
     recipes = RecipeCatalogue(DiskTree()).every().values()
     rows = [
         {
@@ -157,13 +223,12 @@ def _list_recipes(format: str | None) -> None:
     print_list(Listing(_COLUMNS, rows), format)
     print_problems(problem for one in recipes for problem in one.problems)
     if invalid := [one.path for one in recipes if not one.workflow]:
-        reason = "they are no recipes" if len(invalid) > 1 else "it is no recipe"
-        print_remark(f"left out, for {reason}: {', '.join(invalid)}")
+        print_remark(f"skipped {format_count(len(invalid), 'invalid file')}: {', '.join(invalid)}")
     if is_forwarded(current_settings().environ):
-        print_remark(f"these are the recipes that are here; {_FORWARDED}: {_FORWARDED_HINT}")
+        print_remark(f"these are the recipes of this project; {_FORWARDED}\n{_FORWARDED_HINT}")
 
 
-def _show_recipe(name: str, format: str | None, output: str | None) -> None:
+def _show_recipe(name: str, format: str, output: str | None) -> None:
     found = _require_recipe(name, RecipeCatalogue(DiskTree()).every())
     if found.workflow is None:
         raise ProblemsError(found.problems)
@@ -183,9 +248,8 @@ def _require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
         raise make_shell_error(error) from error
 
 
-def _validate_recipes(paths: Sequence[str], format: str | None, options: Mapping[str, Any]) -> int:
+def _check_recipes(paths: Sequence[str], problem_output: ProblemOutput, options: Mapping[str, Any]) -> int:
     """Write the problems of these recipes or files, or of all recipes of the project; return the exit code."""
-    problem_output = make_problem_output(format, None)
     catalogue = RecipeCatalogue(DiskTree())
     recipes = catalogue.every()
     own = [one for one in recipes.values() if one.origin != ORIGIN_SHIPPED]
@@ -203,7 +267,7 @@ def _validate_recipes(paths: Sequence[str], format: str | None, options: Mapping
         return FAILED
     print_remark(f"{format_count(len(found), 'recipe')}, no errors")
     if not can_run and application.line is None:
-        print_remark(f"none can be run here: {_LEFT_OUT}")
+        print_remark(f"none of them can run here: {_LEFT_OUT}")
     return OK
 
 
@@ -213,15 +277,15 @@ def _make_application(options: Mapping[str, Any]) -> Application:
 
 
 def _run_recipe(
-    name: str, words: Sequence[str], json: str | None, format: str | None, options: Mapping[str, Any], *, dry_run: bool
+    name: str, words: Sequence[str], json: str | None, format: str, options: Mapping[str, Any], *, dry_run: bool
 ) -> int:
-    """Run a recipe, or plan that, and print the result of each step; return the exit code."""
+    """Run a recipe, or plan the run, and print each step; return the exit code."""
     application = _make_application(options)
     if application.line is not None:
-        # That server has recipes of its own, and runs them with the rights of the token.
+        # That server runs its own recipes, with the scopes of the token.
         raise DuvetError(_FORWARDED, hint=_FORWARDED_HINT)
     if records.RECIPE_TOOL not in application.tools.registry:
-        hint = "the pack `knowledge` is switched off, or only reads"
+        hint = "enable the pack `knowledge` under `toolPacks`, and don't set its `mode` to `read-only`"
         raise DuvetError(_LEFT_OUT, path=application.service.path, hint=hint)
     recipes = RecipeCatalogue(DiskTree()).every()
     found = _require_recipe(name, recipes)
@@ -233,7 +297,7 @@ def _run_recipe(
     variables = read_variables(found.workflow, words, read_json_argument(json))
     if dry_run:
         plan = plan_recipe_run(found.workflow, variables)
-        print_detail(plan, _make_plan_blocks(plan), format or "text")
+        print_detail(plan, _make_plan_blocks(plan), format)
         return OK
     run = _call_recipe_tool(application, {"recipe": name, "vars": variables})
     return print_run(run, format, make_recipe_output(name, run))
@@ -244,12 +308,11 @@ def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes
     for word in words:
         name, equals, _ = word.partition("=")
         if not equals:
-            raise click.UsageError(f"--var takes NAME=VALUE, not {quote_text(word)}")
+            raise click.UsageError(f"--var needs NAME=VALUE, not {quote_text(word)}")
         if name not in workflow.variables:
             known: Mapping[str, object] = workflow.variables
-            hint = suggest_nearest(shorten_text(name), list(known)) or (
-                f"there are {', '.join(known)}" if known else "it has none"
-            )
+            available = f"available: {', '.join(known)}" if known else "this recipe has no variables"
+            hint = suggest_nearest(shorten_text(name), list(known)) or available
             unknown = quote_text(shorten_text(name))
             raise click.UsageError(f"{records.recipe_name(workflow.name)} has no variable {unknown}\n{hint}")
     try:
@@ -304,10 +367,10 @@ def _describe_wait(step: PlannedStep) -> str:
     until = step.until
     if until is msgspec.UNSET:
         return ""
-    conditions = [] if until.exists is msgspec.UNSET else ["is there" if until.exists else "is not there"]
+    conditions = [] if until.exists is msgspec.UNSET else ["exists" if until.exists else "does not exist"]
     conditions += [] if until.equals is msgspec.UNSET else [f"is {_encode(until.equals)}"]
     conditions += [] if until.not_equals is msgspec.UNSET else [f"is not {_encode(until.not_equals)}"]
-    limits = f"every {until.interval_seconds:g} s, for {until.timeout_seconds:g} s at most"
+    limits = f"every {until.interval_seconds:g} s, at most {until.timeout_seconds:g} s"
     return f"{until.path} {' and '.join(conditions)}, {limits}"
 
 

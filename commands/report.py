@@ -30,44 +30,37 @@ _MAX_NAMES = 3
 @add_trace_options
 @file_option("--json", help="Write awslabs duvet's first JSON format.")
 @file_option("--json-v2", help="Write its second JSON format, which `duvet merge` reads.")
-@file_option("--html", help="Write a page; `-` is standard output.")
-@folder_option("--lcov", help="Write a coverage file for each specification.")
-@add_switch(
-    "--ci", help="Check the committed snapshot; where none is configured, check that nothing lacks code or tests."
-)
+@file_option("--html", help="Write the HTML report; `-` is standard output.")
+@folder_option("--lcov", help="Write an LCOV file for each specification.")
+@add_switch("--ci", help="Check the committed snapshot, or without one, that every requirement has code and tests.")
 @add_gate(
-    "--require-citations", help="Ask for code: of everything, with --ci without a snapshot, or always of a TARGET."
+    "--require-citations", help="Require code for every requirement (with --ci and no snapshot), or for a TARGET."
 )
-@add_gate("--require-tests", help="Ask for tests: of everything, with --ci without a snapshot, or always of a TARGET.")
-@click.option("--blob-link", type=TEXT_TYPE, metavar="URL", help="Where the sources can be read.")
-@click.option("--issue-link", type=TEXT_TYPE, metavar="URL", help="Where issues are opened.")
-@click.option("--strict", is_flag=True, help="Take warnings as errors.")
-@click.option("--prune", is_flag=True, help="Remove requirement files that no specification asks for any more.")
+@add_gate("--require-tests", help="Require tests for every requirement (with --ci and no snapshot), or for a TARGET.")
+@click.option("--blob-link", type=TEXT_TYPE, metavar="URL", help="Base URL of links to source files.")
+@click.option("--issue-link", type=TEXT_TYPE, metavar="URL", help="Base URL of links to issues.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option("--prune", is_flag=True, help="Remove requirement files that no specification needs.")
 @add_problem_format
-@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
-@click.option("--watch", is_flag=True, help="Report again after each change, until interrupted.")
+@click.option("--open", "opens", is_flag=True, help="Open the HTML report in the browser.")
+@click.option("--watch", is_flag=True, help="Report again after each change; stop with Ctrl-C.")
 @click.pass_context
 def report(
     ctx: click.Context, /, format: str | None, output: str | None, opens: bool, watch: bool, **options: Any
 ) -> None:
-    """Extracts the requirements of the configured specifications, reads the annotations of all sources, and writes the
-    reports that the configuration or the options name. A summary goes to standard error.
+    """Extracts requirements, reads the annotations of all sources, and writes the configured reports. A summary goes to
+    standard error.
 
-    Exits with 1 when an annotation is wrong, or when a check of --ci fails.
+    Exits with 1 if an annotation is invalid or a gate fails.
 
-    What is wrong goes to standard error as text. With --format it goes to standard output, or to the file that --output
-    names: as JSON, as SARIF for code scanning, as workflow commands for GitHub, or as test results of JUnit.
+    Problems go to standard error as text. With --format they go to standard output or to the --output file: as JSON, SARIF,
+    GitHub workflow commands or JUnit.
 
-    A TARGET of --require-citations or --require-tests is a specification, or a section of one as SPEC#SECTION; a
-    numbered section stands for those below it, too. Either option may be repeated. Every requirement there has to have
-    code, or a test, for all of its text, with and without --ci and whatever the snapshot says.
+    A TARGET is a specification or SPEC#SECTION; a numbered section includes those below it. Targets are checked with and
+    without --ci. Both options can be repeated.
 
-    With --open the page is shown in the browser as soon as it is written; with --watch that is done once. The
-    environment variable BROWSER names another browser than that of the system.
-
-    With --watch it stays, and reports again whenever a file that it has read changes, or one that it would read comes
-    or goes. Ctrl-C ends that, with exit code 130. The system tells of changes; set WATCHFILES_FORCE_POLLING=1 for a
-    network drive that doesn't.
+    --watch reports again when an input changes. Set WATCHFILES_FORCE_POLLING=1 on network drives that send no events.
+    --open uses the browser in the environment variable BROWSER, by default the system's.
 
     \b
     Examples:

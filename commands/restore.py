@@ -11,9 +11,9 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files
-from duvet.console.knowledge_store import audited, locate_store, warn_of_parent_project
+from duvet.console.discovery import PathType, show_path
+from duvet.console.knowledge_store import audited, locate_store
 from duvet.console.options import add_service_option
-from duvet.console.problems import print_problems
 from duvet.console.streams import STANDARD_INPUT, is_standard_input, print_remark
 from duvet.errors import QueryError, UnreadableError
 from duvet.knowledge.backup import STORE_MEMBER
@@ -23,13 +23,13 @@ from duvet.text import format_count
 
 
 @click.command(cls=Subcommand)
-@click.argument("file", metavar="FILE", shell_complete=complete_files)
-@click.option("--force", is_flag=True, help="Keep no backup of what is there, which takes less room.")
+@click.argument("file", type=PathType(), metavar="FILE", shell_complete=complete_files)
+@click.option("--force", is_flag=True, help="Don't back up the current index first; needs less disk space.")
 @add_service_option
 def restore(file: str, force: bool, service_path: str | None) -> None:
-    """The archive is checked as a whole first. Then what is in it takes the place of what is known, at once, also for
-    servers that run; what was there becomes another backup. Feedback that was given since stays. With - as FILE, the
-    archive is read from standard input.
+    """duvet checks the whole archive first, and backs up the current index. Then it replaces the index in one step;
+    running servers use the new one at once. Feedback given since the backup is kept. With - as FILE, duvet reads the
+    archive from standard input.
 
     \b
     Examples:
@@ -39,21 +39,20 @@ def restore(file: str, force: bool, service_path: str | None) -> None:
     """
     paths = locate_store(service_path)
     stream = _open_stdin() if is_standard_input(file) else None
-    print_problems(warn_of_parent_project("restore", file, *(["--force"] if force else [])))
     with audited(paths, "restore", file):
         restored = restore_backup(paths, file, datetime.now(UTC), keeps=not force, stream=stream)
-    what = "what was known" if STORE_MEMBER in restored.manifest.files else "nothing but feedback, of what was kept"
-    print_remark(f"restored {what} at {escape_cell(restored.manifest.created_at)}")
+    what = "the index" if STORE_MEMBER in restored.manifest.files else "only feedback"
+    print_remark(f"restored {what} from the backup of {escape_cell(restored.manifest.created_at)}")
     if restored.votes:
-        print_remark(f"brought back {format_count(restored.votes, 'vote')}")
+        print_remark(f"restored {format_count(restored.votes, 'vote')}")
     if restored.kept:
-        print_remark(f"what was there is in {escape_cell(os.path.relpath(restored.kept))}")
+        print_remark(f"backed up the previous index to {escape_cell(show_path(os.path.relpath(restored.kept)))}")
 
 
 def _open_stdin() -> BinaryIO:
-    hint = "send an archive there, or name its file"
+    hint = "pipe an archive to standard input, or give the path of its file"
     if sys.stdin is None:
         raise UnreadableError("standard input is closed", path=STANDARD_INPUT, hint=hint)
     if sys.stdin.isatty():
-        raise QueryError("an archive is nothing that is typed", hint=hint)
+        raise QueryError("standard input is a terminal, not an archive", hint=hint)
     return sys.stdin.buffer

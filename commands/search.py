@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from duvet.console import filters
 from duvet.console.command import Subcommand
+from duvet.console.discovery import ReferenceType
 from duvet.console.options import add_trace_options
 from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.project import open_cache, open_project_files, print_error_notice, require_catalogue
@@ -29,7 +30,7 @@ _COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT
 
 
 @click.command(cls=Subcommand)
-@click.argument("words", metavar="QUERY...", nargs=-1, required=True)
+@click.argument("words", type=ReferenceType(), metavar="QUERY...", nargs=-1, required=True)
 @filters.add_spec_option
 @filters.add_section_option
 @filters.add_level_option

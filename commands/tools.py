@@ -30,8 +30,8 @@ _COLUMNS = (
 @add_trace_options
 @click.pass_context
 def tools(ctx: click.Context, /, name: str | None, format: str | None, **options: Any) -> None:
-    """With NAME it shows what that tool takes and answers, what to think of before it is called, and how it is called
-    from the shell.
+    """Without NAME, duvet lists the enabled tools with their packs and scopes. With NAME, it shows the arguments, the
+    result, the safety notes and an example call of that tool.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def tools(ctx: click.Context, /, name: str | None, format: str | None, **options
         print_list(Listing(_COLUMNS, rows), format)
         return
     if format:
-        raise click.UsageError("a tool is no list: --format goes without NAME", ctx)
+        raise click.UsageError("--format only applies to the list of tools; leave out NAME", ctx)
     registry = make_tool_application(name, options).tools.registry
     try:
         print_tool_help(registry.require(name), registry)

@@ -118,10 +118,12 @@ def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:
     ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if it finds a requirement of that level or a stronger one,
     ##% even beyond `--limit`, or if the project has errors.
     if failing:
-        print_notice(f"FAIL: {failing} of them {'breaks' if failing == 1 else 'break'} --fail-on {fail_on}\n")
+        print_notice(f"FAIL: --fail-on {fail_on}: {format_count(failing, 'requirement')}\n")
         return FAILED
     if errors := len(list_errors(catalogue)):
-        print_notice(f"FAIL: --fail-on {fail_on} can't hold while the project has {format_count(errors, 'error')}\n")
+        print_notice(
+            f"FAIL: --fail-on {fail_on}: not checked because of {format_count(errors, 'error')} in the project\n"
+        )
         return FAILED
-    print_remark(f"PASS: none of them breaks --fail-on {fail_on}")
+    print_remark(f"PASS: no listed requirement breaks --fail-on {fail_on}")
     return OK

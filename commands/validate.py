@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
+from duvet.console.discovery import PathType, show_path
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -24,13 +25,12 @@ from duvet.console.problems import (
 )
 from duvet.console.project import cached_query, load_page_rules, open_cache, open_project_quietly
 from duvet.console.streams import FAILED, OK, STANDARD_INPUT, print_remark, write_stdout
-from duvet.errors import DuvetError, NotFoundError
+from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.project.findings import ChosenInputs, Findings, PageFindings, choose_inputs, normalise_input_name
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import count_problems
-from duvet.rules import list_rules
-from duvet.text import format_count, quote_text, suggest_nearest
+from duvet.text import format_count
 from duvet.tree.files import DiskTree, MemoryTree
 
 if TYPE_CHECKING:
@@ -40,16 +40,19 @@ _MAX_SKIPPED_NAMES = 10
 
 
 @click.command(cls=Subcommand)
-@click.argument("names", nargs=-1, metavar="[FILE|DIR|-]...", shell_complete=complete_files)
-@click.option("--fix", is_flag=True, help="Mend what has exactly one good answer.")
-@click.option("--diff", is_flag=True, help="Show what --fix would do, and write nothing.")
-@click.option("--strict", is_flag=True, help="Take warnings as errors.")
-@file_option("--stdin-path", type=TEXT_TYPE, metavar="PATH", help="The file whose text `-` reads from standard input.")
+@click.argument("names", nargs=-1, type=PathType(), metavar="[FILE|DIR|-]...", shell_complete=complete_files)
+@click.option("--fix", is_flag=True, help="Correct targets and quotes where only one correction fits.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@file_option(
+    "--stdin-path", type=TEXT_TYPE, metavar="PATH", help="Path of the file whose content `-` reads from standard input."
+)
 @click.option(
     "--explain",
     metavar="CODE",
     shell_complete=complete_rule_codes,
-    help="Print the page of a rule, such as DUV050, and do nothing else.",
+    hidden=True,
+    help="The same as `duvet explain CODE`.",
 )
 @add_problem_format
 @add_trace_options
@@ -57,19 +60,16 @@ _MAX_SKIPPED_NAMES = 10
 def validate(
     ctx: click.Context, /, explain: str | None, format: str | None, output: str | None, **options: Any
 ) -> None:
-    """Every target has to lead to a section, and every quote has to stand there. What `duvet report` lets pass is
-    looked for, too: exceptions without a reason, annotations that are repeated, that stand in a string, or that
-    contradict an exception. For a quote that is not found, the nearest text is shown, with
-    `[-what is gone-]{+what has come+}`.
+    """duvet checks that every annotation names an existing section, and that the section contains the quote. It also
+    reports what `duvet report` accepts: exceptions without a reason, repeated annotations, annotations in string
+    literals, and code or tests for excepted requirements. For a quote that is not found, it shows the most similar text,
+    with differences as `[-removed-]{+added+}`.
 
-    Only what is wrong in the files that are named counts, and the configuration; a folder means all files in it, and
-    `-` a text from standard input, checked as if it stood in the file that --stdin-path names. Files that no pattern
-    matches are left out, so that a hook may pass whatever is about to be committed.
+    duvet checks only the configuration and the named files; a folder means all files in it. Files that no pattern
+    matches are skipped, so a pre-commit hook can pass all changed files. `-` checks standard input as the content of
+    --stdin-path.
 
-    --fix rewrites quotes and targets where exactly one answer is good, and nothing else in the file. What it can't mend
-    is told.
-
-    Exits with 1 when there is an error.
+    Exits with 1 if there are errors.
 
     \b
     Examples:
@@ -79,16 +79,18 @@ def validate(
       duvet validate --fix src
       duvet validate --format sarif --output duvet.sarif
       duvet validate --stdin-path src/heating.rs - < src/heating.rs
-      duvet validate --explain DUV050
     """
     if explain is not None:
+        # Not needed by a check.
+        from duvet.console.explanations import find_rule_page
+
         write_stdout(find_rule_page(explain).encode())
         return
     request = ValidateRequest(**{name: options.pop(name) for name in ValidateRequest.__struct_fields__})
     if request.reads_stdin != bool(request.stdin_path):
-        raise click.UsageError("`-` and --stdin-path belong together", ctx)
+        raise click.UsageError("`-` and --stdin-path require each other", ctx)
     if request.fix and request.reads_stdin and not request.diff:
-        raise click.UsageError("standard input can't be mended; --diff shows how to", ctx)
+        raise click.UsageError("--fix can't change standard input; use --diff", ctx)
     problem_output = make_problem_output(format, output, ("-" if request.diff else None,))
     try:
         code = (_fix if request.fix or request.diff else _check)(options, request, problem_output)
@@ -124,7 +126,7 @@ def _check(options: Mapping[str, Any], request: ValidateRequest, output: Problem
         return _report_findings(_find_problems(project), request, output, texts)
     ##= man/spec/cache.md#freshness
     ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% alone, and `duvet validate` MUST NOT read the sources again.
+    ##% unchanged, and `duvet validate` MUST NOT read the sources again.
     findings = cached_query("validate", ProjectFindings, options, _find_problems, load_page_rules(options))
     return _report_findings(findings, request, output)
 
@@ -160,7 +162,7 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
         return _report_findings(before, request, output, obstacles=obstacles)
     if fixes.after:
         count = format_count(fixes.citations, "citation")
-        print_remark(f"mended {count} in {format_count(len(fixes.after), 'file')}")
+        print_remark(f"fixed {count} in {format_count(len(fixes.after), 'file')}")
         pages = find_page_problems(overlay_project(project, fixes.after))
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST report the problems that remain.
@@ -205,11 +207,12 @@ def _report_findings(
         found_problems = promote_warnings(found_problems)
     written = output.write(found_problems, SourceLines(texts))
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
+    ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that does not
+    ##% exist.
     if skipped := selected.others:
-        names = ", ".join(escape_cell(name) for name in skipped[:_MAX_SKIPPED_NAMES])
+        names = ", ".join(escape_cell(show_path(name)) for name in skipped[:_MAX_SKIPPED_NAMES])
         more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
-        print_remark(f"not checked, because no pattern matches it: {names}{more}")
+        print_remark(f"skipped, because no pattern matches: {names}{more}")
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     counts = zip(count_problems(found_problems), ("error", "warning"), strict=True)
@@ -224,25 +227,11 @@ def _report_findings(
 def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: Mapping[str, str]) -> ChosenInputs:
     """Return the inputs that the request names, or all; the files of `texts` need not be on disk."""
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
-    ##% the project.
+    ##% `duvet validate` MUST check only the configuration and the named files and folders, or all inputs of the project
+    ##% if none are named.
     inputs = findings.trace.files
     if not request.names:
         return ChosenInputs(tuple(inputs))
     names = [request.stdin_path or "" if name == STANDARD_INPUT else name for name in request.names]
     tree = MemoryTree(dict.fromkeys(texts, b""), DiskTree()) if texts else DiskTree()
     return choose_inputs(names, [*inputs, *findings.pages.files], os.getcwd().replace(os.sep, "/"), tree)
-
-
-def find_rule_page(name: str) -> str:
-    """Return the page of the rule with this code or name; raise NotFoundError with the nearest ones."""
-    ##= man/spec/problems.md#rules
-    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
-    from duvet.templates import load_rule_page
-
-    key = name.strip().casefold()
-    for rule in list_rules().values():
-        if key in (rule.code.casefold(), rule.name):
-            return load_rule_page(rule.code).text
-    names = [alias for rule in list_rules().values() for alias in (rule.code, rule.name)]
-    raise NotFoundError(f"there is no rule {quote_text(name)}", hint=suggest_nearest(name, names))

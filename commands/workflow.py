@@ -9,11 +9,11 @@ import click
 from msgspec import convert
 
 from duvet.console.application import find_workflow_problems, make_application
-from duvet.console.command import Subcommand, current_settings, wants_bar
-from duvet.console.options import TEXT_TYPE, add_service_options, add_trace_options
+from duvet.console.command import SubcommandGroup, current_settings, wants_bar
+from duvet.console.options import TEXT_TYPE, add_list_format, add_service_options, add_text_format, add_trace_options
 from duvet.console.output import print_list
-from duvet.console.problems import has_errors, print_problems
-from duvet.console.streams import print_remark, write_stdout
+from duvet.console.problems import add_problem_format, has_errors, make_problem_output
+from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import print_run
 from duvet.errors import NotFoundError, ProblemsError
@@ -31,77 +31,121 @@ _COLUMNS = (
 )
 
 
-@click.command(cls=Subcommand)
-@click.argument("action", type=click.Choice(["list", "show", "check", "run"]), default="list")
-@click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]")
-@click.option("--var", "variables", type=TEXT_TYPE, multiple=True, metavar="NAME=VALUE", help="What `run` is told.")
-@click.option("--json", "given", metavar="OBJECT", help="The same as JSON; - reads it from standard input.")
-@click.option(
-    "--format",
-    type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown"]),
-    help="How to write the list; `json` also for a run [default: table on a terminal, plain elsewhere].",
-)
-@add_service_options
-@add_trace_options
-@click.pass_context
-def workflow(
-    ctx: click.Context,
-    /,
-    action: str,
-    name: str | None,
-    variables: tuple[str, ...],
-    given: str | None,
-    format: str | None,
-    **options: Any,
-) -> None:
-    """A workflow chains tools and models: its steps are in `workflows` of duvet.config.json, .yaml or .toml, and agents
-    call it as the tool `workflow.NAME`. `list` shows which there are, `show` what one does, `check` what is wrong with one
-    or with all, and `run` runs one and shows what came of each step.
+@click.group(cls=SubcommandGroup, default="list")
+def workflow() -> None:
+    """A workflow calls tools and models one after another. It is defined under `workflows` in duvet.config.json, .yaml or
+    .toml, and agents call it as the tool `workflow.NAME`.
 
-    `run` exits with 1 where a step fails, or something doesn't hold that it expects.
+    Without a COMMAND, `duvet workflow` lists the workflows.
 
     \b
     Examples:
       duvet workflow
       duvet workflow show audit
-      duvet workflow check --config duvet.config.yaml
+      duvet workflow run audit --var level=SHOULD --var most=3
+    """
+
+
+@workflow.command("list")
+@add_list_format
+@add_service_options
+@add_trace_options
+def list_workflows(format: str | None, **options: Any) -> None:
+    """List the workflows of the configuration.
+
+    \b
+    Examples:
+      duvet workflow list
+      duvet workflow list --format json
+    """
+    workflows = make_application(options, mode=SHELL_SOURCE).tools.workflows
+    rows = [
+        {"name": one.name, "description": one.description, "variables": list(one.variables), "steps": len(one.steps)}
+        for one in workflows.values()
+    ]
+    print_list(Listing(_COLUMNS, rows), format)
+
+
+@workflow.command("show")
+@click.argument("name", type=TEXT_TYPE)
+@add_service_options
+@add_trace_options
+def show_workflow(name: str, **options: Any) -> None:
+    """Print the definition of a workflow as JSON.
+
+    \b
+    Examples:
+      duvet workflow show audit
+    """
+    application = make_application(options, mode=SHELL_SOURCE)
+    _require_workflow(application, name)
+    write_stdout(encode_json(application.service.config.workflows[name]))
+
+
+@workflow.command("check")
+@click.argument("name", type=TEXT_TYPE, required=False)
+@add_problem_format
+@add_service_options
+@add_trace_options
+@click.pass_context
+def check(ctx: click.Context, /, name: str | None, format: str | None, output: str | None, **options: Any) -> None:
+    """Check one workflow, or all workflows.
+
+    The exit code is 1 if there are errors.
+
+    \b
+    Examples:
+      duvet workflow check
+      duvet workflow check audit --service-config duvet.config.yaml
+    """
+    problem_output = make_problem_output(format, output)
+    application = make_application(options, mode=SHELL_SOURCE)
+    if name is not None:
+        _require_workflow(application, name)
+    problems = find_workflow_problems(application, name)
+    if not problem_output.write(problems) or has_errors(problems):
+        ctx.exit(FAILED)
+    print_remark(f"{format_count(len(application.tools.workflows) if name is None else 1, 'workflow')}, no errors")
+
+
+@workflow.command("run")
+@click.argument("name", type=TEXT_TYPE)
+@click.option(
+    "--var",
+    "variables",
+    type=TEXT_TYPE,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a variable; repeatable.",
+)
+@click.option("--json", "given", metavar="OBJECT", help="Set variables from a JSON object; - reads standard input.")
+@add_text_format
+@add_service_options
+@add_trace_options
+@click.pass_context
+def run(
+    ctx: click.Context, /, name: str, variables: tuple[str, ...], given: str | None, format: str, **options: Any
+) -> None:
+    """Run a workflow and show the result of each step.
+
+    The exit code is 1 if a step fails or one of its checks does.
+
+    \b
+    Examples:
       duvet workflow run audit --var level=SHOULD --var most=3
       duvet workflow run audit --format json | jq .outputs
     """
-    if action in ("show", "run") and name is None:
-        raise click.UsageError(f"`{action}` needs the NAME of a workflow", ctx)
-    if (variables or given is not None) and action != "run":
-        raise click.UsageError("only `run` is told anything: --var and --json go with it", ctx)
     application = make_application(options, mode=SHELL_SOURCE)
-    workflows = application.tools.workflows
-    if action == "list":
-        rows = [
-            {
-                "name": one.name,
-                "description": one.description,
-                "variables": list(one.variables),
-                "steps": len(one.steps),
-            }
-            for one in workflows.values()
-        ]
-        print_list(Listing(_COLUMNS, rows), format)
-        return
-    if name is not None and name not in workflows:
-        hint = suggest_nearest(name, tuple(workflows)) or (
-            f"there are {', '.join(workflows)}" if workflows else "the configuration has none"
-        )
-        raise NotFoundError(f"there is no workflow {quote_text(name)}", hint=hint)
-    if action == "check":
-        problems = find_workflow_problems(application, name)
-        if has_errors(problems):
-            raise ProblemsError(problems)
-        if problems:
-            print_problems(problems)
-        print_remark(f"{format_count(len(application.tools.workflows) if name is None else 1, 'workflow')}, no errors")
-    elif action == "show":
-        write_stdout(encode_json(application.service.config.workflows[name or ""]))
-    else:
-        ctx.exit(print_run(_run_workflow(application, name or "", variables, given), format))
+    _require_workflow(application, name)
+    ctx.exit(print_run(_run_workflow(application, name, variables, given), format))
+
+
+def _require_workflow(application: Application, name: str) -> None:
+    """Raise NotFoundError if the configuration has no workflow of this name."""
+    names = tuple(application.tools.workflows)
+    if name not in names:
+        available = f"available: {', '.join(names)}" if names else "the configuration defines no workflows"
+        raise NotFoundError(f"unknown workflow {quote_text(name)}", hint=suggest_nearest(name, names) or available)
 
 
 def _run_workflow(application: Application, name: str, variables: Sequence[str], json: str | None) -> WorkflowRun:
@@ -113,7 +157,7 @@ def _run_workflow(application: Application, name: str, variables: Sequence[str],
         tool = application.tools.registry.require(tool_name(name))
         for variable in variables:
             if "=" not in variable:
-                raise click.UsageError(f"--var takes NAME=VALUE, not {quote_text(variable)}")
+                raise click.UsageError(f"--var needs NAME=VALUE, not {quote_text(variable)}")
         arguments = parse_arguments(tool, [f"--{variable}" for variable in variables], read_json_argument(json))
         return _call_workflow(application, tool, arguments)
     except ToolError as error:

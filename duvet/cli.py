@@ -13,67 +13,87 @@ from msgspec.structs import replace
 
 from duvet.console.command import NO_CACHE, QUIET, VERBOSE, LazyGroup, TerminalSettings, wants_colour
 from duvet.console.completion_values import file_option, folder_option
+from duvet.console.discovery import enter_project, has_legacy_flags
 from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, open_missing_stderr, print_notice, silence_stream
 from duvet.errors import DuvetError, describe_os_error
 from duvet.version import VERSION
 
-COMMANDS = {
-    "init": "Set up a project in this folder.",
-    "extract": "Extract the requirements of one specification.",
-    "report": "Check every citation and report what is covered.",
-    "validate": "Check the annotations in some files, or in all.",
-    "merge": "Merge the JSON v2 reports of several packages.",
-    "search": "Find requirements.",
-    "uncited": "List the requirements that nothing cites.",
-    "prioritize": "List what to work on next, most urgent first, with the reasons.",
-    "show": "Show all there is to know about one thing.",
-    "pages": "List the notes that link to requirements, show one, or check their links.",
-    "cite": "Insert a citation into a source.",
-    "diff": "Show what has changed since a git revision: requirements, coverage, citations.",
-    "ask": "Ask a model about the requirements and the code that cites them.",
-    "ingest": "Take in code, tests, documents and requirements, to search them and to see how they hang together.",
-    "feedback": "List or export what was said of the results of `km-search`.",
-    "backup": "Make an archive of all that was taken in, and of the feedback on it.",
-    "restore": "Bring back what is in a backup.",
-    "mcp": "Serve agents: the trace as tools, resources and prompts of the Model Context Protocol.",
-    "prompt": "Print a prompt for an agent, or list the prompts that there are.",
-    "call": "Call a tool.",
-    "tools": "List the tools that agents, programs and the shell can call, or show what one takes.",
-    "workflow": "List, check and run the workflows of the configuration.",
-    "recipe": "List, show, check and run recipes: routines of the project, such as a check of its health.",
-    "config": "Show every setting that is in force, its value, and where that comes from.",
-    "cache": "Show what is kept between runs, or remove it.",
-    "completion": "Print what makes a shell complete the words of duvet.",
+COMMAND_GROUPS = {
+    "Everyday": {
+        "report": "Check every citation and report coverage.",
+        "search": "Search requirements.",
+        "uncited": "List the requirements that no code or test cites.",
+        "prioritize": "List what to work on next, most urgent first.",
+        "show": "Show a requirement, section, file or citation.",
+        "validate": "Check the annotations in some files or in all.",
+        "cite": "Insert a citation into a source file.",
+    },
+    "Gates and CI": {
+        "diff": "Show changes in requirements and coverage since a revision.",
+    },
+    "Specifications": {
+        "init": "Set up a project in this folder.",
+        "extract": "Extract the requirements of one specification.",
+        "merge": "Merge the JSON v2 reports of several packages.",
+    },
+    "Agents": {
+        "mcp": "Serve tools, resources and prompts to agents over MCP.",
+        "prompt": "Print a prompt for an agent, or list the prompts.",
+        "tools": "List the tools, or describe one.",
+        "call": "Call a tool.",
+        "ask": "Ask a model about requirements and the code citing them.",
+    },
+    "Knowledge": {
+        "ingest": "Index the project for the search and graph tools.",
+        "pages": "List, show and check the pages of the project.",
+        "workflow": "List, show, check and run workflows.",
+        "recipe": "List, show, check and run recipes.",
+        "feedback": "List or export feedback on search results.",
+        "backup": "Back up the index and the feedback.",
+        "restore": "Restore a backup.",
+    },
+    "Setup": {
+        "config": "Show or check the configuration.",
+        "cache": "Show or clear the cache.",
+        "completion": "Generate shell completions.",
+        "explain": "Explain a rule, a state or a configuration key.",
+    },
 }
-"""The summary of each command, with which its help begins."""
+"""The commands by the heading in `duvet --help`, each with the summary that begins its help."""
+COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
+_STAYING = ("init", "query")  # The commands for which the working directory is the project.
 
 
 @click.group(
     cls=LazyGroup,
     package="duvet.commands",
-    summaries=COMMANDS,
+    sections=COMMAND_GROUPS,
     context_settings={"help_option_names": ["-h", "--help"]},
-    subcommand_metavar="COMMAND [ARGS]...",
+    subcommand_metavar="COMMAND",
+    epilog="Run `duvet help COMMAND` for the options of a command.",
 )
 @folder_option("-C", "directory", help="Run as if started in DIR.")
-@file_option("--config", "config_path", help="Read this configuration; the same as --config-path.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
+@file_option("--config", "config_path", help="The project's configuration [default: .duvet/config.toml].")
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colors [default: auto]."
+)
 @QUIET.add
 @VERBOSE.add
 @NO_CACHE.add
 @click.version_option(VERSION, message="duvet %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, color: str) -> None:
-    """Link the requirements of specifications to the code that implements and tests them.
+    """Trace requirements from specifications to code and tests.
 
-    Specifications hold normative sentences. Comments in the code quote the ones that they implement or test.
-    duvet tells which requirements are done, tested, excepted, still to do, or forgotten.
+    Comments in the code quote the requirements that they implement or test. duvet checks each quote against its
+    specification, and reports which requirements are done, excepted, in progress, to do or uncited.
 
     \b
     Examples:
-      duvet init --lang-rust --specification https://www.rfc-editor.org/rfc/rfc2324
+      duvet init
       duvet report
       duvet report --ci
+      duvet search "retry after a timeout"
     """
     settings = ctx.obj or TerminalSettings(os.environ)
     ctx.obj = replace(settings, config_path=config_path, colour=wants_colour(color, os.environ), colours=color)
@@ -81,7 +101,12 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
         try:
             os.chdir(directory)
         except (OSError, ValueError) as error:
-            raise DuvetError(f"can't run in this folder: {describe_os_error(error)}", path=directory) from error
+            raise DuvetError(f"can't change to this folder: {describe_os_error(error)}", path=directory) from error
+    ##= man/spec/init.md#project-discovery
+    ##% `duvet init`, and any command with the flags of awslabs duvet such as `--source-pattern`, MUST use the working
+    ##% directory.
+    if ctx.invoked_subcommand not in _STAYING and not ctx.obj.has_legacy_flags:
+        ctx.obj = enter_project(ctx.obj)
 
 
 def main() -> NoReturn:
@@ -106,6 +131,7 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None) 
         answer_shell(cli, completion)
         return OK
     ctx: click.Context | None = None
+    settings = replace(settings or TerminalSettings(os.environ), has_legacy_flags=has_legacy_flags(args))
     try:
         with cli.make_context("duvet", args, obj=settings) as ctx:
             cli.invoke(ctx)
@@ -135,7 +161,7 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None) 
     except OSError as error:
         silence_stream(sys.stdout)
         return _print_error(DuvetError(describe_os_error(error), path=str(error.filename or "")), ctx)
-    except Exception:  # noqa: BLE001 - what gets here is a bug of duvet, and is reported as one
+    except Exception:  # noqa: BLE001 - any other exception is a bug in duvet and is reported as one
         return _print_bug()
 
 
@@ -153,7 +179,7 @@ def _print_bug() -> int:
 
     print_notice(
         f"{traceback.format_exc()}\n"
-        f"This is a bug of duvet {VERSION} (Python {platform.python_version()}, {platform.system()}).\n"
-        "Please report it with the lines above and the command that you ran.\n"
+        f"This is a bug in duvet {VERSION} (Python {platform.python_version()}, {platform.system()}).\n"
+        "Please report it with the lines above and the command you ran.\n"
     )
     return BUG

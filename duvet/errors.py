@@ -24,7 +24,7 @@ class DuvetError(Exception):
 
 
 class ProblemsError(DuvetError):
-    """Work that can't continue, with all problems that prevent it."""
+    """The run can't continue because of these problems."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         first = problems[0]
@@ -37,7 +37,7 @@ class UnreadableError(DuvetError):
 
 
 class NotRegularError(UnreadableError):
-    """A folder or a device has the name of a file."""
+    """The path of a file names a folder or a device."""
 
 
 class FetchError(DuvetError):
@@ -45,11 +45,11 @@ class FetchError(DuvetError):
 
 
 class NotFoundError(DuvetError):
-    """A name matches nothing, or more than one thing."""
+    """A name matches nothing, or several things."""
 
 
 class QueryError(DuvetError):
-    """A query can't be understood."""
+    """A query is not valid."""
 
 
 class OutputError(DuvetError):
@@ -57,11 +57,11 @@ class OutputError(DuvetError):
 
 
 class OutputExistsError(OutputError):
-    """A file exists that must not be replaced."""
+    """The output file exists and must not be replaced."""
 
 
 def describe_os_error(error: OSError | ValueError) -> str:
-    """Return the system's message and error number; a ValueError is a path with a NUL, worded alike for each Python."""
+    """Return the system's message and error number, or the message for a path with a NUL, which is a ValueError."""
     if isinstance(error, OSError):
         return f"{error.strerror or error} (os error {error.errno})"
     return "paths can't contain NUL characters"

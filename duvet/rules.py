@@ -1,4 +1,4 @@
-"""Every kind of problem that duvet reports, with its stable code."""
+"""The rules: every kind of problem that duvet reports, with its stable code."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ CONFIG_BAD_VALUE = Rule("DUV005", "config-bad-value")
 CONFIG_BAD_PATTERN = Rule("DUV006", "config-bad-pattern")
 CONFIG_BAD_TEMPLATE = Rule("DUV007", "config-bad-template")
 CONFIG_ABSENT = _warning("DUV008", "config-absent")
+PATTERN_UNMATCHED = _warning("DUV009", "pattern-unmatched")
 
 # Reading files
 FILE_UNREADABLE = Rule("DUV010", "file-unreadable")
@@ -79,6 +80,7 @@ TARGET_NO_SECTION = Rule("DUV042", "target-no-section")
 TARGET_UNKNOWN_SECTION = Rule("DUV043", "target-unknown-section")
 TARGET_TWO_SPELLINGS = _warning("DUV044", "target-two-spellings")
 SPECIFICATION_UNFETCHED = Rule("DUV045", "specification-unfetched")
+SPECIFICATION_UNCONFIGURED = _warning("DUV046", "specification-unconfigured")
 
 # Quotes
 QUOTE_NOT_FOUND = Rule("DUV050", "quote-not-found")
@@ -90,6 +92,8 @@ SNAPSHOT_DIFFERS = Rule("DUV061", "snapshot-differs")
 GATE_NOT_CITED = Rule("DUV062", "gate-not-cited")
 GATE_NOT_TESTED = Rule("DUV063", "gate-not-tested")
 GATE_UNKNOWN_TARGET = Rule("DUV064", "gate-unknown-target")
+NO_SPECIFICATION = _warning("DUV065", "no-specification")
+NO_REQUIREMENTS = _warning("DUV066", "no-requirements")
 COVERAGE_LOST = Rule("DUV067", "coverage-lost")
 CITATION_STALE = Rule("DUV068", "citation-stale")
 REQUIREMENT_UNCITED = Rule("DUV069", "requirement-uncited")
@@ -125,17 +129,17 @@ def list_rules() -> dict[str, Rule]:
 
 
 def find_rule_name(code: str) -> str:
-    """Return the name of a rule; empty for the problems that belong to no rule."""
+    """Return the name of a rule; empty for a code without a rule."""
     rule = list_rules().get(code)
     return rule.name if rule else ""
 
 
 def format_rule_title(code: str) -> str:
-    """Return the code and name of a rule; `duvet` for a problem that belongs to none."""
+    """Return the code and name of a rule; `duvet` for a problem without a rule."""
     return f"{code} {find_rule_name(code)}".strip() or "duvet"
 
 
 def find_broken_rule(error: DuvetError) -> Rule:
     kinds = {FetchError: SPECIFICATION_UNFETCHED, OutputError: FILE_UNWRITABLE, NotRegularError: FILE_NOT_REGULAR}
-    # An error with a line can only be about its text.
+    # Only an error in the text of a file has a line.
     return kinds.get(type(error), FILE_NOT_UTF8 if error.line else FILE_UNREADABLE)

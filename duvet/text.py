@@ -60,7 +60,7 @@ def find_place(text: str, start: int, end: int) -> Place:
     return Place(line + 1, start - starts[line] + 1, max(1, stop - start))
 
 
-# Many places of one text are asked for in a row.
+# Callers look up many places in one text in a row.
 _cached_line_starts = lru_cache(maxsize=1)(line_starts)
 
 
@@ -97,7 +97,7 @@ def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
 
 def format_count(count: int, noun: str) -> str:
     """Return `1 error` or `2 errors`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def escape_line_ends(text: str) -> str:
@@ -152,7 +152,7 @@ def make_text_id(text: str) -> str:
     return blake3.blake3(text.encode()).hexdigest()
 
 
-# A single separator between two letters or digits stays as it is, so that only longer runs are matched.
+# Only runs of several separators are matched: a single one does not change.
 _RUN = re.compile(r"[\W_]{2,}")
 _SPACE = re.compile(r"[^\S\x1c-\x1f]+")
 _SPLITTING = bytes(code for code in range(128) if chr(code).isspace())
@@ -175,7 +175,7 @@ def remove_spacing(text: str) -> str:
 
 
 def group_equal_texts(items: Iterable[_Item], text_of: Callable[[_Item], str]) -> Iterator[list[_Item]]:
-    """Group the items whose texts differ only in spacing that doesn't count."""
+    """Group the items whose normalised texts are equal."""
     ##= man/spec/trace.md#requirements
     ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
     ##% requirement, and wrapping MUST NOT change its id.
@@ -193,7 +193,7 @@ def group_equal_texts(items: Iterable[_Item], text_of: Callable[[_Item], str]) -
 
 
 def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
-    """Return the normalised text, and where its unbroken parts begin: in it, and in the original."""
+    """Return the normalised text, and the offsets of its unchanged parts in it and in the original."""
     end = len(text.rstrip(WHITESPACE))
     taken = end - len(text[:end].lstrip(WHITESPACE))
     parts: list[str] = []
@@ -217,14 +217,14 @@ def join_names(names: Sequence[str], most: int) -> str:
 
 
 def load_rapidfuzz() -> Any:
-    """Return the package `rapidfuzz`, which only few runs need, imported on first use."""
+    """Import the package `rapidfuzz`, which few runs need."""
     import rapidfuzz
 
     return rapidfuzz
 
 
 def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
-    """A question with the most similar names, or an empty text.
+    """Return `did you mean …?` with the most similar names; empty if no name is similar.
 
     The values of a mapping are the names to show.
     """
@@ -310,8 +310,7 @@ def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
         while a < b and c < d and old[b - 1] == new[d - 1]:
             b, d = b - 1, d - 1
             found.append((b, d))
-        # Anchors are the longest run of pairs, sorted by the first, in which the second increases too.
-        # These are the lines that are unique in this part of each text.
+        # Pair the lines that are unique in this part of both texts. The anchors are the longest increasing run.
         theirs = _index_unique_lines(new, c, d)
         pairs = [(index, theirs[text]) for text, index in _index_unique_lines(old, a, b).items() if text in theirs]
         ends: list[int] = []

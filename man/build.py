@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import cleandoc
 from textwrap import dedent
 from typing import Any
 
@@ -93,19 +94,28 @@ def _protect_dots(roff: str) -> str:
 
 
 def make_command_pages(group: click.Group, version: str) -> dict[str, str]:
-    """Return the pages of section 1 by file name: one for the program, and one for each command."""
+    """Return the pages of section 1 by file name: one for the program, and one for each command with its subcommands."""
     top = click.Context(group, info_name="duvet", **group.context_settings)
     version = escape_roff(version)
-    entries, pages = [], {}
-    for name in group.list_commands(top):
-        command = group.get_command(top, name)
-        if command is None or command.hidden:
-            continue
-        entries.append(ManEntry(escape_roff(name), format_prose(command.get_short_help_str(limit=1000))))
-        facts = _describe_command(click.Context(command, info_name=name, parent=top))
-        pages[f"duvet-{name}.1"] = render_man_page("man_command.1.j2", **facts, version=version)
-    program = render_man_page("man_duvet.1.j2", **_describe_command(top), version=version, commands=entries)
+    entries, pages = {}, {}
+    for name, command in _list_visible_commands(group, top):
+        entries[name] = ManEntry(escape_roff(name), format_prose(command.get_short_help_str(limit=1000)))
+        context = click.Context(command, info_name=name, parent=top)
+        subcommands = _list_visible_commands(command, context) if isinstance(command, click.Group) else ()
+        facts = [_describe_command(click.Context(one, info_name=sub, parent=context)) for sub, one in subcommands]
+        described = {**_describe_command(context), "commands": facts}
+        pages[f"duvet-{name}.1"] = render_man_page("man_command.1.j2", **described, version=version)
+    sections: Mapping[str, Iterable[str]] = getattr(group, "sections", {"Commands": entries})
+    headings = [(escape_roff(heading), [entries[name] for name in names]) for heading, names in sections.items()]
+    program = render_man_page("man_duvet.1.j2", **_describe_command(top), version=version, headings=headings)
     return {"duvet.1": program, **pages}
+
+
+def _list_visible_commands(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is not None and not command.hidden:
+            yield name, command
 
 
 def _describe_command(context: click.Context) -> dict[str, object]:
@@ -114,9 +124,14 @@ def _describe_command(context: click.Context) -> dict[str, object]:
     # The NAME line has neither a capital nor a full stop.
     summary = command.get_short_help_str(limit=1000).rstrip(".")
     summary = summary[:1].lower() + summary[1:] if summary[1:2].islower() else summary
-    blocks = [*_split_help(command.help or ""), *_split_help(command.epilog or "")]
+    # `--help` ends at a form feed; the details after it are for the page alone.
+    help, _, details = cleandoc(command.help or "").partition("\f")
+    blocks = [*_split_help(help), *_split_help(command.epilog or "")]
     examples = [block for block in blocks if block.text.startswith(_EXAMPLES)]
-    records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
+    # A section about a subcommand doesn't repeat `--help`.
+    is_section = context.parent is not None and context.parent.parent is not None
+    params = [param for param in command.get_params(context) if not (is_section and "--help" in param.opts)]
+    records = [param.get_help_record(context) for param in params]
     return {
         "name": escape_roff(name),
         "title": escape_roff(name.upper()),
@@ -124,14 +139,15 @@ def _describe_command(context: click.Context) -> dict[str, object]:
         "usage": escape_roff(context.command_path),
         "pieces": [escape_roff(piece) for piece in command.collect_usage_pieces(context)],
         "description": [block for block in blocks if block not in examples],
+        "details": list(_split_help(details)),
         "options": [ManEntry(_format_term(one[0]), format_prose(one[1])) for one in records if one and one[1]],
         "examples": [dedent(block.text.removeprefix(_EXAMPLES).strip("\n")) for block in examples],
     }
 
 
 def _split_help(text: str) -> Iterator[ManBlock]:
-    """Split a help text as click does: a paragraph after `\\b` keeps its lines, `\\f` ends the help."""
-    for paragraph in re.split(r"\n\s*\n", text.partition("\f")[0].strip()):
+    """Split a help text as click does: a paragraph after `\\b` keeps its lines."""
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
         mark, _, lines = paragraph.partition("\n")
         if mark.strip() == "\b":
             yield ManBlock(escape_roff(dedent(lines)), verbatim=True)

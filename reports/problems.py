@@ -15,7 +15,7 @@ from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import CUT_MARK, escape_cell, fit_cells, measure_width
 from duvet.text import format_count
 
-LineReader = Callable[[str, int], str | None]  # The text of a line of a file, or None where there is none.
+LineReader = Callable[[str, int], str | None]  # The text of a line of a file, or None if the line does not exist.
 
 
 class ProblemFormat(StrEnum):

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from duvet.model import Level, Problem
 from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, measure_width
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
-from duvet.trace.coverage import Total, compute_totals, group_totals, judge_run
+from duvet.trace.coverage import GateResult, Total, compute_totals, group_totals, judge_run
 from duvet.trace.records import Finished, NotApplicable, State
 
 _WIDEST = 100
@@ -24,28 +24,29 @@ _STATES = (
     State.EXCEPTED,
     State.NOT_APPLICABLE,
 )
-"""The states that have a column besides `done`."""
+"""The states that have a column besides `done`, if any requirement has them."""
 
 _Row = tuple[str, ...]
 
 
-def render_summary(report: Finished, problems: Sequence[Problem], out: BinaryIO) -> None:
+def render_summary(report: Finished, problems: Sequence[Problem], gates: Sequence[GateResult], out: BinaryIO) -> None:
+    """Write the table, the not-applicable entries, the verdict and the coverage."""
     found = compute_totals(report.requirements)
     if not found[-1].requirements:
         lines = []
     else:
         levels = [total.level for total in found if total.specification is None and total.level is not None]
         names = ["other" if level is Level.AUTO else level.name for level in levels]
-        above, below = zip(*[state.words.rpartition(" ")[::2] for state in _STATES], strict=True)
+        states = [state for state in _STATES if found[-1].counts[state]]
+        above = [state.words.rpartition(" ")[0] for state in states]
+        below = [state.words.rpartition(" ")[2] for state in states]
         heads = [("", *("" for _ in names), "", "", *above), ("specification", *names, "done", "", *below)]
         groups = group_totals(found)
         # One specification is all of them.
         sums = groups[-1:] if len(groups) > 2 else []
-        # The last column is about what is not applicable, which is said where anything is.
-        columns = slice(None if found[-1].not_applicable else -1)
         for cell in (_share, _percent):
-            rows = [row[columns] for row in (*heads, *(_row(group, levels, cell) for group in groups[:-1]))]
-            last = [_row(group, levels, cell)[columns] for group in sums]
+            rows = [*heads, *(_row(group, levels, states, cell) for group in groups[:-1])]
+            last = [_row(group, levels, states, cell) for group in sums]
             widths = [max(map(measure_width, column)) for column in zip(*rows, *last, strict=True)]
             rest = sum(widths[1:]) + len(_GAP) * len(widths[1:])
             longest, widths[0] = widths[0], min(widths[0], _WIDEST - rest)
@@ -53,16 +54,20 @@ def render_summary(report: Finished, problems: Sequence[Problem], out: BinaryIO)
             if widths[0] >= min(longest, _NAME):
                 break
         rule = ["-" * (widths[0] + rest)] if sums else []
+        rows = rows if any(above) else rows[1:]
         lines = [*(_line(row, widths) for row in rows), *rule, *(_line(row, widths) for row in last), ""]
     stating = {requirement.specification.id for requirement in report.requirements}
     if others := sum(coverage.specification.id not in stating for coverage in report.trace.coverages):
         lines.append(f"{format_count(others, 'specification')} cited without requirements")
     lines += [escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable]
-    lines.append(judge_run(found[-1], problems).words)
+    lines += [escape_cell(line) for line in judge_run(problems, gates, report.trace.citation_count).lines]
+    lines.append(f"coverage: {found[-1].words}")
     out.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
 
-def _row(group: Sequence[Total], levels: Iterable[Level], cell: Callable[[Total], str]) -> _Row:
+def _row(
+    group: Sequence[Total], levels: Iterable[Level], states: Iterable[State], cell: Callable[[Total], str]
+) -> _Row:
     by_level = {total.level: total for total in group}
     whole = group[-1]
     return (
@@ -70,7 +75,7 @@ def _row(group: Sequence[Total], levels: Iterable[Level], cell: Callable[[Total]
         *(cell(by_level[level]) if level in by_level else "-" for level in levels),
         _share(whole),
         _percent(whole),
-        *(str(whole.counts[state]) for state in _STATES),
+        *(str(whole.counts[state]) for state in states),
     )
 
 

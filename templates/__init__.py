@@ -83,6 +83,14 @@ def load_rule_page(code: str) -> RulePage:
     return RulePage(title.removeprefix("# "), severity.removeprefix("Severity: "), _line(summary), _line(why), text)
 
 
+@cache
+def load_state_pages() -> dict[str, str]:
+    """Return the page of each state of a requirement, by its name."""
+    with open(os.path.join(_FOLDER, "states.md"), encoding="utf-8") as file:
+        pages = [f"# {page.strip()}\n" for page in f"\n{file.read()}".split("\n# ")[1:]]
+    return {page.partition("\n")[0].removeprefix("# "): page for page in pages}
+
+
 def _line(paragraph: str) -> str:
     return " ".join(paragraph.split())
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from copy import copy
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from msgspec import Struct
 
@@ -57,6 +58,17 @@ class DataDocument:
         """Return a document with only these tables, and the places of the whole document."""
         values = {name: value for name, value in self.values.items() if name in names}
         return DataDocument(values, self.text, self.path, lambda _: self.spans)
+
+    def rename_keys(self, values: dict[str, Any], renamed: Mapping[KeyPath, str]) -> Self:
+        """Return a document with these values, in which the keys at these paths have other names."""
+        result = copy(self)
+        result.__dict__.pop("spans", None)
+        result.values = values
+        result._find_spans = lambda _: {
+            tuple(renamed.get(keys[: end + 1], key) for end, key in enumerate(keys)): spans
+            for keys, spans in self.spans.items()
+        }
+        return result
 
     def _place(self, span: TextSpan) -> Place:
         start, end = span

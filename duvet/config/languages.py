@@ -1,13 +1,12 @@
-"""Languages with their file patterns and comment styles, and the configuration that `duvet init` writes."""
+"""Languages with their file patterns and comment styles, and the names of tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
 from enum import StrEnum
+from fnmatch import translate
+from functools import cache
 from typing import NamedTuple, Self
-
-from duvet import templates
-from duvet.config.toml import format_one_line_string
 
 
 class CommentMarkers(NamedTuple):
@@ -96,45 +95,37 @@ class Language(StrEnum):
     ZIG = "zig", "*.zig"
 
 
-class Starter(NamedTuple):
-    """The configuration that `duvet init` writes for a language, and the files that are signs of it."""
-
-    language: Language
-    pattern: str
-    signs: tuple[str, ...] = ()
-
-
-STARTERS = (
-    Starter(Language.C, "src/**/*.c", ("CMakeLists.txt",)),
-    Starter(Language.CRYPTOVERIF, "**/*.cv"),
-    Starter(Language.GO, "src/**/*.go", ("go.mod",)),
-    Starter(Language.JAVA, "src/**/*.java", ("pom.xml", "build.gradle", "build.gradle.kts")),
-    Starter(Language.JAVASCRIPT, "src/**/*.js", ("package.json",)),
-    Starter(Language.PROVERIF, "**/*.pv"),
-    Starter(Language.PYTHON, "src/**/*.py", ("requirements.txt", "pyproject.toml", "setup.py")),
-    Starter(Language.TYPESCRIPT, "src/**/*.ts", ("tsconfig.json",)),
-    Starter(Language.RUBY, "lib/**/*.rb", ("Gemfile",)),
-    Starter(Language.RUST, "src/**/*.rs", ("Cargo.toml",)),
+TEST_FOLDERS = frozenset(("tests", "test", "__tests__", "testdata", "e2e"))
+_TEST_GLOBS = (
+    *["test_*.py", "*_test.py", "*_tests.py", "conftest.py"],
+    *[
+        "*_test.go",
+        "*_test.rs",
+        "test.rs",
+        "tests.rs",
+        "*_test.c",
+        "*_test.cc",
+        "*_test.cpp",
+        "*_test.dart",
+        "*_test.exs",
+    ],
+    *["*_test.rb", "*_spec.rb"],
+    *(
+        f"*{mark}.{prefix}{ending}"
+        for mark in (".test", ".spec", "-test", "-spec")
+        for prefix in ("", "c", "m")
+        for ending in ("js", "jsx", "ts", "tsx")
+    ),
+    *(f"*{mark}.{ending}" for mark in ("Test", "Tests") for ending in ["java", "kt", "cs", "swift", "php", "scala"]),
 )
 
-GITIGNORE = b"reports/\n"
+
+@cache
+def _test_names() -> re.Pattern[str]:
+    return re.compile("|".join(f"({translate(glob)})" for glob in _TEST_GLOBS))
 
 
-def detect_languages(exists: Callable[[str], bool]) -> tuple[Starter, ...]:
-    """Return the languages whose files are in a folder."""
-    ##= man/spec/trace.md#configuration
-    ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
-    ##% folder, and MUST NOT change existing files.
-    return tuple(starter for starter in STARTERS if any(map(exists, starter.signs)))
-
-
-def render_starting_config(starters: Iterable[Starter], specifications: Iterable[str], *, extended: bool) -> bytes:
-    engine = templates.environment()
-    engine.filters["toml"] = format_one_line_string
-    text = engine.get_template("init_config.toml.j2").render(
-        starters=tuple(starters),
-        specifications=tuple(specifications),
-        extended=extended,
-        default_style=SLASHES,
-    )
-    return text.encode()
+def find_test_glob(name: str) -> str:
+    """Return the pattern of test files that a file name matches; empty if it matches none."""
+    found = _test_names().match(name)
+    return _TEST_GLOBS[(found.lastindex or 1) - 1] if found else ""

@@ -196,40 +196,26 @@ def _expanded(template: str | None, environ: Mapping[str, str]) -> str | None:
 
 
 CONFIG_PATH = ".duvet/config.toml"
-# A limit for trees without a top folder.
-_MOST_FOLDERS = 64
 
 
 def find_config(tree: Tree, config_path: str | None = None) -> str | None:
     """Return the given path, or else that of this folder's configuration; None if it has none."""
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
-    ##% belongs when nothing is configured.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
+    ##% name the expected path without a configuration.
     if config_path:
         return config_path
     return CONFIG_PATH if tree.exists(CONFIG_PATH) else None
 
 
 def require_config(tree: Tree, config_path: str | None = None) -> str:
-    """Return the path of the configuration; UnreadableError with a hint if there is none."""
+    """Return the path of the configuration; raise UnreadableError if the project has none."""
     found = find_config(tree, config_path)
     if found:
         return found
-    above = find_parent_project(tree)
-    hint = f"there is one in `{above}`: add `-C {above}`" if above else "write one with `duvet init`"
-    raise UnreadableError("no configuration in this folder", path=CONFIG_PATH, hint=hint)
-
-
-def find_parent_project(tree: Tree) -> str:
-    """Return the nearest parent folder that has a configuration, such as `../..`; empty if none has."""
-    folder, seen = "..", tree.identity(".")
-    for _ in range(_MOST_FOLDERS):
-        if not tree.exists(folder) or tree.identity(folder) == seen:
-            return ""
-        if tree.exists(f"{folder}/{CONFIG_PATH}"):
-            return folder
-        folder, seen = f"../{folder}", tree.identity(folder)
-    return ""
+    raise UnreadableError(
+        "no configuration in this folder or above it", path=CONFIG_PATH, hint="create one with `duvet init`"
+    )
 
 
 RecordType = TypeVar("RecordType", bound=Struct)
@@ -242,7 +228,23 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.
     except DocumentError as error:
         rule, hint = (rules.CONFIG_SYNTAX, "") if error.is_text else (rules.FILE_NOT_UTF8, "save the file as UTF-8")
         raise ProblemsError((rule.problem(error.message, path, error.place, hint=hint),)) from error
-    return read_tables(toml, environ).resolve(path, toml)
+    try:
+        return read_tables(toml, environ).resolve(path, toml)
+    except ProblemsError:
+        respelled = respell_project_keys(toml)
+        if respelled is toml:
+            raise
+        return read_tables(respelled, environ).resolve(path, respelled)
+
+
+def respell_project_keys(toml: TomlDocument) -> TomlDocument:
+    """Return a configuration with its keys as they are declared, if it is in our own schema."""
+    if toml.values.get("$schema") != settings.EXTENDED_SCHEMA:
+        return toml
+    from duvet.config.duvet_tables import ExtendedConfig
+    from duvet.config.key_styles import respell_keys
+
+    return respell_keys(toml, ExtendedConfig)
 
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:

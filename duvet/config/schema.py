@@ -255,7 +255,7 @@ def service_schema() -> dict[str, Any]:
     """Return the JSON Schema of the service's configuration."""
     ##= man/spec/service.md#configuration
     ##% The schema that `duvet config --schema service` prints MUST accept exactly the files that duvet accepts, apart
-    ##% from names and variables.
+    ##% from names, variables and other spellings of keys.
     # The hook is for secrets, the only type that msgspec doesn't know.
     schema = json.schema(ServiceConfig, schema_hook=lambda _: {"type": "string", "pattern": VARIABLE_PATTERN})
     return {"$schema": DIALECT, "title": "duvet service configuration", **_drop_null(schema)}

@@ -23,7 +23,8 @@ from duvet.config.document import (
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, list_field_types
-from duvet.config.project_file import build_table, find_config
+from duvet.config.key_styles import respell_keys
+from duvet.config.project_file import build_table, find_config, respell_project_keys
 from duvet.config.schema import ServiceConfig, find_unresolved_names
 from duvet.config.service_tables import IngestSection, PagesSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
@@ -37,20 +38,22 @@ SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 SERVICE_FILE_NAMES = tuple(f"{name}.config.{ending}" for name in ("duvet", "contextive") for ending in DOCUMENT_ENDINGS)
 """The names of the service's configuration in the working directory."""
 
-ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--config", "found", "defaults"
+ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--service-config", "found", "defaults"
 
 
 class ServiceFile(Struct, frozen=True):
     """The path of the configuration, and how it was found."""
 
     path: str  # Empty if the defaults apply because no file was found.
-    origin: str  # `--config`, the name of a variable, `found` or `defaults`.
+    origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
 
 
-def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str | None = None) -> ServiceFile:
-    """Return the given file, else the file of a variable, else the one in this folder."""
+def find_service_file(
+    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str = ""
+) -> ServiceFile:
+    """Return the given file, else the file of a variable, else the one in this folder of the project or in its root."""
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service configuration from the file that `--config`, `DUVET_CONFIG` or
+    ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
     ##% and otherwise use the defaults.
     path, origin = service_path or "", ORIGIN_OPTION
@@ -69,14 +72,19 @@ def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str 
             message = f"{origin} points to {path}, which has an unknown extension"
             raise UnreadableError(message, hint=f"rename the file; supported extensions: {known}")
         return ServiceFile(path, origin)
-    present = [path for path in SERVICE_FILE_NAMES if tree.exists(path)]
+    ##= man/spec/init.md#project-discovery
+    ##% duvet MUST prefer the service's configuration in the working directory to the one in the project.
+    for place in (f"{folder}/", "") if folder else ("",):
+        present = [path for path in (f"{place}{name}" for name in SERVICE_FILE_NAMES) if tree.exists(path)]
+        if present:
+            break
     if len(present) > 1:
         ##= man/spec/service.md#configuration
         ##% duvet MUST fail if several files could be the configuration or a named file is missing, and name these
         ##% files.
         names = " and ".join(f"`{path}`" for path in present)
         raise DuvetError(
-            f"found several configurations: {names}", hint="keep one of them, or choose one with `--config`"
+            f"found several configurations: {names}", hint="keep one of them, or choose one with `--service-config`"
         )
     return ServiceFile(present[0], ORIGIN_FOUND) if present else ServiceFile("", ORIGIN_DEFAULTS)
 
@@ -92,7 +100,7 @@ def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | 
         # Most files have none of these tables: skip the parser to answer sooner.
         if path and any(name in data for name in _TABLES):
             toml = parse_toml_bytes(data, path)
-            return toml if toml.values.get("$schema") == EXTENDED_SCHEMA else None
+            return respell_project_keys(toml) if toml.values.get("$schema") == EXTENDED_SCHEMA else None
     return None
 
 
@@ -111,8 +119,8 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
 def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
     if project and "server" in project.values:
         ##= man/spec/mcp.md#handshake
-        ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even
-        ##% with an invalid configuration.
+        ##% The server MUST answer `initialize` without waiting for the SDK or the project, with the same answer as
+        ##% later, and even with an invalid configuration.
         with suppress(ValidationError):
             return build_table(project.values["server"], ServerTable)
     return None
@@ -123,7 +131,7 @@ class Service(Struct, frozen=True, kw_only=True):
 
     config: ServiceConfig
     path: str = ""  # Empty if the defaults apply.
-    origin: str  # `--config`, the name of a variable, `found` or `defaults`.
+    origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
     document: DataDocument | None = None
     packs: tuple[str, ...] = ServerRule().packs  # The packs that are switched on.
 
@@ -138,19 +146,23 @@ class Service(Struct, frozen=True, kw_only=True):
 
 
 def load_service(
-    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, project_path: str | None = None
+    tree: Tree,
+    environ: Mapping[str, str],
+    service_path: str | None = None,
+    project_path: str | None = None,
+    folder: str = "",
 ) -> Service:
     """Read the service's configuration, or raise ProblemsError with all of its problems.
 
-    `service_path` is the file of `--config`; `project_path` is the configuration of the project if it is not in the
-    usual place.
+    `service_path` is the file of `--service-config`; `project_path` is the configuration of the project if it is not in the
+    usual place; `folder` is the folder of the project that the user is in.
     """
-    found = find_service_file(tree, environ, service_path)
+    found = find_service_file(tree, environ, service_path, folder)
     project = _read_project_tables(tree, project_path)
     document, config = None, ServiceConfig()
     if found.path:
         # Most projects have no such file: skip its tables to answer sooner.
-        document = _read_service_document(tree, found.path)
+        document = _read_service_document(tree, found.path, ServiceConfig)
         config = _resolve_tables(ServiceConfig, document, environ, project)
     packs, table = config.packs(), _read_server_table(project)
     if table is not None:
@@ -168,12 +180,13 @@ def load_service_tables(
     environ: Mapping[str, str],
     project_path: str | None = None,
     service_path: str | None = None,
+    folder: str = "",
 ) -> TablesType | None:
     """Read the tables that are the fields of this type; None without a file, ProblemsError if they are invalid."""
-    found = find_service_file(tree, environ, service_path)
+    found = find_service_file(tree, environ, service_path, folder)
     if not found.path:
         return None
-    document = _read_service_document(tree, found.path)
+    document = _read_service_document(tree, found.path, kind)
     return _resolve_tables(kind, document, environ, _read_project_tables(tree, project_path))
 
 
@@ -182,7 +195,7 @@ class _PageTables(Struct, frozen=True):
 
 
 def load_service_pages(
-    tree: Tree, environ: Mapping[str, str], project_path: str | None = None
+    tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[NotesRule, ...] | None:
     """Return the files that are pages, None if the service's file has no `pages`; ProblemsError if the table is invalid."""
     ##= man/spec/service.md#configuration
@@ -190,7 +203,7 @@ def load_service_pages(
     ##= man/spec/pages.md#files
     ##% duvet MUST read pages from the Markdown files that the configuration names or, by default, from those in
     ##% `docs` that are not specifications.
-    found = load_service_tables(_PageTables, tree, environ, project_path)
+    found = load_service_tables(_PageTables, tree, environ, project_path, folder=folder)
     return tuple(one.rule() for one in found.pages) or None if found else None
 
 
@@ -200,16 +213,20 @@ class _IngestTables(Struct, frozen=True):
 
 
 def load_service_ingest(
-    tree: Tree, environ: Mapping[str, str], project_path: str | None = None, service_path: str | None = None
+    tree: Tree,
+    environ: Mapping[str, str],
+    project_path: str | None = None,
+    service_path: str | None = None,
+    folder: str = "",
 ) -> tuple[IngestRule, StoreSection]:
     """Return the settings of `duvet ingest` and of the index; ProblemsError if their tables are invalid."""
-    found = load_service_tables(_IngestTables, tree, environ, project_path, service_path) or _IngestTables()
+    found = load_service_tables(_IngestTables, tree, environ, project_path, service_path, folder) or _IngestTables()
     return found.ingest.rule(environ), found.store
 
 
-def _read_service_document(tree: Tree, path: str) -> DataDocument:
+def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDocument:
     try:
-        return read_document(tree.read(path), path)
+        return respell_keys(read_document(tree.read(path), path), kind)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
         problem = rule.problem(error.message, path, error.place, hint=error.hint)

@@ -312,8 +312,8 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
         doc("Content root, the folder for uploads; by default the project. Files outside the project are not indexed"),
     ] = None
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
-    ##% content root, also by `..` or through a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside the
+    ##% content root, even by `..` or through a link.
     docs_subdir: Annotated[
         str,
         doc(
@@ -337,8 +337,8 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
         """Return the settings of this table; environment variables replace the keys that it doesn't set."""
         ##= man/spec/gateway.md#uploads
-        ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads`
-        ##% sets nothing, and be refused at the start if they are invalid.
+        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` where
+        ##% `uploads` sets nothing, and refuse to start if one of them is invalid.
         root = self.root or environ.get(ROOT_VARIABLE, "").strip()
         return UploadRule(
             root=root,

@@ -1,4 +1,4 @@
-"""The application that the options of a command describe."""
+"""Creates the application for the options of a command."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
         project_options=options,
         config_path=terminal.config_path,
         service_path=where.get(SERVICE_KEY),
+        folder=terminal.folder,
         packs=where.get(PACKS_KEY, ()),
         mode=mode,
         is_verbose=terminal.verbose,
@@ -79,7 +80,9 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
 def read_service(service_path: str | None, config_path: str | None) -> Service:
     """Read the configuration of the service; raise ProblemsError with all its problems."""
     terminal = current_settings()
-    return load_service(DiskTree(), terminal.environ, service_path, config_path or terminal.config_path)
+    return load_service(
+        DiskTree(), terminal.environ, service_path, config_path or terminal.config_path, terminal.folder
+    )
 
 
 def find_workflow_problems(application: Application, name: str | None = None) -> tuple[Problem, ...]:

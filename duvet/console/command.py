@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from datetime import date
 from functools import cache
 from importlib import import_module
@@ -29,6 +30,8 @@ class TerminalSettings(Struct, frozen=True):
     verbose: bool = False
     cache: bool = True
     day: date | None = None  # The day of the run, if it isn't that of the clock.
+    folder: str = ""  # The path from the project to the folder that the user is in; empty if that is the project.
+    has_legacy_flags: bool = False  # Whether the command line describes the project with upstream's flags.
 
     @property
     def today(self) -> date:
@@ -89,7 +92,7 @@ class GlobalFlag(Struct, frozen=True):
 
 
 QUIET = GlobalFlag(("-q", "--quiet"), "Print only errors.", "quiet")
-VERBOSE = GlobalFlag(("-v", "--verbose"), "Print each file that holds annotations, too.", "verbose")
+VERBOSE = GlobalFlag(("-v", "--verbose"), "Print more, such as each annotated file.", "verbose")
 NO_CACHE = GlobalFlag(("--no-cache",), "Neither read nor write .duvet/cache.", "cache", False)
 
 
@@ -111,7 +114,7 @@ class Subcommand(click.Command):
         except click.UsageError as error:
             # Click raises the error about an option without its value without a context.
             error.ctx = error.ctx or ctx
-            raise
+            raise _suggest_option(error, self.get_params(ctx)) from error
         asks_for_help = any(isinstance(param, click.Option) and "--help" in param.opts for param in order)
         if not ctx.resilient_parsing and not asks_for_help:
             required = [(param, param.name or "") for param in self.get_params(ctx) if param.required]
@@ -125,6 +128,17 @@ class Subcommand(click.Command):
         return super().parse_args(ctx, args)
 
 
+def _suggest_option(error: click.UsageError, params: Iterable[click.Parameter]) -> click.UsageError:
+    """Add the most likely option to the error about an unknown one."""
+    if not isinstance(error, click.NoSuchOption):
+        return error
+    from duvet.console.suggestions import suggest_option
+
+    options = [param for param in params if isinstance(param, click.Option) and not param.hidden]
+    hint = suggest_option(error.option_name, [name for option in options for name in option.opts])
+    return click.UsageError(f"No such option '{error.option_name}'{hint and '; '}{hint}", error.ctx)
+
+
 def make_repeated_error(param: click.Parameter, ctx: click.Context) -> click.UsageError:
     return click.UsageError(f"the argument '{_format_parameter(param)}' cannot be used multiple times", ctx)
 
@@ -135,13 +149,89 @@ def _format_parameter(param: click.Parameter) -> str:
     return f"<{param.human_readable_name}>"
 
 
-class LazyGroup(click.Group):
-    """Lists its subcommands by their summaries, and imports the module of one only to run it."""
+class CommandGroup(click.Group):
+    """Lists its commands in the order of their definition and before its options, and suggests one for a wrong name."""
 
-    def __init__(self, *args: Any, package: str, summaries: Mapping[str, str], **kwargs: Any) -> None:
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, command in self.commands.items() if not command.hidden]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            error.ctx = error.ctx or ctx
+            raise _suggest_option(error, self.get_params(ctx)) from error
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not ctx.resilient_parsing and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from duvet.console.suggestions import suggest_command
+
+            hint = suggest_command(args[0], self.list_commands(ctx), ctx.command_path)
+            ctx.fail(f"No such command '{args[0]}'{hint and '; '}{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
+
+class SubcommandGroup(CommandGroup):
+    """Runs its default subcommand when none is named; options may come before the name of one."""
+
+    command_class = Subcommand
+
+    def __init__(self, *args: Any, default: str, **kwargs: Any) -> None:
+        super().__init__(*args, **{"subcommand_metavar": "[COMMAND]", **kwargs})
+        self.default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args[:1] not in (["--help"], ["-h"]) and (args or not ctx.resilient_parsing):
+            named = next((word for word in args if word in self.commands), self.default)
+            if not args or args[0].startswith("-"):
+                rest = list(args)
+                if named in rest:
+                    rest.remove(named)
+                args = [named, *rest]
+        return super().parse_args(ctx, args)
+
+    def add_old_name(self, name: str, command: click.Command) -> None:
+        """Accept a former name of a subcommand; it isn't listed, and `--verbose` says the new one."""
+
+        def run(**values: Any) -> Any:
+            ctx = click.get_current_context()
+            path = f"{ctx.parent.command_path} " if ctx.parent else ""
+            print_deprecation(f"{path}{name}", f"{path}{command.name}")
+            return command.callback(**values) if command.callback else None
+
+        old = copy(command)
+        old.name, old.hidden, old.callback = name, True, run
+        self.add_command(old)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        items = super().shell_complete(ctx, incomplete)
+        default = self.commands[self.default]
+        context = click.Context(default, parent=ctx, info_name=self.default, resilient_parsing=True)
+        known = {item.value for item in items}
+        options = default.shell_complete(context, incomplete) if incomplete.startswith("-") else []
+        return [*items, *(item for item in options if item.value not in known)]
+
+
+def print_deprecation(old: str, new: str) -> None:
+    """Tell a user of `--verbose` how to write an old spelling now."""
+    if current_settings().verbose:
+        click.echo(f"note: `{old}` is deprecated; use `{new}`", err=True)
+
+
+class LazyGroup(CommandGroup):
+    """Lists its commands by their summaries under headings, and imports the module of one only to run it."""
+
+    def __init__(self, *args: Any, package: str, sections: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.package = package
-        self.summaries = summaries
+        self.sections = sections
+        self.summaries = {name: summary for section in sections.values() for name, summary in section.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.summaries)
@@ -155,11 +245,10 @@ class LazyGroup(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        # The width that click itself leaves for summaries.
-        width = formatter.width - 6 - max(map(len, self.summaries))
-        commands = [click.Command(name, help=summary) for name, summary in self.summaries.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl([(command.name or "", command.get_short_help_str(width)) for command in commands])
+        width = max(map(len, self.summaries))
+        for heading, summaries in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:{width}}", summary) for name, summary in summaries.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         from click.shell_completion import CompletionItem
@@ -171,15 +260,12 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # `duvet help COMMAND` is `duvet COMMAND --help`.
+        # `duvet help COMMAND...` is `duvet COMMAND... --help`.
         if args[:1] == ["help"]:
-            args = [*args[1:2], "--help"]
+            args = [*args[1:], "--help"]
+        if args[:1] == ["rules"]:
+            args = ["explain", "--rules", *args[1:]]
         if args == ["--help"]:
             click.echo(ctx.get_help())
             ctx.exit()
-        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from duvet.config.fields import did_you_mean
-
-            hint = did_you_mean(args[0], self.summaries)
-            ctx.fail(f"No such command '{args[0]}'{hint and '; '}{hint}")
         return super().resolve_command(ctx, args)

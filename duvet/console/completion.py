@@ -26,7 +26,7 @@ class BashCompletion(_Completion, BashComplete):
     """Bash shows no descriptions, and splits words at `=`."""
 
     def source(self) -> str:
-        # Click checks the version of the bash on the path, which need not be the one that runs the script.
+        # Click would check the bash on the path, but another one may run the script.
         return ShellComplete.source(self)
 
     def get_completions(self, args: list[str], incomplete: str) -> CompletionItems:
@@ -68,8 +68,8 @@ _SHELLS: dict[str, type[_Completion]] = {"bash": BashCompletion, "zsh": ZshCompl
 def make_completion_script(shell: str, program: click.Command) -> str:
     """Return the script that makes a shell call duvet for completions."""
     ##= man/spec/completion.md#completing
-    ##% `duvet completion` MUST print a script with which bash, zsh or fish completes subcommands, options and their
-    ##% values.
+    ##% `duvet completion` MUST print a script that completes commands, subcommands, options and their values in bash,
+    ##% zsh or fish.
     return _SHELLS[shell](program, {}, _PROGRAM, COMPLETION_VARIABLE).source()
 
 
@@ -77,8 +77,8 @@ def answer_shell(program: click.Command, instruction: str) -> None:
     """Print completions for a shell; errors print nothing, because they would disturb the line being typed."""
     shell = _SHELLS.get(instruction.removesuffix("_complete"))
     ##= man/spec/completion.md#completing
-    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
-    ##% has no answer.
+    ##% Completion MUST read the names of a project only from the cache. When it finds nothing, it MUST print nothing,
+    ##% not even an error.
     with suppress(click.ClickException, click.exceptions.Exit, DuvetError, OSError, LookupError, ValueError):
         answer = shell(program, {}, _PROGRAM, COMPLETION_VARIABLE).complete() if shell else ""
         write_stdout(f"{answer}\n".encode(errors="replace") if answer else b"")

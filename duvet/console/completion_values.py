@@ -1,4 +1,4 @@
-"""Values that shells complete."""
+"""Completions of option and argument values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from duvet.console.discovery import PathType, find_project_folder
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -31,23 +33,31 @@ def complete_folders(ctx: click.Context, param: click.Parameter, incomplete: str
 
 
 def file_option(
-    *names: str, metavar: str = "FILE", **attributes: Any
+    *names: str, metavar: str = "FILE", type: click.ParamType[str] = click.STRING, **attributes: Any
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
     """Declare an option whose value is the path of a file."""
-    return click.option(*names, metavar=metavar, shell_complete=complete_files, **attributes)
+    return click.option(*names, metavar=metavar, type=PathType(type), shell_complete=complete_files, **attributes)
 
 
 def folder_option(
     *names: str, metavar: str = "DIR", **attributes: Any
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
     """Declare an option whose value is the path of a folder."""
-    return click.option(*names, metavar=metavar, shell_complete=complete_folders, **attributes)
+    return click.option(*names, metavar=metavar, type=PathType(), shell_complete=complete_folders, **attributes)
 
 
 def complete_rule_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     from duvet.rules import list_rules
 
     return _make_items(((rule.code, rule.name) for rule in list_rules().values()), incomplete.upper())
+
+
+def complete_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Complete codes of rules, states and configuration keys."""
+    from duvet.console.explanations import list_topics
+
+    topics = ((topic.name, topic.summary) for topic in list_topics())
+    return _make_items(topics, incomplete.upper() if incomplete[:3].upper() == "DUV" else incomplete)
 
 
 def complete_prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
@@ -90,12 +100,15 @@ def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_recipes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the recipes of duvet, or files for `recipe validate`."""
+    """Complete the recipes that duvet ships."""
     from duvet.templates import recipe_names
 
-    if ctx.params.get("action") == "validate":
-        return complete_files(ctx, param, incomplete)
     return _make_items(((name, None) for name in recipe_names()), incomplete)
+
+
+def complete_recipe_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Complete the recipes that duvet ships, or files if none matches."""
+    return complete_recipes(ctx, param, incomplete) or complete_files(ctx, param, incomplete)
 
 
 def complete_specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
@@ -141,11 +154,11 @@ def _complete_from_project(
     from duvet.tree.files import DiskTree
 
     ##= man/spec/completion.md#completing
-    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
-    ##% has no answer.
+    ##% Completion MUST read the names of a project only from the cache. When it finds nothing, it MUST print nothing,
+    ##% not even an error.
     # What the last query about the project used may be out of date.
     folder = ctx.find_root().params.get("directory") or ""
-    catalogue = DiskCache(DiskTree(folder), {}).load_last(CATALOGUE_KEY, Catalogue)
+    catalogue = DiskCache(DiskTree(find_project_folder(folder) or folder), {}).load_last(CATALOGUE_KEY, Catalogue)
     names = dict(list_names(catalogue)) if catalogue else {}
     printable = ((name, shorten_text(escape_cell(text or ""))) for name, text in names.items() if name.isprintable())
     return _make_items(printable, incomplete)

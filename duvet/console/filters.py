@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from duvet.console.completion_values import complete_section_ids, complete_specification_ids
+from duvet.console.discovery import ReferenceType
 from duvet.model import Kind
 from duvet.queries.gaps import LEVEL_SYNONYMS, LEVELS_BY_WORD, STATES_BY_WORD, RequirementFilter, fold_word
 from duvet.trace.records import State
@@ -33,31 +34,37 @@ KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # A type of annotati
 add_spec_option = click.option(
     "--spec",
     "specs",
+    type=ReferenceType(),
     metavar="NAME",
     shell_complete=complete_specification_ids,
     multiple=True,
-    help="Only of this specification: an id, a name, a URL or a path.",
+    help="Only this specification: an id, name, URL or path; repeatable.",
 )
 add_section_option = click.option(
     "--section",
     "sections",
+    type=ReferenceType(),
     metavar="ID",
     shell_complete=complete_section_ids,
     multiple=True,
-    help="Only of this section: an id, or SPEC#ID; a numbered one with those below it.",
+    help="Only this section, as ID or SPEC#ID, with its numbered subsections; repeatable.",
 )
 add_level_option = click.option(
     "--level",
     "levels",
     type=_LEVEL_TYPE,
     multiple=True,
-    help="Only of this level.",
+    help="Only this level; repeatable.",
 )
 add_status_option = click.option(
-    "--status", "statuses", type=_STATUS_TYPE, multiple=True, help="Only with this status."
+    "--status", "statuses", type=_STATUS_TYPE, multiple=True, help="Only requirements in this state; repeatable."
 )
 add_kind_option = click.option(
-    "--type", "kinds", type=KIND_TYPE, multiple=True, help="Only with an annotation of this type."
+    "--type",
+    "kinds",
+    type=KIND_TYPE,
+    multiple=True,
+    help="Only requirements with an annotation of this type; repeatable.",
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,36 +11,18 @@ from datetime import UTC, datetime
 from duvet.config.service import load_service_ingest
 from duvet.config.settings import IngestRule
 from duvet.console.command import current_settings
-from duvet.console.streams import STANDARD_INPUT
 from duvet.errors import DuvetError
 from duvet.knowledge.feedback import AuditEntry, append_audit_entry
-from duvet.knowledge.ingest.files import make_warning
-from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_project_above, find_store_paths
-from duvet.model import Problem
+from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
 from duvet.tools.tool import SHELL_SOURCE
 from duvet.tree.files import DiskTree
 
 
 def locate_store(service_path: str | None) -> StorePaths:
-    """Return the paths of the index, as the configuration of the service sets them."""
+    """Return the paths of the index that the service's configuration sets."""
     settings = current_settings()
-    store = load_service_ingest(DiskTree(), settings.environ, settings.config_path, service_path)[1]
+    store = load_service_ingest(DiskTree(), settings.environ, settings.config_path, service_path, settings.folder)[1]
     return find_store_paths(KnowledgeSettings(os.getcwd(), IngestRule(), store))
-
-
-def warn_of_parent_project(command: str, file: str = "", *options: str) -> list[Problem]:
-    """Warn if the command makes the working directory a project although it is part of another one."""
-    above = find_project_above(os.getcwd())
-    if above is None:
-        return []
-    verb = {"ingest": "takes that one in", "restore": "puts it back there"}[command]
-    words = ["duvet", "-C", above, command, *options]
-    if file:
-        words.append(file if os.path.isabs(file) or file == STANDARD_INPUT else os.path.relpath(file, above))
-    hint = f"`{shlex.join(words)}` {verb}; this one is forgotten with its folder .duvet"
-    return [
-        make_warning(f"this folder is taken for a project of its own, though the one in {above} holds it", hint=hint)
-    ]
 
 
 @contextmanager

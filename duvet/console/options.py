@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
-from duvet.console.command import make_repeated_error
-from duvet.console.completion_values import complete_files, complete_specification_ids, file_option
+from duvet.console.command import TerminalSettings, current_settings, make_repeated_error
+from duvet.console.completion_values import complete_specification_ids, file_option
+from duvet.console.discovery import ReferenceType
+from duvet.console.streams import print_notice
 from duvet.model import Level
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ class _Text(click.ParamType[str]):
         try:
             str(value).encode()
         except UnicodeEncodeError:
-            self.fail("it is not UTF-8", param, ctx)
+            self.fail("the value is not valid UTF-8", param, ctx)
         return str(value)
 
 
@@ -51,11 +55,69 @@ class _Switch(click.ParamType[bool]):
         if value in (True, False):
             return bool(value)
         if value not in ("true", "false"):
-            self.fail(f"'{value}' is neither true nor false", param, ctx)
+            self.fail(f"'{value}' is not true or false", param, ctx)
         return bool(value == "true")
 
 
 TEXT_TYPE = _Text()
+
+
+SERVICE_KEY, PACKS_KEY = "service_path", "packs"  # Names of the parameters.
+_SERVICE_OPTION = "--service-config"
+_CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # What `--config` named, for other options.
+
+
+def add_config_option(function: Function) -> Function:
+    """Add `--config`, and the hidden `--config-path`; the command gets `config_path`."""
+    # Two options, because a command line of an older version may contain both.
+    hidden = file_option("--config-path", hidden=True, callback=_choose_config)
+    return _make_config_option(_note_config)(hidden(function))
+
+
+def _make_config_option(
+    callback: Callable[[click.Context, click.Parameter, str | None], None],
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    return file_option(
+        "--config",
+        "project_path",
+        expose_value=False,
+        callback=callback,
+        help="The project's configuration [default: .duvet/config.toml].",
+    )
+
+
+def _note_config(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Keep the value of `--config` for the option that it belongs to."""
+    if value is None or ctx.resilient_parsing:
+        return
+    ##= man/spec/service.md#configuration
+    ##% A `--config` that names `duvet.config.*`, `contextive.config.*`, a JSON file or a YAML file MUST mean the same as
+    ##% `--service-config`, for commands that have that option.
+    is_service = any(one.name == SERVICE_KEY for one in ctx.command.params) and _is_service_file(value)
+    other = SERVICE_KEY if is_service else "config_path"
+    if ctx.params.get(other) is not None:
+        raise _make_conflict(_SERVICE_OPTION if is_service else "--config-path", ctx)
+    ctx.meta[_SERVICE_META if is_service else _CONFIG_META] = value
+
+
+def _make_conflict(other: str, ctx: click.Context) -> click.UsageError:
+    return click.UsageError(f"--config and {other} both name a configuration; give only one of them", ctx)
+
+
+def _choose_config(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the path of the project's configuration, from either option."""
+    named: str | None = ctx.meta.get(_CONFIG_META)
+    if value is not None and named is not None:
+        raise _make_conflict("--config-path", ctx)
+    return value if named is None else named
+
+
+def _is_service_file(path: str) -> bool:
+    """Tell whether the name of a file is one of the service's configuration."""
+    from duvet.config.service import SERVICE_FILE_NAMES
+
+    name = os.path.basename(path).lower()
+    return name in SERVICE_FILE_NAMES or name.endswith((".json", ".yaml", ".yml"))
 
 
 def add_trace_options(function: Function) -> Function:
@@ -77,12 +139,11 @@ def add_trace_options(function: Function) -> Function:
             multiple=True,
             hidden=True,
         ),
-        click.option("--allow-http", is_flag=True, help="Allow downloads without encryption."),
-        click.option("--offline", is_flag=True, help="Download nothing."),
-        file_option("--config-path", help="The configuration [default: .duvet/config.toml]."),
+        click.option("--allow-http", is_flag=True, help="Allow downloads over http:."),
+        click.option("--offline", is_flag=True, help="Do not download anything."),
     ):
         function = option(function)
-    return function
+    return add_config_option(function)
 
 
 def add_switch(name: str, *, help: str) -> Callable[[Function], Function]:
@@ -96,7 +157,7 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
     """Add an option that takes `true` or `false`, means `true` without a value, and takes any number of targets."""
     return click.option(
         name,
-        type=TEXT_TYPE,
+        type=ReferenceType(TEXT_TYPE),
         is_flag=False,
         flag_value="true",
         multiple=True,
@@ -116,15 +177,36 @@ def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
     return ReportGate(all(switches), tuple(value for value in values if value not in ("true", "false")))
 
 
-SERVICE_KEY, PACKS_KEY = "service_path", "packs"  # Names of the parameters.
+def add_service_option(function: Function) -> Function:
+    """Add `--service-config`, and `--config` to a command that has no trace options."""
+    option = file_option(
+        _SERVICE_OPTION,
+        SERVICE_KEY,
+        callback=_choose_service,
+        help="The service's configuration [default: $DUVET_CONFIG, or duvet.config.toml, .yaml or .json].",
+    )
+    if not any(one.name == "config_path" for one in getattr(function, "__click_params__", ())):
+        function = _make_config_option(_set_config)(function)
+    return option(function)
 
-add_service_option = click.option(
-    "--config",
-    SERVICE_KEY,
-    metavar="FILE",
-    shell_complete=complete_files,
-    help="The configuration of the service [default: DUVET_CONFIG, or duvet.config.json, .yaml, .yml or .toml].",
-)
+
+def _choose_service(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the path of the service's configuration, which older command lines name with `--config`."""
+    named: str | None = ctx.meta.get(_SERVICE_META)
+    if named is None:
+        return value
+    if value is not None:
+        raise _make_conflict(_SERVICE_OPTION, ctx)
+    if current_settings().verbose:
+        print_notice(f"note: --config names the project's configuration; write {_SERVICE_OPTION} {named}\n")
+    return named
+
+
+def _set_config(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Use the project's configuration that this command names in place of that of the global option."""
+    _note_config(ctx, param, value)
+    if path := ctx.meta.get(_CONFIG_META):
+        ctx.obj = replace(ctx.find_object(TerminalSettings) or TerminalSettings(os.environ), config_path=path)
 
 
 def add_service_options(function: Function) -> Function:
@@ -134,7 +216,7 @@ def add_service_options(function: Function) -> Function:
         PACKS_KEY,
         metavar="NAME",
         multiple=True,
-        help="Switch this pack of tools on, too; it may be repeated.",
+        help="Also enable this pack of tools; repeatable.",
     )
     return add_service_option(packs(function))
 
@@ -157,20 +239,18 @@ def add_http_options(function: Function) -> Function:
             "--rate",
             type=click.FloatRange(min=0),
             metavar="NUMBER",
-            help="With --http, requests a second that a client may make; 0 is any number [default: 1000].",
+            help="With --http, limit requests per second and client; 0 is unlimited [default: 1000].",
         ),
         click.option(
             "--allow-host",
             "hosts",
             metavar="NAME",
             multiple=True,
-            help="With --http, a name that the server goes by, such as that of a proxy in front of it.",
+            help="With --http, accept this Host header, such as the name of a proxy; repeatable.",
         ),
+        click.option("--http", metavar="[HOST:]PORT", help="Serve over HTTP at this address."),
         click.option(
-            "--http", metavar="[HOST:]PORT", help="Serve over HTTP there, not over standard input and output."
-        ),
-        click.option(
-            "--stdio", is_flag=True, help="Serve over standard input and output, whatever the configuration says."
+            "--stdio", is_flag=True, help="Serve over standard input and output, overriding the configuration."
         ),
     ):
         function = option(function)
@@ -180,3 +260,27 @@ def add_http_options(function: Function) -> Function:
 def select_trace_options(where: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that describe the project."""
     return {name: value for name, value in where.items() if name not in (SERVICE_KEY, PACKS_KEY)}
+
+
+def add_list_format(function: Function) -> Function:
+    return click.option(
+        "--format",
+        type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown"]),
+        help="Output format [default: table on a terminal, else plain].",
+    )(function)
+
+
+def add_text_format(function: Function) -> Function:
+    return click.option(
+        "--format", type=click.Choice(["text", "json"]), default="text", help="Output format [default: text]."
+    )(function)
+
+
+def add_unused_options(function: Function) -> Function:
+    """Accept the options of the project and the service, which older command lines contain, without effect."""
+    before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
+    function = add_service_options(add_trace_options(function))
+    for param in getattr(function, "__click_params__", ()):
+        if param not in before:
+            param.hidden, param.expose_value = True, False
+    return function

@@ -15,13 +15,13 @@ from duvet.reports.tables import ListFormat, Listing, TableLook, encode_json, re
 if TYPE_CHECKING:
     from duvet.reports.detail import Block
 
-_WIDTH = 100  # The width of tables that go to a file or a pipe.
+_WIDTH = 100  # The width of tables in a file or a pipe.
 _MIN_WIDTH = 20
 
 add_list_format = click.option(
     "--format",
     type=click.Choice([one.value for one in ListFormat]),
-    help="How to write the list [default: table on a terminal, plain elsewhere].",
+    help="The format of the list [default: table on a terminal, else plain].",
 )
 
 
@@ -32,18 +32,18 @@ def add_limit_option(default: int | None = None) -> Callable[[click.decorators.F
         type=click.IntRange(min=0),
         default=default,
         metavar="N",
-        help=f"List no more than N; 0 is all.{note}",
+        help=f"List at most N entries; 0 means all.{note}",
     )
 
 
 def print_list(listing: Listing, format: str | None) -> None:
-    """Write a list to standard output; without a format as a table on a terminal, and plain elsewhere."""
+    """Write a list to standard output, by default as a table on a terminal and as plain lines elsewhere."""
     chosen = ListFormat(format) if format else ListFormat.TABLE if is_on_terminal() else ListFormat.PLAIN
     write_stdout(render_listing(listing, chosen, detect_table_look()))
 
 
 def print_detail(detail: object, blocks: Iterable[Block], format: str) -> None:
-    """Write a record to standard output: itself as JSON, or its blocks as Markdown or text."""
+    """Write a record as JSON, or its blocks as Markdown or text, to standard output."""
     if format == "json":
         write_stdout(encode_json(detail))
         return

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from duvet.console.command import TerminalSettings, current_settings
 from duvet.console.completion_values import file_option
+from duvet.console.discovery import locate_path, show_path
 from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
 from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError
 from duvet.model import Place, Problem, Severity
@@ -63,8 +64,37 @@ def print_problems(
     """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings."""
     settings = settings or current_settings()
     if kept := _filter_problems(problems, settings):
-        context = ProblemContext((sources or SourceLines()).line, settings.colour)
-        print_notice(render_problems_text(kept, context).decode())
+        print_notice(_render_text(kept, settings, sources or SourceLines(), colour=settings.colour).decode())
+        _offer_explanation(kept, settings)
+
+
+def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) -> None:
+    """Name the command that explains the first code, in the last line of the run."""
+    ##= man/spec/problems.md#rules
+    ##% A run that prints problems with codes as text MUST end with the command that explains the first code, unless
+    ##% only errors are requested.
+    code = next((problem.code for problem in problems if problem.code), "")
+    if not code or settings.quiet:
+        return
+    line = f'run "duvet explain {code}" for details\n'
+    context = click.get_current_context(silent=True)
+    # `--watch` has no end of a run.
+    if context and context.params.get("watch"):
+        return
+    if context is None:
+        print_notice(line)
+    elif context.find_root().meta.setdefault("duvet.explanation", line) is line:
+        context.find_root().call_on_close(lambda: print_notice(line))
+
+
+def _render_text(
+    problems: Iterable[Problem], settings: TerminalSettings, sources: SourceLines, *, colour: bool = False
+) -> bytes:
+    """Return the problems as text, with paths relative to the folder that the user is in."""
+    folder = settings.folder
+    shown = tuple(replace(problem, path=show_path(problem.path, folder)) for problem in problems)
+    context = ProblemContext(lambda path, line: sources.line(locate_path(path, folder), line), colour)
+    return render_problems_text(shown, context)
 
 
 def _filter_problems(problems: Iterable[Problem], settings: TerminalSettings) -> tuple[Problem, ...]:
@@ -88,8 +118,11 @@ class ProblemOutput(Struct, frozen=True):
             ##% to standard output or the file of `--output`.
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
-                data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
-                # A file that stays the same is left alone, so that its watchers aren't alarmed.
+                if self.format is ProblemFormat.TEXT:
+                    data = _render_text(kept, current_settings(), sources)
+                else:
+                    data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
+                # An unchanged file is not written again, so that programs that watch it are not notified.
                 (write_output if is_stream_output(self.output) else store_changed)(self.output, data)
         except OutputError as error:
             print_problems((*problems, *list_error_problems(error)), sources=sources)
@@ -112,9 +145,11 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
     format_option = click.option(
         "--format",
         type=click.Choice([one.value for one in ProblemFormat]),
-        help="How to write problems [default: text; also github where GITHUB_ACTIONS is true].",
+        help="The format of problems [default: text; with GITHUB_ACTIONS=true also github].",
     )
-    output_option = file_option("--output", help="Where to write problems [default: text to standard error, else `-`].")
+    output_option = file_option(
+        "--output", help="The file for problems [default: `-`, standard output; for text, standard error]."
+    )
     return format_option(output_option(function))
 
 
@@ -136,12 +171,12 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
     ##= man/spec/problems.md#formats
     ##% duvet MUST refuse to write two results to standard output.
     if on_stdout > 1:
-        raise click.UsageError("only one result can go to standard output; give the others a file")
+        raise click.UsageError("two results would be written to standard output; write one of them to a file")
     return result
 
 
 def print_annotations(problems: Iterable[Problem]) -> None:
-    """Print what fails a gate as workflow commands after another result, if the command runs on GitHub."""
+    """Print the failures of a gate as workflow commands after another result, if the command runs on GitHub."""
     problems = tuple(problems)
     if problems and _is_on_github():
         ProblemOutput(ProblemFormat.GITHUB, "-", prints_text=False).write(problems)

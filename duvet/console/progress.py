@@ -18,7 +18,7 @@ class ProgressLines(Progress):
     def __init__(self, settings: TerminalSettings) -> None:
         self.settings = settings
         self.wants_notes = settings.verbose
-        # The tests of awslabs duvet compare the lines, so these must not depend on the time.
+        # The tests of awslabs duvet compare these lines, so times are left out there.
         self.timed = "DUVET_INTERNAL_CI" not in settings.environ
         self.started = 0.0
 
@@ -70,7 +70,7 @@ def _format_seconds(seconds: float) -> str:
 
 
 class QuietProgress(ProgressLines):
-    """Prints downloads alone, for queries."""
+    """Prints only downloads, for queries."""
 
     def __init__(self, settings: TerminalSettings) -> None:
         super().__init__(settings)

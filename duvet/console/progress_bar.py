@@ -123,14 +123,14 @@ def _make_bar(lines: ProgressLines, verb: str, *columns: ProgressColumn) -> Prog
 
 
 class _NamesColumn(ProgressColumn):
-    """The names of downloads, cut at the end of the line before any other column is."""
+    """The names of downloads; this column is truncated first."""
 
     def render(self, task: Task) -> Text:
         return Text(task.fields["names"], no_wrap=True, overflow="ellipsis")
 
 
 class _StandardError(io.TextIOBase):
-    """Standard error; a reader that closes it is no error."""
+    """Standard error; errors of a closed stream are ignored."""
 
     encoding = sys.stderr.encoding
 

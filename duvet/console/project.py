@@ -1,4 +1,4 @@
-"""The project in the working directory: its cache, catalogue, specifications and page rules."""
+"""The project that a command works on: its cache, catalogue, specifications and page rules."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def require_catalogue(options: Mapping[str, Any]) -> Catalogue:
     if catalogue.requirements:
         return catalogue
     if list_errors(catalogue):
-        hint = f"{describe_error_count(catalogue)}; `duvet validate` lists what is wrong"
+        hint = f"{describe_error_count(catalogue)}; run `duvet validate` to list them"
     elif not catalogue.specifications:
-        hint = "name a specification in the configuration, as `[[specification]]`"
+        hint = "add a specification with `duvet init --specification URL|FILE`"
     else:
-        hint = "no sentence of its specifications has a keyword of RFC 2119, such as MUST"
+        hint = "no sentence of the specifications has an RFC 2119 keyword such as MUST"
     raise NotFoundError(NO_REQUIREMENTS, hint=hint)
 
 
 def print_error_notice(catalogue: Catalogue) -> None:
-    """Print a notice to standard error if the project has errors, because its annotations count only in part then."""
+    """Print a notice to standard error if the project has errors, because its annotations count only partly then."""
     from duvet.queries.records import describe_incompleteness
 
     notice = describe_incompleteness(catalogue)
     if notice:
-        print_remark(f"{notice}; `duvet validate` lists what is wrong")
+        print_remark(f"{notice}; run `duvet validate` to list them")
 
 
 def cached_query(
@@ -79,7 +79,7 @@ def make_options_key(options: Mapping[str, Any], *more: object, rules: PageRules
 
 
 def open_cache(pinned: Mapping[str, FileContent] | None = None) -> DiskCache | None:
-    """Open the cache of the project; None if there is no project here or `--no-cache` is set."""
+    """Open the cache of the project; None without a project or with `--no-cache`."""
     settings = current_settings()
     return (
         DiskCache(DiskTree(), settings.environ, today=settings.today, pinned=pinned) if wants_cache(settings) else None
@@ -87,7 +87,7 @@ def open_cache(pinned: Mapping[str, FileContent] | None = None) -> DiskCache | N
 
 
 def open_blobs(settings: TerminalSettings) -> BlobStore:
-    """Open the files of the cache; a store without any if there is no project here or `--no-cache` is set."""
+    """Open the files of the cache; an empty store without a project or with `--no-cache`."""
     return BlobStore(DiskTree().at(CACHE_FOLDER)) if wants_cache(settings) else NoBlobStore()
 
 
@@ -105,7 +105,7 @@ def open_project(
     spec_patterns: tuple[str, ...],
     spec_path: str | None,
 ) -> Project:
-    """Open the project in the working directory, or in another folder, that these options describe."""
+    """Open the project that these options describe, in the working directory or another folder."""
     from duvet.console.progress import ProgressLines
     from duvet.project.project import Options, Project
     from duvet.specs.library import Policy
@@ -139,7 +139,7 @@ def open_project(
 def open_project_quietly(
     cache: DiskCache | None, options: Mapping[str, Any], rules: PageRules | None = None
 ) -> Project:
-    """Open the project for a query, printing no steps but downloads; raise UnreadableError if nothing is configured."""
+    """Open the project for a query, which prints only downloads; raise UnreadableError if nothing is configured."""
     from duvet.console.progress import QuietProgress
 
     project = open_project(cache, QuietProgress(current_settings()), rules=rules, **options)
@@ -156,7 +156,7 @@ def require_contents(project: Project) -> None:
 
 
 def open_project_files() -> ProjectFiles:
-    """Return the files below the working directory, by the paths that people write."""
+    """Return the files of the project by the paths that people write."""
     from duvet.trace.locations import ProjectFiles
 
     return ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
@@ -179,12 +179,13 @@ def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> Pag
     # Most projects have none, and then nothing needs to be imported.
     if not any(map(settings.environ.get, ("DUVET_CONFIG", "CONTEXTIVE_CONFIG"))):
         try:
-            names = os.listdir()
+            names = [*os.listdir(), *(os.listdir(settings.folder) if settings.folder else ())]
         except OSError:
-            # Whatever reads the project reports the unreadable folder.
+            # The code that reads the project reports the unreadable folder.
             names = []
         if not any(name.startswith(("duvet.config.", "contextive.config.")) for name in names):
             return None
     from duvet.config.service import load_service_pages
 
-    return load_service_pages(tree or DiskTree(), settings.environ, options["config_path"] or settings.config_path)
+    config_path = options["config_path"] or settings.config_path
+    return load_service_pages(tree or DiskTree(), settings.environ, config_path, settings.folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -47,6 +48,7 @@ class ReportResult(Struct, frozen=True):
     problems: tuple[Problem, ...]
     summary: str
     html_path: str = ""  # The file with the HTML report; empty if none was requested.
+    hides_progress: bool = False  # Whether a run that recalls this result prints no steps.
 
 
 def report_project(
@@ -88,10 +90,10 @@ def report_project(
 def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
     ##= man/spec/cache.md#freshness
     ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% alone, and `duvet validate` MUST NOT read the sources again.
+    ##% unchanged, and `duvet validate` MUST NOT read the sources again.
     progress, started = ProgressLines(current_settings()), time.perf_counter()
     result = cache.recall(_CACHE_NAME, ReportResult, key)
-    if result is not None:
+    if result is not None and not (result.hides_progress and not sys.stderr.isatty()):
         progress.begin("Checking inputs and reports")
         progress.started = started
         progress.end("Checked that nothing has changed since the last run")
@@ -125,15 +127,15 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
             from pathlib import Path
 
             if not path:
-                hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
-                raise DuvetError("there is no page to open", hint=hint)
+                hint = "add `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
+                raise DuvetError("no HTML report to open", hint=hint)
             try:
                 opened = webbrowser.open(Path(path).resolve().as_uri())
             except ValueError:
                 # BROWSER is not a command, such as one with an unclosed quote.
                 opened = False
             if not opened:
-                hint = "open the file yourself, or name a browser in the environment variable BROWSER"
+                hint = "open the file yourself, or set the environment variable BROWSER to a browser"
                 raise DuvetError("no browser was found", path=path, hint=hint)
         except DuvetError as error:
             print_problems(list_error_problems(error))

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.settings import PageRule
 from duvet.console.command import current_settings
 from duvet.console.problems import has_errors, promote_warnings
+from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
 from duvet.console.streams import is_stream_output, print_notice, render_bytes, write_outputs
 from duvet.errors import DuvetError, NotFoundError, OutputError, UnreadableError, describe_os_error
-from duvet.model import Kind, Problem
+from duvet.model import Kind, Problem, Severity
 from duvet.project.project import Project
+from duvet.project.validation import find_missing_reasons
 from duvet.queries.citations import list_comment_styles, read_code_below
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.priority import make_priority_rows, prioritize_requirements
@@ -28,10 +33,12 @@ from duvet.reports.snapshot import render_snapshot
 from duvet.reports.summary import render_summary
 from duvet.sources.scan import make_unreadable_problem
 from duvet.specs import extraction
-from duvet.text import colour_diff_line, make_unified_diff
+from duvet.specs.locator import locate_specification
+from duvet.text import colour_diff_line, make_unified_diff, quote_text
 from duvet.trace.catalogue import Catalogue
+from duvet.trace.coverage import GateResult
 from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
-from duvet.trace.records import Finished, Requirement
+from duvet.trace.records import AnnotationPlaces, Finished, Requirement
 from duvet.tree.files import FolderMembership
 from duvet.tree.git import GitCommand, GitRepository
 from duvet.tree.outputs import store_changed, store_together
@@ -47,7 +54,11 @@ ReportFiles = Iterator[tuple[str, Callable[[], bytes]]]  # The path of each file
 def run_report(project: Project, request: ReportRequest) -> ReportResult:
     """Trace the project, apply the gates and write the files."""
     found: list[Problem] = []
+    ##= man/spec/trace.md#reports
+    ##% With our schema, `duvet report` MUST print its steps only on a terminal or with `--verbose`.
     try:
+        if hides_progress(project):
+            project.progress = QuietProgress(current_settings())
         found += write_requirements(project, project.extraction, prune=request.prune)
     except OutputError as error:
         found.append(_make_unwritable_problem(error))
@@ -57,23 +68,80 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         require_contents(project)
     except UnreadableError as error:
         ##= man/spec/trace.md#configuration
-        ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
-        ##% belongs when nothing is configured.
-        # Only a warning, because awslabs duvet accepts this.
+        ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
+        ##% name the expected path without a configuration.
+        # Only a warning without a gate, because awslabs duvet accepts this.
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
+    found += find_setup_problems(project)
+    gates = list_gates(project, request)
+    if gates:
+        ##= man/spec/gates.md#verdicts
+        ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
+        ##% or no requirement, or when no file matches the patterns of a source.
+        found = [*promote_warnings(one for one in found if one.code in _SETUP_CODES)] + [
+            one for one in found if one.code not in _SETUP_CODES
+        ]
     problems = _sort_problems((*finished.trace.problems, *found))
     if request.strict:
         problems = promote_warnings(problems)
     snapshot = None
     if not has_errors(problems):
         snapshot = render_bytes(partial(render_snapshot, finished))
-        problems = _sort_problems((*problems, *find_gate_problems(project, request, snapshot)))
-    files = _render_files(project, request, finished, problems, snapshot)
+    results, failures = run_gates(gates, snapshot)
+    problems = _sort_problems((*problems, *failures))
+    files = _render_files(project, request, finished, problems, snapshot, results)
     problems = _sort_problems((*problems, *_write_files(project, files)))
-    summary = render_bytes(partial(render_summary, finished, problems)).decode()
+    summary = render_bytes(partial(render_summary, finished, problems, results)).decode()
     html_paths = (path for path in _find_html_paths(project, request) if path and not is_stream_output(path))
-    return ReportResult(problems, summary, next(html_paths, ""))
+    return ReportResult(problems, summary, next(html_paths, ""), hides_progress(project))
+
+
+_SETUP_CODES = frozenset(
+    rule.code for rule in (rules.CONFIG_ABSENT, rules.PATTERN_UNMATCHED, rules.NO_SPECIFICATION, rules.NO_REQUIREMENTS)
+)
+"""The warnings that are errors under a gate."""
+
+
+def find_setup_problems(project: Project) -> Iterator[Problem]:
+    """Yield warnings about what awslabs duvet accepts and our schema does not."""
+    config = project.config
+    if config is None or not config.extended:
+        return
+    ##= man/spec/gates.md#verdicts
+    ##% With our schema, duvet MUST warn about a cited specification that is not configured, and about an exception
+    ##% without a reason.
+    ##= man/spec/gates.md#verdicts
+    ##% Without a gate, duvet MUST warn about these.
+    yield from project.inputs.unmatched
+    if not project.requirements:
+        if config.specifications:
+            hint = "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`"
+            yield rules.NO_REQUIREMENTS.problem("the specifications contain no requirements", config.path, hint=hint)
+        else:
+            hint = "add a `[[specification]]` table with `source = 'path/to/spec.md'`, or a URL"
+            yield rules.NO_SPECIFICATION.problem("no specification is configured", config.path, hint=hint)
+    trace, places = project.trace, AnnotationPlaces(project.tree)
+    known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
+    for coverage in trace.coverages:
+        specification = coverage.specification
+        ids = [id for match in coverage.matches for id in match.ids]
+        if specification.locator.name in known or any(trace.annotations[id].kind is Kind.SPEC for id in ids):
+            continue
+        first = trace.annotations[min(ids)]
+        message = f"{quote_text(specification.locator.name)} is cited, but not configured"
+        hint = f"add a `[[specification]]` table with `source = {quote_text(specification.locator.name)}`"
+        place = places.of(first, first.source.target)
+        label = "its requirements are unknown"
+        yield rules.SPECIFICATION_UNCONFIGURED.problem(message, first.path, place, label=label, hint=hint)
+    yield from (replace(finding.problem, severity=Severity.WARNING) for finding in find_missing_reasons(trace, places))
+
+
+def hides_progress(project: Project) -> bool:
+    """True if steps are printed only on a terminal or with `--verbose`: with our schema."""
+    settings = current_settings()
+    is_ours = project.config is not None and project.config.extended
+    return is_ours and not settings.verbose and not sys.stderr.isatty()
 
 
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -111,20 +179,53 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
     return []
 
 
-def find_gate_problems(project: Project, request: ReportRequest, snapshot: bytes) -> list[Problem]:
-    """Return what fails the run: a snapshot that differs, or requirements without code or tests."""
-    problems = _find_ci_problems(project, request, snapshot) if _is_ci(project, request) else []
-    if not (request.require_citations.targets or request.require_tests.targets):
-        return problems
-    # A requirement that both gates reject is listed once.
-    listed = {(problem.code, problem.path, problem.place.line) for problem in problems}
+class Gate(NamedTuple):
+    """A gate that the options or the environment request."""
+
+    name: str
+    success: str  # What holds if it finds no problems.
+    check: Callable[[bytes], list[Problem]]  # Gets the snapshot of the run.
+
+
+def list_gates(project: Project, request: ReportRequest) -> list[Gate]:
+    """Return the gates of a run: those of `--ci`, and those of targets."""
+    gates = [*_list_ci_gates(project, request)] if _is_ci(project, request) else []
     ##= man/spec/gates.md#gates-for-targets
     ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
     ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
-    cited, unknown = _select_targets(project, request.require_citations, "--require-citations")
-    tested, unknown_tested = _select_targets(project, request.require_tests, "--require-tests")
-    found = (*find_unimplemented(cited), *find_untested(tested), *unknown, *unknown_tested)
-    return problems + [problem for problem in found if (problem.code, problem.path, problem.place.line) not in listed]
+    for gate, option, noun, state, find in (
+        (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
+        (request.require_tests, "--require-tests", "tests", "tested", find_untested),
+    ):
+        if gate.targets:
+            names = ", ".join(gate.targets)
+            check = partial(_check_targets, project, gate, option, find)
+            gates.append(Gate(f"{noun} of {names}", f"every requirement of {names} is {state}", check))
+    return gates
+
+
+def run_gates(gates: Iterable[Gate], snapshot: bytes | None) -> tuple[tuple[GateResult, ...], list[Problem]]:
+    """Return the result of each gate and the problems; without a snapshot, errors keep the gates from running."""
+    results: list[GateResult] = []
+    problems: list[Problem] = []
+    for gate in gates:
+        found = None if snapshot is None else gate.check(snapshot)
+        results.append(GateResult(gate.name, gate.success, None if found is None else len(found)))
+        # A requirement that two gates reject is listed once.
+        listed = {(problem.code, problem.path, problem.place.line) for problem in problems}
+        problems += [one for one in found or () if not one.path or (one.code, one.path, one.place.line) not in listed]
+    return tuple(results), problems
+
+
+def _check_targets(
+    project: Project,
+    gate: ReportGate,
+    option: str,
+    find: Callable[[Iterable[Requirement]], Iterator[Problem]],
+    snapshot: bytes,
+) -> list[Problem]:
+    selected, unknown = _select_targets(project, gate, option)
+    return [*find(selected), *unknown]
 
 
 def _is_ci(project: Project, request: ReportRequest) -> bool:
@@ -139,14 +240,27 @@ def find_snapshot_path(project: Project) -> str | None:
     return config.report.snapshot.path if config and config.report.snapshot.enabled else None
 
 
-def _find_ci_problems(project: Project, request: ReportRequest, snapshot: bytes) -> list[Problem]:
+def _list_ci_gates(project: Project, request: ReportRequest) -> Iterator[Gate]:
     path = find_snapshot_path(project)
-    if path is None:
-        citations, tests = request.require_citations.everything, request.require_tests.everything
-        ##= man/spec/gates.md#not-applicable
-        ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
-        freed = find_freed_annotations(project.requirements) if project.not_applicable else frozenset()
-        return list(check_gates(project.trace, citations=citations, tests=tests, freed=freed))
+    if path is not None:
+        yield Gate(f"snapshot {path}", f"snapshot {path} is up to date", partial(_check_snapshot, project, path))
+        return
+    citations, tests = request.require_citations.everything, request.require_tests.everything
+    words = [word for word, wanted in (("cited", citations), ("tested", tests)) if wanted]
+    nouns = [word for word, wanted in (("citations", citations), ("tests", tests)) if wanted]
+    if words:
+        success = f"every requirement is {' and '.join(words)}"
+        yield Gate(" and ".join(nouns), success, partial(_check_lines, project, citations, tests))
+
+
+def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes) -> list[Problem]:
+    ##= man/spec/gates.md#not-applicable
+    ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
+    freed = find_freed_annotations(project.requirements) if project.not_applicable else frozenset()
+    return list(check_gates(project.trace, citations=citations, tests=tests, freed=freed))
+
+
+def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Problem]:
     project.progress.begin(f"Checking {path}")
     try:
         committed = project.tree.read(path)
@@ -162,7 +276,7 @@ def _find_ci_problems(project: Project, request: ReportRequest, snapshot: bytes)
         diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
         print_notice(f"\nDifferences detected in {escape_cell(path)}:\n\n{diff}\n")
         message = "Report snapshot does not match with CI mode enabled."
-        hint = f"if the change is meant, run `duvet report` and commit {path}"
+        hint = f"if you intended the change, run `duvet report` and commit {path}"
         return [rules.SNAPSHOT_DIFFERS.problem(message, path, hint=hint)]
     project.progress.end(f"Checked {path}")
     return []
@@ -184,14 +298,19 @@ def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[li
 
 
 def _render_files(
-    project: Project, request: ReportRequest, finished: Finished, problems: tuple[Problem, ...], snapshot: bytes | None
+    project: Project,
+    request: ReportRequest,
+    finished: Finished,
+    problems: tuple[Problem, ...],
+    snapshot: bytes | None,
+    gates: tuple[GateResult, ...] = (),
 ) -> ReportFiles:
     """Yield every file that the options or the configuration name; with errors, when there is no snapshot, only HTML."""
 
     def render_html(out: BinaryIO) -> None:
         from duvet.reports.html.render import render_html
 
-        render_html(make_report_data(project, finished, problems, snapshot), out)
+        render_html(make_report_data(project, finished, problems, snapshot, gates), out)
 
     html_paths = (*_find_html_paths(project, request), _find_internal_path(project, "HTML"))
     if snapshot is None:
@@ -289,7 +408,11 @@ def _make_unwritable_problem(error: OutputError) -> Problem:
 
 
 def make_report_data(
-    project: Project, finished: Finished, problems: tuple[Problem, ...], snapshot: bytes | None
+    project: Project,
+    finished: Finished,
+    problems: tuple[Problem, ...],
+    snapshot: bytes | None,
+    gates: tuple[GateResult, ...] = (),
 ) -> ReportData:
     """Collect all that the report shows; with errors there is no snapshot, and so no JSON and no changes."""
     config, catalogue = project.config, project.catalogue
@@ -323,6 +446,7 @@ def make_report_data(
         finished=finished,
         catalogue=catalogue,
         problems=problems,
+        gates=gates,
         title=rule.title,
         logo=rule.logo,
         whole_text=rule.whole_text,

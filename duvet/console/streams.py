@@ -34,7 +34,7 @@ def open_missing_stderr() -> None:
 
 
 def print_notice(text: str) -> None:
-    """Write a text to standard error; ignore that it can't be written."""
+    """Write a text to standard error; errors are ignored."""
     try:
         sys.stderr.write(text)
     except OSError:
@@ -57,16 +57,16 @@ def print_line(text: str) -> None:
 def is_stderr_writable() -> bool:
     """Tell whether standard error accepts a line without blocking."""
     try:
-        # A pipe that is nearly full counts as full: a text shorter than a page never has to wait.
+        # A pipe with less than a page of free space counts as full, so a short text never blocks.
         return bool(select.select([], [sys.stderr], [], 0)[1])
     except (OSError, ValueError):
-        # Some systems can't select files.
+        # Some systems can't use select() on files.
         return True
 
 
 @contextmanager
 def open_stdout() -> Iterator[BinaryIO]:
-    """Give standard output to write to; a reader that closes it early is no error."""
+    """Yield standard output for writing; a reader may close it early."""
     if sys.stdout is None:
         raise OutputError("standard output is closed", path=STANDARD_OUTPUT)
     try:
@@ -108,14 +108,14 @@ def is_stream_output(path: str) -> bool:
 
 
 def write_output(path: str, data: bytes) -> None:
-    """Write a result to a file, as a whole or not at all, or to standard output."""
+    """Write a result to standard output, or completely or not at all to a file."""
     with write_outputs() as write:
         write(path, data)
 
 
 @contextmanager
 def write_outputs() -> Iterator[FileWriter]:
-    """Give a function that writes a result; either all files are written, or none."""
+    """Yield a function that writes a result; either all files are written, or none."""
     printed: list[OutputData] = []
     from duvet.tree.outputs import store_together
 
@@ -135,7 +135,7 @@ def render_bytes(render: Callable[[BinaryIO], None]) -> bytes:
 
 
 class _Chunks(BytesIO):
-    """Keeps each chunk as it is: a report that is written at once is not copied."""
+    """Keeps chunks without joining them, so that one large chunk is not copied."""
 
     def __init__(self) -> None:
         super().__init__()

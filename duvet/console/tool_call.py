@@ -1,4 +1,4 @@
-"""Calls of tools from the shell: their arguments, their help and their errors."""
+"""Tool calls from the shell: arguments, help and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from duvet.tools.tool import SHELL_SOURCE, ErrorCode, Tool, ToolAnswer, ToolErro
 
 _WIDTH = 100
 _SWITCHES = {"true": True, "false": False}
-_SHORTCUT_SCHEMA: Schema = {"type": "array", "description": "words, with commas between them"}
+_SHORTCUT_SCHEMA: Schema = {"type": "array", "description": "comma-separated words"}
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?\Z")
 
 
@@ -58,7 +58,7 @@ async def _print_progress(done: float, total: float | None, message: str) -> Non
 
 
 def make_shell_error(error: ToolError) -> Exception:
-    """Turn the error of a tool into that of a command; wrong arguments are wrong usage."""
+    """Convert the error of a tool to that of a command. Invalid arguments are a usage error."""
     ##= man/spec/service.md#calls
     ##% `duvet call` MUST refuse an invalid or conflicting argument and name it.
     if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
@@ -74,7 +74,7 @@ def read_json_argument(text: str | None) -> bytes | None:
 
 
 def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str | None]:
-    """Split `--json OBJECT` from the words, unless the tool has an argument of that name itself."""
+    """Split `--json OBJECT` from the words, unless the tool has an argument with that name."""
     rest = list(words)
     if "json" in input_schema(tool)["properties"]:
         return rest, None
@@ -87,7 +87,7 @@ def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str 
 
 
 def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
-    """Return the arguments that `--name value` pairs add to an object of JSON; raise ToolError for wrong ones."""
+    """Return the arguments from a JSON object and `--name value` pairs; raise ToolError for invalid ones."""
     schemas = input_schema(tool)["properties"]
     arguments = {} if json is None else _decode_object(json)
     shortcuts = {one.flag: one for one in tool.shortcuts if one.flag not in schemas}
@@ -95,9 +95,9 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
     for name, value in _split_pairs(tool, schemas | dict.fromkeys(shortcuts, _SHORTCUT_SCHEMA), words):
         items = [] if value is None else value.split(",")
         if name in shortcuts:
-            # An empty word is a slip of the keyboard.
+            # Ignore empty words, which are typing errors.
             if not (stripped := [item.strip() for item in items if item.strip()]):
-                hint = "a word, or several with commas between them"
+                hint = "pass one or more comma-separated words"
                 raise ToolError(ErrorCode.INVALID_REQUEST, f"--{name} needs a value", hint)
             shortcut_words.setdefault(name, []).extend(stripped)
         elif schemas[name].get("type") == "array" and not (value or "").startswith("["):
@@ -111,8 +111,8 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
         before = parent.get(shortcut.key, []) if isinstance(parent, dict) else None
         if not isinstance(before, list):
             path = f"{shortcut.argument}.{shortcut.key}"
-            message = f"--{shortcut.flag} adds to {path}, which is given as something else than a list"
-            raise ToolError(ErrorCode.INVALID_REQUEST, message, "give one of them")
+            message = f"--{shortcut.flag} adds to {path}, but its given value is not a list"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, "use only one of them")
         arguments[shortcut.argument] = {**parent, shortcut.key: [*before, *more]}
     return arguments
 
@@ -121,20 +121,20 @@ def _decode_object(json: bytes) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(json)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ToolError(ErrorCode.INVALID_REQUEST, f"--json is not JSON: {error}", "give one object") from error
+        raise ToolError(ErrorCode.INVALID_REQUEST, f"--json is not JSON: {error}", "pass one object") from error
     if not isinstance(value, dict):
-        raise ToolError(ErrorCode.INVALID_REQUEST, "--json is no object", """write it as '{"name": "value"}'""")
+        raise ToolError(ErrorCode.INVALID_REQUEST, "--json is not an object", """write it as '{"name": "value"}'""")
     return value
 
 
 def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each argument with its value; None if a switch has none."""
+    """Yield each argument with its value; None for a switch without a value."""
     usage = f"`duvet tools {tool.name}` shows its arguments"
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if not word.startswith("--") or len(word) == 2:
-            raise ToolError(ErrorCode.INVALID_REQUEST, f"{quote_text(word)} belongs to no argument", usage)
+            raise ToolError(ErrorCode.INVALID_REQUEST, f"unexpected word {quote_text(word)}", usage)
         option, equals, value = word[2:].partition("=")
         name = option if option in schemas else option.replace("-", "_")
         if name not in schemas:
@@ -183,8 +183,8 @@ def _list_help(tool: Tool, pack: str) -> Iterator[str]:
     yield from _list_section("Shortcuts", shortcuts)
     properties = output_schema(tool)["properties"]
     fields = properties["result"]["items"]["required"] if tool.is_list else properties
-    yield from _list_section("Answers a list of" if tool.is_list else "Answers", [", ".join(fields)])
-    yield from _list_section("Think of this first", tool.safety_notes)
+    yield from _list_section("Returns a list of" if tool.is_list else "Returns", [", ".join(fields)])
+    yield from _list_section("Before you call it", tool.safety_notes)
     yield from _list_section("Hints", tool.invocation_hints)
     schema = input_schema(tool)
     words = ["duvet call", tool.name]
@@ -208,7 +208,7 @@ def _list_section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 def _list_arguments(schema: Schema) -> Iterator[str]:
     for line in make_argument_lines(schema):
-        # A part of an object is no option of its own.
+        # A field of an object is not a separate option.
         name = line.name if "." in line.name else f"--{line.name.replace('_', '-')}"
         term = f"{name} ({line.terms})"
         yield f"{term}: {line.description}" if line.description else term

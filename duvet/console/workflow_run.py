@@ -32,21 +32,21 @@ def print_run(run: WorkflowRun, format: str | None, record: object = None) -> in
 
 
 def make_run_blocks(run: WorkflowRun) -> Iterator[Block]:
-    """Show the steps with their results, the reason of a failure, the warnings and the outputs."""
+    """Return the steps with their results, the error, the warnings and the outputs."""
     ##= man/spec/workflows.md#output
     ##% `duvet workflow run` MUST print the steps, the warnings, the outputs and the reason of a failure, even when
     ##% interrupted, and the whole record as JSON on request.
     yield TitleBlock(run.workflow, (run.status, f"{run.duration_seconds:.1f} s"))
     yield ListBlock(Listing(_STEPS, run.steps))
     if failure := run.error:
-        yield TitleBlock("Why it has failed", rank=2)
+        yield TitleBlock("Error", rank=2)
         yield FactsBlock([(name, getattr(failure, name)) for name in ("step", "code", "cause", "message", "hint")])
     if run.warnings:
         yield TitleBlock("Warnings", rank=2)
         yield from (PassageBlock(warning) for warning in run.warnings)
     if run.outputs:
         yield TitleBlock("Outputs", rank=2)
-        # Short values are listed side by side, texts of several lines below their names.
+        # A text of several lines is shown below its name.
         texts = {name: value for name, value in run.outputs.items() if isinstance(value, str) and "\n" in value}
         yield FactsBlock([(name, _format_output(value)) for name, value in run.outputs.items() if name not in texts])
         for name, value in texts.items():

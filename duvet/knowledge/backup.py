@@ -178,8 +178,8 @@ def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[records.Stor
 
 def _copy_files(store: records.Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
     ##= man/spec/gateway.md#backups
-    ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
-    ##% manifest with versions and digests.
+    ##% A backup MUST contain a consistent copy of the index, if one exists, the feedback, the history of reports, and
+    ##% a manifest with versions and digests.
     revision = "" if store is None else _copy_store(store, places, folder)
     if lines := read_lines(places.feedback):
         _write_lines(folder, FEEDBACK_MEMBER, lines)

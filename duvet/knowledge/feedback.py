@@ -107,7 +107,7 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
         try:
             with _locked(handle, patience):
                 ##= man/spec/gateway.md#indexing-and-feedback
-                ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index
+                ##% Acknowledged feedback MUST survive killed processes, concurrent writers, a replaced index
                 ##% and a restored backup.
                 _repair_last_line(handle)
                 size = os.fstat(handle).st_size

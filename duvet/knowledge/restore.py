@@ -66,7 +66,7 @@ def restore_backup(
         if backup.STORE_MEMBER in manifest.files:
             _check_store(copy)
         ##= man/spec/gateway.md#indexing-and-feedback
-        ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+        ##% Acknowledged feedback MUST survive killed processes, concurrent writers, a replaced index and a
         ##% restored backup.
         present = {blake3(line).digest() for line in feedback.iterate_lines(places.feedback)}
         missing = (
@@ -286,8 +286,8 @@ class _BoundedReader:
 def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.Manifest], None]) -> backup.Manifest:
     """Write the checked members of an archive to a folder; `check` may reject the manifest first."""
     ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
-    ##% manifest, or does not fit on the disk.
+    ##% `duvet restore` MUST refuse an archive that contains anything but a backup, differs from its manifest, or does
+    ##% not fit on the disk, and change nothing.
     try:
         with _open_archive(path, name) as (archive, bounded):
             members = iter(archive)

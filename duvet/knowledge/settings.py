@@ -100,15 +100,3 @@ def list_own_files(path: str, backups: str = "") -> tuple[str, ...]:
 
 def is_backup(name: str) -> bool:
     return name.startswith(BACKUP_PREFIX) and name.endswith(BACKUP_ENDINGS)
-
-
-def find_project_above(folder: str) -> str | None:
-    """Return the nearest project above a folder that is not a project itself, as a relative path."""
-    start = at = os.path.abspath(folder)
-    if os.path.lexists(os.path.join(start, ".duvet")):
-        return None
-    while (above := os.path.dirname(at)) != at:
-        at = above
-        if any(os.path.isfile(os.path.join(at, name)) for name in (".duvet/config.toml", StoreSection().path)):
-            return os.path.relpath(at, start).replace(os.sep, "/")
-    return None

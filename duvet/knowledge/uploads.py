@@ -97,8 +97,8 @@ class ContentFolder:
             was_there = os.path.lexists(whole)
             try:
                 ##= man/spec/gateway.md#uploads
-                ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without
-                ##% `overwrite` or under a name that duvet has chosen.
+                ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file unless
+                ##% `overwrite` is set and the caller has chosen its name.
                 with open_output(whole, replaces=replaces and not is_ours) as file:
                     file.write(data)
             except OutputExistsError as error:
@@ -140,8 +140,8 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 def check_destination(root: str, path: str) -> str:
     """Return the shortest form of a path below the root; raise QueryError if writing there is forbidden."""
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
-    ##% content root, also by `..` or through a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside the
+    ##% content root, even by `..` or through a link.
     if reason := find_path_fault(path):
         raise _refuse(path, reason)
     if _CONFIGURATION.fullmatch(posixpath.basename(path)):
@@ -203,8 +203,8 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
     def document(self) -> str:
         ##= man/spec/gateway.md#uploads
-        ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before
-        ##% them, to a file named after the title or the time.
+        ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML front
+        ##% matter, to a file named after the title or the time.
         front = {
             "title": escape_line_ends(self.title),
             "subsystem": escape_line_ends(self.subsystem),

@@ -80,8 +80,8 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
         if whole in known:
             return [known[whole]]
         ##= man/spec/validate.md#choosing-files
-        ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs
-        ##% of the project.
+        ##% `duvet validate` MUST check only the configuration and the named files and folders, or all inputs of the
+        ##% project if none are named.
         start = whole.rstrip("/") + "/"
         return [path for known_path, path in known.items() if known_path.startswith(start)]
 
@@ -96,8 +96,8 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
             paths.update(dict.fromkeys(found))
         elif exists:
             ##= man/spec/validate.md#choosing-files
-            ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not
-            ##% exist.
+            ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that
+            ##% does not exist.
             others[name] = None
         else:
             message, hint = "no such file or folder", "write the path relative to the working directory"

@@ -263,7 +263,7 @@ class AnnotationFixer:
         """The problem with a hint, and with a fix if exactly one correction fits."""
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
-        ##% when exactly one correction fits.
+        ##% if exactly one correction fits.
         base = annotation.path if annotation.from_file else ""
         key = (problem.code, annotation.target, annotation.quote, annotation.format, base)
         if key not in self._corrections:
@@ -307,8 +307,8 @@ class AnnotationFixer:
     def _is_valid(self, annotation: Annotation, correction: Correction, text: str) -> bool:
         """True if the annotation is right in this text and all others are unchanged."""
         ##= man/spec/validate.md#fixes
-        ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it
-        ##% runs again.
+        ##% A fix MUST make its annotation valid and MUST NOT change anything else in the file. A second `duvet validate
+        ##% --fix` MUST NOT change anything.
         readings = self._read(annotation.path, text)
         pairs = [(found, readings[style]) for style, found in self._readings[annotation.path].items()]
         if any(len(before) != len(after) for before, after in pairs):

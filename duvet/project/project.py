@@ -42,6 +42,7 @@ StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]  # Sources by the 
 class SourceListing(Struct, frozen=True):
     groups: StyleGroups
     problems: list[Problem]
+    unmatched: list[Problem]
 
 
 class MatchedPaths(Struct, frozen=True):
@@ -55,6 +56,7 @@ class InputFiles(Struct, frozen=True):
     sources: StyleGroups
     requirements: list[str]
     problems: list[Problem]
+    unmatched: list[Problem] = []  # A warning for each source whose patterns match no file.
 
     @property
     def count(self) -> int:
@@ -84,10 +86,11 @@ class InputPatterns(Struct, frozen=True):
 
         def list_sources() -> SourceListing:
             problems: list[Problem] = []
+            unmatched: list[Problem] = []
             groups: dict[tuple[SourceStyle, ...], list[str]] = {}
-            for file in scan.find_sources(rules, tree, self.root, problems.append):
+            for file in scan.find_sources(rules, tree, self.root, problems.append, unmatched=unmatched.append):
                 groups.setdefault(file.styles, []).append(file.path)
-            return SourceListing(list(groups.items()), problems)
+            return SourceListing(list(groups.items()), problems, unmatched)
 
         def list_requirement_files() -> MatchedPaths:
             problems: list[Problem] = []
@@ -104,7 +107,7 @@ class InputPatterns(Struct, frozen=True):
         configured = config.requirements if config else ()
         key = (list(self.extracted), configured, self.requirements, *places)
         found = memory.compute("requirement-files", MatchedPaths, key, list_requirement_files)
-        return InputFiles(listed.groups, found.paths, [*listed.problems, *found.problems])
+        return InputFiles(listed.groups, found.paths, [*listed.problems, *found.problems], listed.unmatched)
 
 
 class InputReader:

@@ -42,7 +42,7 @@ def validate(project: Project, places: AnnotationPlaces | None = None) -> Findin
     found = [
         *_find_trace_problems(project, places),
         *_find_literals(project, by_path, places),
-        *_find_missing_reasons(trace, places),
+        *find_missing_reasons(trace, places),
         *_find_duplicates(trace, places),
         *_find_cited_exceptions(trace, places),
     ]
@@ -103,7 +103,7 @@ def _find_literals(project: Project, by_path: dict[str, list[int]], places: Anno
                     yield Finding(_problem(rules.CITATION_IN_STRING, message, annotations[id], places, hint), id)
 
 
-def _find_missing_reasons(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding]:
+def find_missing_reasons(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding]:
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report an exception without a reason as an error.
     for id, annotation in enumerate(trace.annotations):
@@ -242,8 +242,8 @@ def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
     if problems:
         return tuple(problems)
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and leave
-    ##% alone a file that is read-only or has changed since it was read.
+    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and not write
+    ##% a file that is read-only or has changed since duvet read it.
     try:
         with store_together() as write:
             for path, data in found.after.items():

@@ -20,12 +20,12 @@ from duvet.tools.packs import Registry
 from duvet.tools.trace.invalid_citations import find_malformed_annotations
 from duvet.trace.locations import list_possible_paths, match_specifications, require_specification
 
-_INDENT = " " * 7  # As deep as an item of a numbered list and a block of code in it.
+_INDENT = " " * 7  # The indent of a code block in an item of a numbered list.
 _Item = TypeVar("_Item")
 
 MAX_PROMPT_CHARACTERS = 7_000
-"""The bytes of a list that leave a prompt below 4,000 tokens, hardly any of which has less than 2.5."""
-MAX_ITEM_CHARACTERS = 1_000  # The most of one text in a list, and of a line of a section before it is broken.
+"""The most bytes of a list, so that a prompt stays below 4,000 tokens; hardly any token has less than 2.5 bytes."""
+MAX_ITEM_CHARACTERS = 1_000  # The most of a text in a list, and of a section's line before it is wrapped.
 MAX_ITEM_WIDTH = 160  # The most of a line of code.
 _AROUND = 3
 
@@ -44,7 +44,7 @@ def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple
     def paste(style: comments.SourceStyle, kind: Kind) -> str:
         return "".join(f"{line}\n" for line in editor.format_annotation(style, _INDENT, target, quote, kind=kind))
 
-    # Where all sources are tests, they contain the code as well.
+    # If all sources are tests, they contain the code as well.
     only_tests = all(style.kind is Kind.TEST for style in styles)
     return tuple(
         CitationComment(
@@ -59,9 +59,9 @@ def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple
 def fit_items(
     items: Sequence[_Item], text: Callable[[_Item], str], room: int = MAX_PROMPT_CHARACTERS
 ) -> Sequence[_Item]:
-    """Return the first item, and as many more as there is room for."""
+    """Return the first item, and as many more as fit."""
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and omit whatever exceeds about 4,000 tokens.
     for count, item in enumerate(items):
         room -= len(text(item).encode())
         if room < 0:
@@ -75,7 +75,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
     assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
     ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
-    ##% around them, and show the comments to write.
+    ##% around them, and the comments to write.
     citations = [
         structs.replace(one, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in one.context_lines))
         for one in detail.citations
@@ -94,7 +94,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
 
 
 def _measure_citation(citation: records.CitationWithCode) -> str:
-    """Return a text as long as the citation in a prompt, which has line numbers."""
+    """Return a text as long as the citation is in a prompt, with line numbers."""
     numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
     return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
 
@@ -112,13 +112,13 @@ class DoubtfulCitation(Struct, frozen=True):
 
 
 def make_review_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """Return the wrong citations, and the doubtful ones."""
+    """Return the invalid citations and the doubtful ones."""
     files = _find_files(context, given["file"]) if "file" in given else None
     specifications = set(require_specification(context.catalogue, given["spec"])) if "spec" in given else None
     annotations = context.project.trace.annotations
 
     def is_selected(one: Annotation) -> bool:
-        # A target that leads nowhere may name a specification all the same.
+        # A target that can't be resolved may still name a specification.
         named = match_specifications(context.catalogue, one.target.partition("#")[0])
         return (files is None or one.path in files) and (specifications is None or not specifications.isdisjoint(named))
 
@@ -150,13 +150,13 @@ def _make_doubtful(place: str, target: str, quote: str, problem: Problem) -> Dou
 
 
 def _find_files(context: ProjectSnapshot, name: str) -> set[str]:
-    """Return the source of that name, or those in the folder of that name."""
+    """Return the source with that path, or those in the folder with that path."""
     paths = list_possible_paths(name, context.project.root)
     known = context.findings.files
     inside = {path for path in known if any(path == one or path.startswith(f"{one}/") for one in paths)}
     if not inside:
-        hint = suggest_nearest(name, list(known)) or "give the path of a source, or of a folder with some"
-        raise NotFoundError(f"no source is called {quote_text(name)}", hint=hint)
+        hint = suggest_nearest(name, list(known)) or "use the path of a source file, or of a folder with source files"
+        raise NotFoundError(f"no source file {quote_text(name)}", hint=hint)
     return inside
 
 
@@ -165,8 +165,8 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
     reference, room = given["section"], MAX_PROMPT_CHARACTERS // 2
     found = context.find(reference)
     if not isinstance(found, references.SectionRef):
-        hint = "give it as SPEC#SECTION, or the path of its resource"
-        raise NotFoundError(f"{quote_text(reference)} is no section", hint=hint)
+        hint = "use SPEC#SECTION or its resource path"
+        raise NotFoundError(f"{quote_text(reference)} is not a section", hint=hint)
     section = details.make_detail(context.material(), found)
     assert isinstance(section, records.SectionDetail)
     lines: list[str] = []
@@ -185,7 +185,7 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
 
 
 def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """Return the uncited requirements, the strongest first."""
+    """Return the uncited requirements, strongest level first."""
     catalogue = context.catalogue
     spec, word = given.get("spec", ""), given.get("level", "")
     level = gaps.parse_level(word) if word else None
@@ -215,14 +215,14 @@ _VALUES: Mapping[str, Callable[[ProjectSnapshot, Mapping[str, str]], Mapping[str
 
 
 def fill_prompt(request: PromptRequest, context: ProjectSnapshot, registry: Registry) -> str:
-    """Return the text of a prompt about the project, for a client with these tools."""
+    """Return the text of a prompt about the project, with the names of these tools."""
     if request.name not in REQUIREMENT_PROMPTS:
         return _render(request.name, registry, _VALUES[request.name](context, request.given))
     reference = request.given["requirement"]
     found = context.find(reference)
     if not isinstance(found, references.RequirementRef):
-        hint = "give the first digits of its id, or the path of its resource"
-        raise NotFoundError(f"{quote_text(reference)} is no requirement", hint=hint)
+        hint = "use the first digits of its id or its resource path"
+        raise NotFoundError(f"{quote_text(reference)} is not a requirement", hint=hint)
     return fill_requirement_prompt(request.name, found, context, registry)
 
 

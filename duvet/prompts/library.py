@@ -53,22 +53,22 @@ def _load_prompt(name: str) -> Prompt:
 
 
 def describe_prompt(name: str) -> Prompt:
-    """Return the front matter of a prompt; NotFoundError if there is none of that name."""
+    """Return the front matter of a prompt; NotFoundError if it is unknown."""
     require_prompt(name)
     return _load_prompt(name)
 
 
 def require_prompt(name: str, among: Sequence[str] = ()) -> None:
-    """Raise a NotFoundError with the nearest names if no prompt, or none of `among`, has that name."""
+    """Raise a NotFoundError with the nearest names unless a prompt, or one of `among`, has that name."""
     known = among or prompt_names()
     if name not in known:
-        hint = suggest_nearest(name, known) or f"there are {', '.join(known)}"
-        raise NotFoundError(f"there is no prompt {quote_text(name)}", hint=hint)
+        hint = suggest_nearest(name, known) or f"available: {', '.join(known)}"
+        raise NotFoundError(f"unknown prompt {quote_text(name)}", hint=hint)
 
 
 def render_prompt(name: str, values: Mapping[str, object]) -> str:
-    """Return the text of a prompt with these values; a missing value is an error."""
-    # The whole file is the template, since it is cached as one.
+    """Return the text of a prompt with these values. A missing value is an error."""
+    # The template is the whole file, because templates are cached by file.
     text = _split_prompt(environment().get_template(prompt_template(name)).render(values))[1]
     return "".join(f"{escape_cell(line)}\n" for line in text.splitlines())
 
@@ -79,7 +79,7 @@ def _split_prompt(text: str) -> tuple[str, str]:
 
 
 class ResourceKind(Struct, frozen=True):
-    path: str  # Their path, with variables in braces.
+    path: str  # The path of such resources, with variables in braces.
     holds: str
 
 
@@ -95,8 +95,7 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
         return f" (`{name}`)" if name in registry else ""
 
     ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
-    ##% nothing else.
+    ##% The instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     return render_prompt(
         SYSTEM_PROMPT,
         {
@@ -115,7 +114,7 @@ def _describe_tool(tool: Tool) -> _ToolLine:
     required = list_arguments(tool.input)[1]
     example = json.encode(dict.fromkeys(required, "...")).decode()
     ##= man/spec/mcp.md#limits
-    ##% The list of tools and the instructions MUST be shorter than 4,000 tokens together.
+    ##% Together, the list of tools and the instructions MUST have fewer than 4,000 tokens.
     return _ToolLine(tool.name, required, example, tool.description.partition(". ")[0].rstrip("."))
 
 
@@ -130,20 +129,21 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]
     ##= man/spec/mcp.md#prompts
-    ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
+    ##% duvet MUST refuse an unknown prompt and name similar ones, and refuse an unknown or missing argument and name
+    ##% it.
     for key in given:
         if key not in known:
-            hint = suggest_nearest(key, known) or (f"it takes {', '.join(known)}" if known else "it takes none")
+            hint = suggest_nearest(key, known) or (f"available: {', '.join(known)}" if known else "it has none")
             raise QueryError(f"the prompt {prompt.name} has no argument {quote_text(key)}", hint=hint)
     for argument in prompt.arguments:
         if argument.required and argument.name not in values:
-            message = f"the prompt {prompt.name} needs the argument {quote_text(argument.name)}"
+            message = f"the prompt {prompt.name} requires the argument {quote_text(argument.name)}"
             raise QueryError(message, hint=argument.description)
     return PromptRequest(name, values)
 
 
 def complete_prompt_argument(catalogue: Catalogue, argument: str, value: str) -> list[str]:
-    """Return the values of an argument that begin like this, in the order of the catalogue."""
+    """Return the values of an argument that begin with `value`, in the order of the catalogue."""
     ##= man/spec/mcp.md#resources
     ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
     ##% project.

@@ -19,6 +19,8 @@ LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, 
 
 LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
 
+##= man/spec/trace.md#coverage
+##% Filters MUST accept the words of former versions.
 STATES_BY_WORD: dict[str, tuple[State, ...]] = {
     **{state.words.replace(" ", "-"): (state,) for state in State},
     "todo": (State.TO_DO,),

@@ -57,15 +57,15 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
         raise DuvetError("an exception needs a reason", hint="add --reason TEXT")
     before = project.tree.read(path)
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
-    ##% indentation and without an implied type.
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source and with the
+    ##% indentation of the line, and omit a type that is the default.
     annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
     new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
     after = new.text.encode()
     # Report only the problems that the new citation causes.
     count = len(new.lines)
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
+    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report.
     known = Counter(_keys(validate(project).found))
     found = validate(overlay_project(project, {path: after})).found
     problems: list[Problem] = []
@@ -104,6 +104,6 @@ def write_cited_file(project: Project, found: CitedFile) -> None:
     if not os.access(target, os.W_OK):
         raise OutputError("this file is read-only", path=found.path)
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST write the file completely or not at all, through links and with its permissions, unless the
-    ##% file has changed since it was read.
+    ##% `duvet cite` MUST write the file completely or not at all, follow links, keep its permissions, and not write a
+    ##% file that has changed since duvet read it.
     store_file(target, found.after)

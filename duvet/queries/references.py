@@ -278,6 +278,6 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
     if not quote or quote not in card.text:
         raise NotFoundError(f"{quote_text(quote)} is not part of the requirement", hint=f"its text is: {card.text}")
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
-    ##% `--part`, or nothing for a section.
+    ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement, only
+    ##% the words of `--part`, or nothing for a section.
     return CitableText(catalogue.target_of(card), quote)

@@ -1,1 +1,1 @@
-"""The faces of the tools for machines."""
+"""The server: MCP, REST, health checks and metrics."""

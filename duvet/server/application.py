@@ -20,7 +20,7 @@ from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
 from duvet.tools.plugins import find_entry_point_stamps
-from duvet.tools.tool import MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, UPKEEP_SERVICE
+from duvet.tools.tool import MAINTENANCE_SERVICE, MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE
 from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
 from duvet.tree.files import DiskTree, Tree
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 HTTP_MODE = "http"
-"""The mode of a server that others reach."""
+"""The mode of a server over HTTP."""
 KNOWLEDGE_NAME = "knowledge"
 """The pack of the tools that use the index."""
 _GATEWAY = "KM_GATEWAY_URL"
@@ -58,15 +58,17 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     config_path: str | None = None
     """The configuration of the project by a global option."""
     service_path: str | None = None
+    folder: str = ""
+    """The folder of the project that the user is in; empty for the project itself."""
     packs: tuple[str, ...] = ()
-    """Packs beside those of the configuration."""
+    """Packs to enable in addition to those of the configuration."""
     mode: str = ""
-    """How the application is reached; empty means as configured."""
+    """The transport; empty means as configured."""
     is_verbose: bool = False
     open_project: Callable[..., Project]
     """Opens the project with a cache and progress, and optionally with `root` and `notes`."""
     require_contents: Callable[[Project], None]
-    """Raises an error if nothing describes the project."""
+    """Raises an error if the project has no configuration."""
     has_cache: Callable[[str], bool]
     """Returns whether the project in a folder has a cache."""
     blobs: BlobStore
@@ -82,23 +84,23 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
     def read_service(self, tree: Tree) -> Service:
         """Read the configuration of the service; raise ProblemsError with all its problems."""
-        return load_service(tree, self.environ, self.service_path, self.project_config_path)
+        return load_service(tree, self.environ, self.service_path, self.project_config_path, self.folder)
 
 
 def is_forwarded(environ: Mapping[str, str]) -> bool:
-    """Return whether the environment names a server to forward calls to."""
+    """Return whether the environment names a gateway to forward calls to."""
     return bool(environ.get(_GATEWAY, "").strip())
 
 
 class Application:
-    """Everything that is made from settings and a configuration, each part when it is first used."""
+    """All services made from settings and a configuration, each created when it is first used."""
 
     def __init__(self, settings: ApplicationSettings, service: Service) -> None:
         self.settings = settings
         self.service = service
         self.mode = settings.mode or service.config.server.mode.value
         self.line = self._connect_gateway()
-        """Where calls of the tools of the index are forwarded to, if they are."""
+        """The gateway for calls of the knowledge tools, if one is set."""
         self.dispatcher: ToolDispatcher | None = None
         """The dispatcher whose tools an edit of the configuration replaces."""
 
@@ -108,7 +110,7 @@ class Application:
         ##% `knowledge` unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
         ##% `duvet recipe run`.
         environ = self.settings.environ
-        # An HTTP server answers from its own index: two servers could ask each other without end.
+        # An HTTP server answers from its own index: otherwise two servers could forward calls to each other forever.
         if not is_forwarded(environ) or self.mode == HTTP_MODE:
             return None
         from duvet.server.http.tokens import read_raw_tokens
@@ -197,7 +199,7 @@ class Application:
 
     @cached_property
     def router(self) -> StaticRouter:
-        """Chooses among the models of the configuration."""
+        """The router of the configured models."""
         from duvet.llm.router import StaticRouter
 
         config = self.service.config
@@ -258,8 +260,8 @@ class Application:
     def require_variables(self) -> None:
         """Raise DuvetError for an invalid variable of the environment."""
         ##= man/spec/gateway.md#uploads
-        ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads`
-        ##% sets nothing, and be refused at the start if they are invalid.
+        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` where
+        ##% `uploads` sets nothing, and refuse to start if one of them is invalid.
         self.service.config.ingest.rule(self.settings.environ)
         self.service.config.uploads.rule(self.settings.environ)
 
@@ -282,29 +284,29 @@ class Application:
         """Make the dispatcher of tools, with observers of every call and services in place of the usual ones."""
         from duvet.tools.dispatcher import ToolDispatcher
 
-        # A command asks few questions, most often none about the trace.
+        # A command asks few questions, and usually none about the trace.
         readings = _LazyReadings(self) if self.mode == SHELL_SOURCE else self.live
         self.dispatcher = ToolDispatcher(self.tools.registry, readings, self.make_environment(observers, **services))
         return self.dispatcher
 
     def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
-        """Make the environment of calls, and log which packs and workflows can't be used."""
+        """Make the environment of calls, and log which packs were not loaded and which workflows are invalid."""
         from duvet.tools.dispatcher import ToolEnvironment
 
         for pack in self.tools.choice.unloaded:
-            self.log.write_event(EventLevel.WARN, "a pack is left out", pack=pack.name, reason=pack.reason)
+            self.log.write_event(EventLevel.WARN, "a pack was not loaded", pack=pack.name, reason=pack.reason)
         for name, faults in self.tools.faults.items():
             for fault in faults:
                 self.log.write_event(
-                    EventLevel.WARN, "a workflow is faulty", workflow=name, at=fault.path, reason=fault.message
+                    EventLevel.WARN, "a workflow is invalid", workflow=name, at=fault.path, reason=fault.message
                 )
         return ToolEnvironment(
             services=_Services(self._make_services(), services),
             observers=observers,
-            keepers=[self._write_audit],
+            recorders=[self._write_audit],
             measures=lambda: self.log.wants(EventLevel.INFO),
             time_limit=self.service.config.server.tool_timeout,
-            is_worthwhile=self.tools.is_worthwhile,
+            is_relevant=self.tools.is_relevant,
             closers=[self._close_http, *self._closers()],
         )
 
@@ -318,7 +320,7 @@ class Application:
             services |= {
                 KNOWLEDGE_NAME: lambda: self.knowledge,
                 RECIPES_SERVICE: lambda: self.recipes,
-                UPKEEP_SERVICE: lambda: self.maintenance,
+                MAINTENANCE_SERVICE: lambda: self.maintenance,
             }
         return services
 
@@ -373,7 +375,7 @@ class Application:
             )
 
         def log_failure(reason: str) -> None:
-            self.log.write_event(EventLevel.ERROR, "the account of a change could not be written", reason=reason)
+            self.log.write_event(EventLevel.ERROR, "the audit log could not be written", reason=reason)
 
         await AuditLog(
             lambda: find_store_paths(self.knowledge.rules()), get_current_time, log_entry, log_failure
@@ -381,7 +383,7 @@ class Application:
 
 
 class _Services(Mapping[str, Any]):
-    """Services by name: given ones, and others that are made when a handler asks for them."""
+    """Services by name: given ones, and others that are created when a handler needs them."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]], given: Mapping[str, Any]) -> None:
         self._makers, self._given = makers, given
@@ -390,7 +392,7 @@ class _Services(Mapping[str, Any]):
         return self._given[name] if name in self._given else self._makers[name]()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the service; a KeyError of its maker is a defect, and not its absence."""
+        """Return the service. A KeyError while it is created is a defect, not a missing service."""
         maker = self._makers.get(name, lambda: default)
         return self._given[name] if name in self._given else maker()
 
@@ -402,7 +404,7 @@ class _Services(Mapping[str, Any]):
 
 
 class _LazyReadings:
-    """The live project of a command, which is made with the first question about it."""
+    """The live project of a command, created when it is first needed."""
 
     def __init__(self, application: Application) -> None:
         self._application = application

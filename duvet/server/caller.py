@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 
 class CallerIdentity(Struct, frozen=True):
-    scopes: frozenset[Scope] = frozenset(Scope)  # All of them for whoever started the server and uses its pipes.
+    scopes: frozenset[Scope] = frozenset(
+        Scope
+    )  # The process that started the server and uses its pipes has all scopes.
     holder: str = ""
 
 
 _CALLER: ContextVar[CallerIdentity] = ContextVar("caller", default=CallerIdentity())  # noqa: B039 - it is immutable
 _UNREAD: ContextVar[UnreadAnswers | None] = ContextVar("unread", default=None)
 current_caller = _CALLER.get
-current_backpressure = _UNREAD.get  # None if each answer has a connection of its own.
+current_backpressure = _UNREAD.get  # None if each answer has a separate connection.
 
 
 @contextmanager
@@ -37,7 +39,7 @@ def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
 
 @contextmanager
 def limit_answers(unread: UnreadAnswers) -> Iterator[None]:
-    """Answer questions within the block only while there is room for their answers."""
+    """Within the block, answer questions only while there is room for their answers."""
     token = _UNREAD.set(unread)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The project as it is now, re-read when it has changed."""
+"""The current project, read again when it has changed."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.recorder import RecordedTree
 
-_PATIENCE = 2.0  # Seconds after which a project that keeps changing is answered for as it was before.
-_CALM_MILLISECONDS = 5  # Time without a change before the project is read again.
+_PATIENCE = 2.0  # Seconds of continuous change after which the last reading is used.
+_CALM_MILLISECONDS = 5  # Seconds without a change before the project is read again.
 _ATTEMPTS = 20
-_COALESCE_SECONDS = 0.02  # Changes within this time are reported as one.
+_COALESCE_SECONDS = 0.02  # Changes within this many seconds are reported together.
 _DAY_CHECK_SECONDS = 60.0
-_POLL_SECONDS = 1.0  # Time between two checks if the system doesn't report changes.
+_POLL_SECONDS = 1.0  # Seconds between two checks if the system doesn't report changes.
 _DIGESTS_PER_TURN = 20
 Answer = TypeVar("Answer")
 ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
-"""Receives the project as it was, and as it is now."""
+"""Called with the previous and the current reading."""
 
 
 class ProjectReading(Struct, frozen=True):
-    """A project as it was at one moment, or why it could not be read."""
+    """A snapshot of the project, or the error that prevented it."""
 
     number: int  # How many checks had begun before that moment.
     context: ProjectSnapshot | None = None
@@ -83,7 +83,7 @@ class ProjectReader:
         self._patience = patience
         self.checks = 0  # How many have begun.
         self.last: ProjectReading | None = None
-        self._followed_reads = 0  # How much of what the last reading has read beside the trace is followed.
+        self._followed_reads = 0  # How many further files of the last reading are watched.
 
     def is_current(self) -> bool:
         """Return whether nothing has changed since the last reading."""
@@ -108,14 +108,14 @@ class ProjectReader:
         return any((day < self._day.isoformat()) is not was_past for day, was_past in self._days.items())
 
     def _follow_later_reads(self, last: ProjectReading) -> bool:
-        """Follow what has been read since the reading; return whether that is of the same moment."""
+        """Watch files that were read after the reading; return whether they belong to the same state of the project."""
         if last.context is None or self._followed_reads == last.reads:
             return True
         self._followed_reads = last.reads
         return self._follow(last.context.project, recalled=True)
 
     def _read_again(self) -> ProjectReading:
-        """Return the project at a moment from now on, or the last reading if it keeps changing."""
+        """Return the project as it is now or later, or the last reading if it keeps changing."""
         deadline = time.monotonic() + self._patience
         while True:
             self.checks += 1
@@ -132,7 +132,7 @@ class ProjectReader:
         self._day = self._today()
         try:
             project = self._open()
-            # The configuration applies even if there is no trace to be read.
+            # The configuration applies even if the trace can't be read.
             page_size = self._page_size if isinstance(self._page_size, int) else self._page_size(project)
             context = ProjectSnapshot(project, self._read(project), page_size)
             if self.last is not None and self.last.context is not None:
@@ -157,7 +157,7 @@ class ProjectReader:
 
 
 def _copy_error(error: DuvetError) -> DuvetError:
-    """Return the error without its traceback, which would keep frames alive and grow each time it is raised."""
+    """Return the error without its traceback, which would keep frames alive and grow with each raise."""
     ##= man/spec/watch.md#reporting-again
     ##% A process that watches or serves MUST NOT use more memory with each run.
     copy = error.__new__(type(error), *error.args)
@@ -166,7 +166,7 @@ def _copy_error(error: DuvetError) -> DuvetError:
 
 
 class LiveProject:
-    """Keeps a reading of the project, whose tree has to be a RecordedTree, and notices when it is outdated."""
+    """Caches a reading of the project, whose tree must be a RecordedTree, and notices when it is outdated."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class LiveProject:
         self._reader = ProjectReader(open_project, read, page_size, today, detector)
         self._renewal: Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
-        self._reported: ProjectSnapshot | None = None  # The last reading that listeners know.
+        self._reported: ProjectSnapshot | None = None  # The last reading that was reported to listeners.
 
     def begin(self) -> None:
         """Start to read the project before the first question."""
@@ -194,26 +194,26 @@ class LiveProject:
         while True:
             last = self._reader.last
             ##= man/spec/mcp.md#freshness
-            ##% An answer MUST describe one state of the project, with everything that was written to disk before the
-            ##% request.
+            ##% An answer MUST describe one state of the project, which includes everything written to disk before
+            ##% the request.
             if last is not None and (last.number > checks or self._is_current()):
                 return last.result()
             await asyncio.wrap_future(self._renewal or self._start_renewal())
 
     async def caught_up(self) -> None:
-        """Notice changes since the last reading; don't wait for the first one."""
+        """Check for changes since the last reading; don't wait for the first one."""
         if self._reader.last is not None:
             with suppress(DuvetError):
                 await self.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
-        """Return the answer of a reading that hasn't changed meanwhile."""
+        """Return an answer from a reading that is still current when the answer is complete."""
         for attempt in reversed(range(_ATTEMPTS)):
             context = await self._context_with_room()
             try:
                 answer = question(context)
             except Exception:
-                # A file that is gone may be there again.
+                # A file that was missing may exist again.
                 if not attempt or await self._is_still(context):
                     raise
             else:
@@ -238,7 +238,7 @@ class LiveProject:
     def _start_renewal(self) -> Future[None]:
         renewal = self._renewal = Future[None]()
         renewal.set_running_or_notify_cancel()
-        # A daemon thread, so that the end of the process doesn't wait for it.
+        # A daemon thread, so that the process doesn't wait for it at exit.
         Thread(target=self._renew, args=(renewal,), name="duvet reads", daemon=True).start()
         return renewal
 
@@ -283,7 +283,7 @@ class LiveProject:
             self._listeners.remove(notify)
 
     async def _report(self, changed: ChangeListener) -> None:
-        """Report the last reading; failed readings in between are left out."""
+        """Report the last reading; skip failed readings in between."""
         last, before = self._reader.last, self._reported
         if before is not None and last is not None and last.context is not None and last.context is not before:
             self._reported = last.context
@@ -291,7 +291,7 @@ class LiveProject:
 
     async def _read_on_changes(self) -> None:
         while True:
-            # Requests report failures; this task must outlive them.
+            # Requests report failures; this task must survive them.
             with suppress(Exception):
                 await self.context()
             detector = self._reader.detector
@@ -303,7 +303,7 @@ class LiveProject:
             await anyio.sleep(_COALESCE_SECONDS)
 
     def close(self) -> None:
-        """Stop the system's notifications; questions are still answered."""
+        """Stop the system's notifications; the project can still be read."""
         self._reader.detector.close()
 
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from duvet.workflows.workflow import WorkflowRun
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SESSION = re.compile("[0-9a-f]{32}")  # Ids of sessions, which are as good as passwords.
+_SESSION = re.compile("[0-9a-f]{32}")  # Session ids, which work like passwords.
 _PLACEHOLDER = re.compile("%[a-z]")  # Placeholders of messages, whose values may come from clients.
-_MAX_LINE_BYTES = 4000  # A pipe with room for anything takes a line of this size at once.
+_MAX_LINE_BYTES = 4000  # A pipe that is ready takes a line of this size without blocking.
 _SHORTER_TEXTS = (1000, 300, 100, 20)
-"""Characters that texts are cut to, one after another, until the line is short enough."""
+"""Lengths that texts are cut to, one after another, until the line is short enough."""
 _SHUTDOWN_MESSAGE = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 LOGGER_NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
 
@@ -40,7 +40,7 @@ _CALL_LEVELS = {"upstream_error": EventLevel.WARN, "internal": EventLevel.ERROR}
 
 
 class ServerLog:
-    """Writes events from a level on, one a line."""
+    """Writes events of a level and above, one per line."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ServerLog:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         is_read: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Lines are written without a line feed, and left out while they are not read."""
+        """`write` gets lines without line feeds. Lines are dropped while `is_read` returns False."""
         self._write = write
         self._is_read = is_read
         self._missed = 0
@@ -70,7 +70,7 @@ class ServerLog:
             self._put(level, message, fields)
 
     def note(self, message: str, **fields: object) -> None:
-        """Write an event whatever the level of the log is."""
+        """Write an event regardless of the level of the log."""
         self._put(EventLevel.INFO, message, fields)
 
     def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:
@@ -112,7 +112,7 @@ class ServerLog:
         )
 
     def record_run(self, run: WorkflowRun) -> None:
-        """Write the steps of a cancelled workflow, which nobody gets an answer to."""
+        """Write the steps of a cancelled workflow, which returns no answer."""
         ##= man/spec/workflows.md#steps
         ##% The engine MUST NOT begin another step after a workflow is cancelled, and MUST log the status of each step.
         if failure := run.cancellation:
@@ -129,7 +129,7 @@ class ServerLog:
 
 
 def _fits(line: str) -> bool:
-    # Whatever the encoding of standard error is.
+    # Regardless of the encoding of standard error.
     return len(line) <= _MAX_LINE_BYTES and len(line.encode("ascii", "backslashreplace")) <= _MAX_LINE_BYTES
 
 
@@ -158,7 +158,7 @@ def _escape(text: str) -> str:
 
 
 class LogForwarder(logging.Handler):
-    """Logs errors of the server and its libraries, without anything that clients have sent."""
+    """Logs errors of the server and its libraries, without data from clients."""
 
     def __init__(self, log: ServerLog) -> None:
         super().__init__(logging.ERROR)
@@ -166,8 +166,8 @@ class LogForwarder(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         ##= man/spec/mcp.md#errors
-        ##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard
-        ##% error as one line without the text of the request.
+        ##% The server MUST report an unexpected failure to the client only as `Internal error` with the code
+        ##% -32603, and log it on standard error as one line without the text of the request.
         error = record.exc_info[1] if record.exc_info else None
         from asyncio import CancelledError
 

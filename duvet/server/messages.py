@@ -16,8 +16,8 @@ from duvet.trace.locations import RESOURCE_SCHEME
 from duvet.tree.cache import BlobStore
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
-TOO_MUCH_CODE = -32010  # One of the codes that the protocol leaves to servers: there is no room at the moment.
-LISTEN_METHOD = "subscriptions/listen"  # Answered only when the client stops listening, so that it counts as a stream.
+TOO_MUCH_CODE = -32010  # A code that the protocol leaves to servers: the server is busy.
+LISTEN_METHOD = "subscriptions/listen"  # Answered only when the client stops listening, so it counts as a stream.
 MessageId = int | str
 ARRAY_KEY = "duvet/array"
 CAPABILITIES: Mapping[str, Any] = {
@@ -27,12 +27,12 @@ CAPABILITIES: Mapping[str, Any] = {
     "resources": {"listChanged": True, "subscribe": True},
     "tools": {"listChanged": True},
 }
-"""In alphabetical order, as the SDK sends them."""
+"""In alphabetical order, as in the SDK's answer."""
 
 
 _DEFAULT = ServerRule()
 _BLOB_NAME = "instructions"
-PARENT_PLACEHOLDER = "\u2026"  # Replaces the path of the line before.
+PARENT_PLACEHOLDER = "\u2026"  # Replaces the path in the previous line.
 
 
 class InvalidMessageError(Exception):
@@ -64,20 +64,20 @@ def encode_message(value: object) -> bytes:
 
 
 def check_message(value: object) -> Mapping[str, Any]:
-    """Return a value as a message; raise InvalidMessageError if it is none."""
+    """Return a value as a message; raise InvalidMessageError if it is not one."""
     if not isinstance(value, dict):
-        raise make_refusal("a message is an object")
+        raise make_refusal("a message must be an object")
     id = value["id"] if is_message_id(value.get("id")) else None
     if value.get("jsonrpc") != "2.0":
-        raise make_refusal('jsonrpc has to be "2.0"', id)
+        raise make_refusal('jsonrpc must be "2.0"', id)
     if "method" not in value and ("result" in value or "error" in value):
         return value
     if not isinstance(value.get("method"), str):
-        raise make_refusal("method has to be a string", id)
+        raise make_refusal("method must be a string", id)
     if "id" in value and id is None:
-        raise make_refusal("id has to be a string or an integer")
+        raise make_refusal("id must be a string or an integer")
     if not isinstance(value.get("params"), dict | None):
-        raise make_refusal("params has to be an object", id)
+        raise make_refusal("params must be an object", id)
     return value
 
 
@@ -94,7 +94,7 @@ def wrap_array(items: Sequence[Any]) -> dict[str, Any]:
 
 
 def unwrap_array(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
-    """Return the array if the result wraps one; its other keys are the SDK's."""
+    """Return the array if the result wraps one. Other keys of the result come from the SDK."""
     array: list[Any] | None = result.get(ARRAY_KEY)
     return result if array is None else array
 
@@ -104,7 +104,7 @@ class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True):
     title: str = _DEFAULT.title
     version: str = _DEFAULT.version
     description: str = _DEFAULT.description
-    protocol_version: str | None = None  # The version to answer every handshake with; None if it is negotiated.
+    protocol_version: str | None = None  # The version for every handshake; None to negotiate it.
 
 
 def make_identity(rule: ServerRule) -> ServerIdentity:
@@ -118,7 +118,7 @@ def make_identity(rule: ServerRule) -> ServerIdentity:
 
 
 class _StoredText(msgspec.Struct, frozen=True, array_like=True):
-    """The instructions that an earlier run rendered."""
+    """Instructions that an earlier run rendered."""
 
     key: str
     text: str
@@ -126,7 +126,7 @@ class _StoredText(msgspec.Struct, frozen=True, array_like=True):
 
 def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> str:
     """Return the instructions for a configuration with this key, rendered only if no earlier run has stored them."""
-    # The store drops what another version of duvet has written, which may have had other templates and tools.
+    # The store ignores entries of other versions of duvet, which may have had other templates and tools.
     stored = blobs.load(_BLOB_NAME, _StoredText)
     if stored is not None and stored.key == key:
         return stored.text
@@ -138,15 +138,14 @@ def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> 
 def render_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
     """Render the instructions for a configuration, and for its packs if no registry is given."""
     ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
-    ##% nothing else.
+    ##% The instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     if registry is None:
         registry = Registry(enable_packs(rule.packs))
     return render_system_prompt(rule, registry, list_resource_kinds())
 
 
 def list_resource_kinds() -> Iterator[ResourceKind]:
-    """Yield every list of a project, each followed by the resources below it."""
+    """Yield every collection of a project, each followed by the resources in it."""
     for name, _, description in documents.COLLECTIONS.values():
         before = f"/{name}"
         yield ResourceKind(before, description)

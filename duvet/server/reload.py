@@ -27,12 +27,12 @@ _FIXED = (
     "rate",
     "shutdown_timeout",
 )
-"""Keys that count when the server starts, and not later."""
-_GUARDED = ("uploads", "store")  # Tables that decide what a token may read and write of the machine.
+"""Keys that apply only when the server starts."""
+_GUARDED = ("uploads", "store")  # Tables that decide what a token may read and write on this machine.
 
 
 class ConfigReloader:
-    """Reads the configuration with each reading of the project, through its tree, so that edits are noticed."""
+    """Reads the configuration with each reading of the project, through the same tree, so that edits are noticed."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -44,7 +44,7 @@ class ConfigReloader:
         return self._application.instructions if self._instructions is None else self._instructions
 
     def page_size(self, project: Project) -> int:
-        """Apply edits of the configuration, and return how many entries of a list an answer holds."""
+        """Apply edits of the configuration, and return the most entries of a list in an answer."""
         try:
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
             dispatcher = self._application.dispatcher
@@ -57,12 +57,14 @@ class ConfigReloader:
         ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads`
         ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
         if fault and fault != self._fault:
-            self._application.log.write_event(log.EventLevel.ERROR, "the configuration stays as it was", reason=fault)
+            self._application.log.write_event(
+                log.EventLevel.ERROR, "the configuration is invalid; the previous one stays in force", reason=fault
+            )
         self._fault = fault
         return self._application.rule.page_size
 
     def _keep_guarded(self, service: Service) -> Service:
-        """Over HTTP, keep the tables that somebody with only a token may not change."""
+        """Over HTTP, keep the tables that a caller with only a token must not change."""
         if self._application.mode != HTTP_MODE:
             return service
         kept = {name: getattr(self._application.service.config, name) for name in _GUARDED}
@@ -83,5 +85,5 @@ class ConfigReloader:
     def _warn_of_restart(self, keys: Sequence[str]) -> None:
         if keys:
             self._application.log.write_event(
-                log.EventLevel.WARN, "a restart is needed for some of the configuration", keys=" ".join(keys)
+                log.EventLevel.WARN, "restart the server to apply these keys of the configuration", keys=" ".join(keys)
             )

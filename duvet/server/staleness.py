@@ -1,4 +1,4 @@
-"""Detects changed files: of the project, and of the configuration, which is then reloaded."""
+"""Detects changed files of the project and of the configuration."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _ANYTHING = {""}
 
 
 class ChangeDetector:
-    """Follows what the last reading was made from: one thread at a time, but any may call `is_silent`."""
+    """Watches the files of the last reading. Only one thread may use it at a time, but any may call `is_silent`."""
 
     def __init__(
         self, descriptor: file_events.InotifyDescriptor | None, mounted: file_events.MountTable | None = None
     ) -> None:
-        """Without a descriptor, every question reads the disk."""
+        """Without a descriptor, every question checks the disk."""
         self._descriptor = descriptor
         self._mounts = mounted
         self._linked: set[str] = set()
-        """Files with further names, through which they can be written to without an event."""
+        """Files with several hard links, which can be written to without an event."""
         self._retired: file_events.InotifyDescriptor | None = None
         self._followed: FollowedReading | None = None
         self._changed = _ANYTHING
 
     @property
     def handle(self) -> int | None:
-        """A descriptor that becomes readable when something happens; None if the system reports nothing."""
+        """A descriptor that becomes readable when a file changes; None if the system reports no changes."""
         return self._descriptor.handle if self._descriptor else None
 
     @property
@@ -39,9 +39,9 @@ class ChangeDetector:
         return bool(self._linked)
 
     def is_silent(self) -> bool:
-        """Return whether certainly nothing has changed; this reads no other file than linked ones."""
+        """Return whether certainly nothing has changed. Checks only files with several links on disk."""
         ##= man/spec/mcp.md#freshness
-        ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they
+        ##% The server MUST use the system's notifications of changes, and poll only where they
         ##% are missing or unreliable, as on network file systems.
         if self._descriptor is None or self._changed or not self._descriptor.is_silent():
             return False
@@ -49,35 +49,35 @@ class ChangeDetector:
         return not (linked and followed and followed.answers.altered_among(linked))
 
     def calm(self, milliseconds: int) -> None:
-        """Wait until nothing happens for that time, but only a few times."""
+        """Wait until no change occurs for that time, but give up after a few attempts."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return
             self.changed()
 
     def changed(self) -> bool:
-        """Return whether a reading would find something else by now."""
+        """Return whether a new reading would differ."""
         followed = self._followed
         if followed is not None and not self._changed:
             self._changed = self._find_changes(followed, lambda: self._touched(followed))
         return bool(self._changed)
 
     def _touched(self, followed: FollowedReading) -> set[str]:
-        """Return what has changed or was written to: a content that is gone again may have been read."""
+        """Return the files that have changed or were written to, even if their content is the same again."""
         events = self._events()
         written = followed.about(events) or set()
         return written | followed.among(events) | followed.answers.altered_among(self._linked)
 
     def forget(self) -> None:
-        """Follow no reading, and report a change."""
+        """Watch no reading, and report a change."""
         self._followed, self._changed, self._linked = None, _ANYTHING, set()
 
     def trust(self) -> None:
-        """Follow no reading, and report no change."""
+        """Watch no reading, and report no change."""
         self._followed, self._changed, self._linked = None, set(), set()
 
     def follow(self, answers: RecordedAnswers) -> bool:
-        """Follow this reading from now on; return whether it is of one moment."""
+        """Watch this reading from now on; return whether no file changed while it was made."""
         watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
         followed = self._followed = FollowedReading(answers, self._descriptor or _NoDescriptor())
         self._changed = self._find_changes(followed, followed.everything)
@@ -91,9 +91,9 @@ class ChangeDetector:
         touched = followed.about(events)
         self._changed |= self._find_changes(followed, lambda: followed.among(events))
         ##= man/spec/mcp.md#freshness
-        ##% An answer MUST describe one state of the project, with everything that was written to disk before the
-        ##% request.
-        # If only one file has changed since the reading began, it was read either before that or after it.
+        ##% An answer MUST describe one state of the project, which includes everything written to disk before
+        ##% the request.
+        # If only one file has changed since the reading began, the reading is consistent: it has the old or the new file.
         is_only_one = touched is not None and len(touched | self._changed) == 1
         return not self._changed or (is_only_one and followed.folders <= watched_before)
 
@@ -101,14 +101,14 @@ class ChangeDetector:
         return self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
 
     def _find_changes(self, followed: FollowedReading, find: Callable[[], set[str]]) -> set[str]:
-        """Return what has changed; without room for more folders, give up notifications."""
+        """Return the changed files; if the system can't watch more folders, give up notifications."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None:
                 return followed.answers.altered()
             try:
                 return find()
             except FileNotFoundError:
-                # A folder was there a moment ago.
+                # A folder was just removed.
                 find = followed.everything
             except OSError:
                 self._retire()
@@ -116,7 +116,7 @@ class ChangeDetector:
         return _ANYTHING
 
     def _retire(self) -> None:
-        """Stop using the descriptor; it stays open and silent because somebody may be waiting for it."""
+        """Stop using the descriptor. It stays open and silent, because a thread may be waiting for it."""
         self._retired, self._descriptor = self._descriptor, None
         if self._retired:
             with suppress(OSError):
@@ -136,7 +136,7 @@ class _NoDescriptor:
 
 
 def open_descriptor(environ: Mapping[str, str]) -> file_events.InotifyDescriptor | None:
-    """Return what reports changes; None if the system has nothing, or the environment asks for polling."""
+    """Return the system's notifier of changes; None if it has none, or the environment requests polling."""
     if sys.platform != "linux" or file_events.wants_polling(environ):
         return None
     try:

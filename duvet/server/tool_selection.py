@@ -1,4 +1,4 @@
-"""The tools of a configuration: packs, plugins, workflows and what clients see of them."""
+"""The tools of a configuration: packs, plugins and workflows, and which of them clients see."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ToolSelection:
 
     @cached_property
     def choice(self) -> packs.ToolChoice:
-        """The tools that are switched on; ProblemsError for unknown names in the configuration."""
+        """The enabled tools; ProblemsError for unknown names in the configuration."""
         return self._require_known(self._choose([self.offered.pack] if self._service.config.workflows else []))
 
     @property
@@ -41,14 +41,14 @@ class ToolSelection:
 
     @property
     def own_registry(self) -> packs.Registry:
-        """Tools of built-in packs, without a look at installed ones."""
+        """Tools of built-in packs; installed packs are not loaded."""
         names = [name for name in self._packs if name in packs.BUILT_IN_PACKS]
         settings = {name: one for name, one in self._pack_settings.items() if name in packs.BUILT_IN_PACKS}
         return self._require_known(packs.choose_packs(names, settings, plugins.PluginPacks(), self._forwarded)).registry
 
     @cached_property
     def offered(self) -> WorkflowTools:
-        """The workflows as tools, and their faults."""
+        """The workflows as tools, and the problems of invalid ones."""
         from duvet.workflows.pack import make_workflow_tools
 
         config = self._service.config
@@ -57,7 +57,7 @@ class ToolSelection:
 
     @property
     def faults(self) -> Mapping[str, list[WorkflowFault]]:
-        """The faults of workflows by name."""
+        """The problems of invalid workflows by name."""
         return self.offered.faults if self._service.config.workflows else {}
 
     @cached_property
@@ -68,7 +68,7 @@ class ToolSelection:
         return {name: make_configured_workflow(name, section) for name, section in sections.items()}
 
     def _choose(self, own: Sequence[Pack]) -> packs.ToolChoice:
-        # Workflows call other tools, so those are chosen first, without the pack that doesn't exist yet.
+        # Workflows call other tools, so choose those first, without the pack of workflows.
         later = () if own else (packs.WORKFLOWS_PACK,)
         names = [name for name in self._packs if name not in later]
         settings = {name: one for name, one in self._pack_settings.items() if name not in later}
@@ -103,21 +103,21 @@ class ToolSelection:
 
     @cached_property
     def shown_tools(self) -> Sequence[Tool]:
-        return list(self.registry.with_shown(self.is_worthwhile))
+        return list(self.registry.with_shown(self.is_relevant))
 
     @property
     def shown_packs(self) -> Sequence[EnabledPack]:
-        """The packs of these tools, and packs that are switched on but have no tools."""
+        """The packs of these tools, and enabled packs without tools."""
         names = {self.registry.pack_of(tool).name for tool in self.shown_tools}
         return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
 
-    def is_worthwhile(self, pack: str) -> bool:
-        """Return whether the project has anything for a pack that nobody has requested."""
+    def is_relevant(self, pack: str) -> bool:
+        """Return whether the project has content for a pack that the configuration doesn't mention."""
         if pack != PAGES_PACK:
             return False
         from duvet.knowledge.pages.files import load_page_patterns
 
-        # The trace isn't computed for this.
+        # This doesn't compute the trace.
         with suppress(DuvetError):
             project = self._settings.open_project(None, None, notes=self._service.config.notes())
             return bool(load_page_patterns(project).files(project.tree).prefixes)

@@ -189,8 +189,8 @@ def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceSty
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
     """The edits that put another quote on these lines, whose first and last have text."""
     ##= man/spec/validate.md#fixes
-    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
-    ##% again.
+    ##% A fix MUST make its annotation valid and MUST NOT change anything else in the file. A second `duvet validate
+    ##% --fix` MUST NOT change anything.
     filled = [line for line in lines if line.words]
     widest = max(measure_line(text[line.start : line.last]) for line in filled)
     most = widest if len(filled) > 1 else max(widest, _WIDEST)
@@ -310,11 +310,11 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
 
 def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> list[str]:
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
-    ##% indentation and without an implied type.
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source and with the
+    ##% indentation of the line, and omit a type that is the default.
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
-    ##% `--part`, or nothing for a section.
+    ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement, only
+    ##% the words of `--part`, or nothing for a section.
     indent = find_indentation(text, line)
     pair = find_comment_pair(path, style.meta)
     is_enclosed = pair is None or is_inside_comment(text, line, pair)

@@ -13,7 +13,7 @@ from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import SourceStyle, may_have_annotations, scan_comments
 from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expand_pattern, make_path_start, match_any
-from duvet.text import decode_utf8, path_key
+from duvet.text import decode_utf8, path_key, quote_text
 from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
 
 Hides = Callable[[str, bool], object]
@@ -71,13 +71,23 @@ def find_sources(
     root: str,
     report: ProblemReporter,
     within: Callable[[Tree], Tree] | None = None,
+    unmatched: ProblemReporter | None = None,
 ) -> list[SourceFile]:
-    """Every file that a rule matches, once, with all its styles; `within` filters each rule's tree further."""
+    """Every file that a rule matches, once, with all its styles.
+
+    `within` filters each rule's tree further, and `unmatched` gets a problem for each rule that matches no file.
+    """
     styles: dict[str, dict[SourceStyle, None]] = {}
     for rule, origin in patterns:
         style = SourceStyle(rule.meta, rule.content, rule.kind, rule.blob_link)
         view = _exclude(rule, origin, tree, root, report)
-        for path in find_matching_files("pattern", rule.patterns, within(view) if within else view, report, origin):
+        paths = find_matching_files("pattern", rule.patterns, within(view) if within else view, report, origin)
+        if unmatched is not None and not paths:
+            names = ", ".join(map(quote_text, rule.patterns))
+            message = f"no file matches {'this pattern' if len(rule.patterns) == 1 else 'these patterns'}: {names}"
+            hint = "correct the pattern, or remove the source"
+            unmatched(rules.PATTERN_UNMATCHED.problem(message, origin.path, origin.place("pattern", 0), hint=hint))
+        for path in paths:
             ##= man/spec/trace.md#sources
             ##% duvet MUST read a file once in each comment style of the patterns that match it.
             styles.setdefault(path, {})[style] = None

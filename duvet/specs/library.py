@@ -143,8 +143,8 @@ class Library:
                 self.memory.note_written(missing[url], outcome)
             else:
                 ##= man/spec/cache.md#freshness
-                ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input
-                ##% that changed during the run.
+                ##% duvet MUST NOT cache the answer of a run in which a file could not be read, a download failed, or an
+                ##% input changed.
                 self.memory.forgo()
 
     def _is_missing(self, url: str, path: str) -> bool:

@@ -25,8 +25,8 @@ from duvet.sources.editor import QuoteLine, make_edit, make_line_edits, split_wo
 from duvet.text import WHITESPACE, quote_text
 
 ##= man/spec/trace.md#annotations
-##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a target
-##% that of the file, and report each problem with its place.
+##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, use the target of the file
+##% for entries without one, and report each problem with its place.
 REQUIREMENT_TABLES = {
     "spec": Kind.SPEC,
     "specs": Kind.SPEC,

@@ -166,7 +166,7 @@ def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> Store
 
 def advise_rebuild(path: str) -> str:
     names = [os.path.basename(file) for file in list_store_files(path) if file == path or os.path.lexists(file)]
-    return f"remove {' and '.join(names)}, and run `duvet ingest`"
+    return f"remove {' and '.join(names)}, and index the project again"
 
 
 def make_version_error(path: str, version: int, schema: int) -> StoreVersionError:
@@ -179,7 +179,7 @@ def make_version_error(path: str, version: int, schema: int) -> StoreVersionErro
     return StoreOutdatedError(
         f"an older duvet created this index: its schema is {version}, this duvet supports {schema}",
         path=path,
-        hint="run `duvet ingest` to replace it; no other data is lost",
+        hint="index the project again to replace it; no other data is lost",
     )
 
 

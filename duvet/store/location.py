@@ -31,7 +31,7 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
         ##= man/spec/knowledge.md#storage
         ##% duvet MUST NOT create an index when it only reads, and MUST report that the project is not indexed yet.
         if not create:
-            hint = "run `duvet ingest` first"
+            hint = "index the project first"
             raise db.StoreMissingError("this project is not indexed yet", path=path, hint=hint)
         make_store_folder(path, f"{os.path.basename(path)}*")
     database = _open(path, create=create)

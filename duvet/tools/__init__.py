@@ -1,1 +1,1 @@
-"""Typed operations, each declared once and served by every face: to agents, over HTTP, from the shell."""
+"""Tools: typed operations, each declared once and offered to agents, over HTTP and in the shell."""

@@ -1,4 +1,4 @@
-"""Arguments of tools: their JSON Schemas, kept short because agents pay for each word, and the checks of scope and arguments."""
+"""Arguments of tools: their JSON Schemas, kept short because agents pay for each token, and checks of scope and arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BOUNDS = {"minimum": "at least", "maximum": "at most"}
 
 
 def input_schema(tool: Tool) -> Schema:
-    """Return the schema of the arguments, with the fields of those that are records."""
+    """Return the schema of the arguments, with the fields of arguments that are records."""
     schema = _shorten(_inline(tool.input, depth=1))
     for field in structs.fields(tool.input):
         choices = _list_choices(field.type)
@@ -48,7 +48,7 @@ def output_schema(tool: Tool) -> Schema:
         for name in found.get("required", ()):
             schema = found["properties"][name]
             if {"type": "null"} in whole["properties"][name].get("anyOf", ()) and isinstance(schema.get("type"), str):
-                # A required value may be null; any other is left out instead.
+                # A required value may be null; an optional one is omitted instead.
                 schema["type"] = [schema["type"], "null"]
         return found
     rows = _shorten(_inline(tool.output.__args__[0], depth=0), with_defaults=False)
@@ -69,7 +69,7 @@ def _inline(kind: Any, *, depth: int) -> Schema:
             inner = components[value["$ref"]]
             if left and "properties" in inner:
                 return {**inlined(inner, left - 1), **{key: one for key, one in value.items() if key != "$ref"}}
-            # An enumeration has no type.
+            # The schema of an enumeration has no type.
             return {"type": inner.get("type", "string")}
         return {key: inlined(one, left) for key, one in value.items()}
 
@@ -87,13 +87,13 @@ def _shorten(schema: Mapping[str, Any], *, with_defaults: bool = True) -> Schema
 
 
 def _shorten_property(schema: Mapping[str, Any], with_defaults: bool) -> Schema:
-    # A null argument counts as left out.
+    # A null argument counts as omitted.
     kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     whole = {**schema, **kinds[0]} if len(kinds) == 1 else schema
     found = {key: value for key, value in whole.items() if key not in (*_NOISE, "anyOf")}
     if "properties" in found:
         found = _shorten(found)
-    # 0 and False are defaults worth a word.
+    # 0 and False are defaults worth showing.
     if not with_defaults or found.get("default") in (None, "", {}, (), []):
         found.pop("default", None)
     if "enum" in found:
@@ -134,7 +134,7 @@ def _describe_type(schema: Schema) -> str:
 
 
 _MAX_DEPTH = 64
-MAX_ARGUMENT_LENGTH = 20_000  # The most characters of a text, unless the tool has a limit of its own.
+MAX_ARGUMENT_LENGTH = 20_000  # The most characters of a text, unless the tool sets its own limit.
 _CONVERSION_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<name>\w+)[^`]*`)?\Z", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
@@ -143,20 +143,20 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     """Raise a ToolError if a caller with these scopes may not call the tool."""
     ##= man/spec/gateway.md#access
-    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
-    ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
+    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse their calls, with any
+    ##% arguments, as `forbidden`, or as `unauthorized` if tokens are configured and the caller has none.
     if tool.withheld is not None:
         raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:
-        hint = "call it with a token that has it"
-        raise ToolError(ErrorCode.FORBIDDEN, f"{tool.name} needs the scope {tool.scope}", hint)
+        hint = f"use a token with the scope {tool.scope}"
+        raise ToolError(ErrorCode.FORBIDDEN, f"{tool.name} requires the scope {tool.scope}", hint)
 
 
 def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
-    """Return the record of the arguments; ToolError if they are unknown, missing or wrong."""
+    """Return the record of the arguments; ToolError for an unknown, missing or invalid argument."""
     ##= man/spec/mcp.md#tools
-    ##% The server MUST refuse an unknown, missing or wrong argument by its name as `invalid_request`.
-    # Some clients leave out an argument, others send null.
+    ##% The server MUST refuse an unknown, missing or invalid argument as `invalid_request`, and name the argument.
+    # Some clients omit an argument, others send null.
     values = {name: value for name, value in arguments.items() if value is not None}
     if tool.record_of is not None:
         _check_texts(values, None)
@@ -183,7 +183,7 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
 
 @cache
 def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of all arguments and of the required ones; looking these up takes longer than many a call."""
+    """Return the names of all arguments and of the required ones. Cached: the lookup is slower than many calls."""
     found = structs.fields(record)
     return tuple(one.encode_name for one in found), tuple(one.encode_name for one in found if one.required)
 
@@ -206,21 +206,23 @@ def describe_conversion_error(text: str) -> str:
 
 
 def require_argument(name: str, value: str, hint: str) -> str:
-    """Return the text without white space around it; MissingArgumentError if it is blank."""
+    """Return the text without surrounding white space; MissingArgumentError if it is blank."""
     if not value.strip():
         raise MissingArgumentError(name, hint)
     return value.strip()
 
 
 def _check_texts(values: Mapping[str, object], most: int | None) -> None:
-    """Raise a ToolError for a value that is too deep, and for a text in it that is malformed or too long."""
+    """Raise a ToolError for a value that is nested too deeply, or contains a malformed or too long text."""
     texts = [(name, text) for name, value in values.items() for text in _list_texts(name, value)]
     for name, text in texts:
         if _SURROGATE.search(text):
-            raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} has half a character in it", "send it as UTF-8")
+            raise ToolError(
+                ErrorCode.INVALID_REQUEST, f"{name} contains half a surrogate pair", "send it as valid UTF-8"
+            )
     for name, text in texts:
         if most is not None and len(text) > most:
-            raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} has more than {most:,} characters")
+            raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} has {len(text):,} characters, the limit is {most:,}")
 
 
 def _list_texts(name: str, value: object) -> list[str]:
@@ -235,13 +237,13 @@ def _list_texts(name: str, value: object) -> list[str]:
         level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
     ##= man/spec/service.md#calls
     ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
-    hint = f"{_MAX_DEPTH} levels are enough for anybody"
-    raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} is nested too deeply", hint)
+    hint = "nest it less deeply"
+    raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} is nested more than {_MAX_DEPTH} levels deep", hint)
 
 
 def _describe_argument(tool: Tool, name: str) -> str:
     """Return the choices of an argument, or else its description."""
     schema = input_schema(tool)["properties"].get(name, {})
     if "enum" in schema:
-        return f"give one of {', '.join(schema['enum'])}"
+        return f"use one of {', '.join(schema['enum'])}"
     return str(schema.get("description", ""))

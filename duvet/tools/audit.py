@@ -16,7 +16,7 @@ from duvet.tools.tool import ErrorCode
 
 _MAX_ARGUMENTS = 12
 _MAX_QUOTED = 300  # Characters of a quoted argument or warning.
-_MAX_READ = 1000  # Characters of an argument that are looked at.
+_MAX_READ = 1000  # Characters of an argument that are inspected.
 _OWN_WARNINGS = "knowledge"  # The pack whose warnings quote no text.
 LOCAL_CALLER, SUCCESS_OUTCOME = "local", "success"
 _WRITERS = 4
@@ -44,7 +44,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
 
 
 CallObserver = Callable[[CallRecord], None]
-CallKeeper = Callable[[CallRecord], Awaitable[None]]
+CallRecorder = Callable[[CallRecord], Awaitable[None]]
 
 
 def format_warning(pack: str, warning: str) -> str:
@@ -58,7 +58,7 @@ def format_warning(pack: str, warning: str) -> str:
 
 
 def summarize_arguments(arguments: Mapping[str, object]) -> str:
-    """Return the names and sizes of arguments; numbers and booleans are no secrets."""
+    """Return the names and sizes of arguments; numbers and booleans are shown, because they are not secrets."""
     ##= man/spec/service.md#operations
     ##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by
     ##% clients.
@@ -100,7 +100,7 @@ class AuditLog(Struct, frozen=True):
     places: Callable[[], settings.StorePaths]
     now: Callable[[], datetime]
     on_entry: Callable[[feedback.AuditEntry], None]
-    on_failure: Callable[[str], None]  # Takes the reason why an entry could not be written in time.
+    on_failure: Callable[[str], None]  # Called with the reason why an entry was not written in time.
     patience: float = 2 * feedback.APPEND_PATIENCE  # Seconds to write an entry.
 
     async def record_call(self, call: CallRecord) -> None:
@@ -128,7 +128,7 @@ class AuditLog(Struct, frozen=True):
             return
         import anyio
 
-        # With a limiter of their own, slow writes don't use up the threads of other work.
+        # With a separate limiter, slow writes don't use up the threads of other work.
         limiter = get_loop_limiter("duvet_accounting_turn", _WRITERS)
         with anyio.move_on_after(self.patience) as scope:
             try:
@@ -137,4 +137,4 @@ class AuditLog(Struct, frozen=True):
             except errors.DuvetError as error:
                 self.on_failure(error.message)
         if scope.cancelled_caught:
-            self.on_failure(f"it takes longer than {self.patience:g} seconds")
+            self.on_failure(f"writing takes longer than {self.patience:g} seconds")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 ProgressCallback = Callable[[float, float | None, str], Awaitable[None]]
 """Takes the amount done, the total, and the current action."""
-FACTS_SERVICE = "facts"  # The service that holds the `ServerFacts`.
+FACTS_SERVICE = "facts"  # The service with the `ServerFacts`.
 
 
 class KeptStep(Struct, frozen=True):
@@ -33,17 +33,17 @@ class KeptStep(Struct, frozen=True):
 
 
 class CallState(Struct):
-    """The results of the earlier rounds of a call."""
+    """Results of earlier rounds of a call, which the client repeats after each question to its model."""
 
     count: int = 0  # The number of rounds.
-    done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps by place.
+    done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps, by position.
     said: dict[str, str | None] = field(default_factory=dict)
     """The answers of the caller's model by question; None for a useless one."""
     asked: list[str] = field(default_factory=list)  # The questions since the last step was done.
 
 
 class CallJournal:
-    """Keeps the finished steps of a handler, and of the calls that it makes. Steps come one after another."""
+    """The finished steps of a handler and of the calls that it makes. Steps run one after another."""
 
     def __init__(self, rounds: CallState, place: str = "") -> None:
         self._rounds = rounds
@@ -64,7 +64,7 @@ class CallJournal:
         for place in [place for place in self._rounds.done if place.startswith(f"{self._step}.")]:
             del self._rounds.done[place]
         for question in self._rounds.asked:
-            # Another step that asks the same needs an answer of its own.
+            # Another step with the same question needs a separate answer.
             self._rounds.said.pop(question, None)
         self._rounds.asked.clear()
         self._rounds.done[self._step] = KeptStep(result, seconds, warnings)
@@ -81,8 +81,8 @@ async def ignore_progress(done: float, total: float | None, message: str) -> Non
 class Caller(Struct, frozen=True, kw_only=True):
     scopes: frozenset[Scope] = frozenset(Scope)
     face: str = "library"  # `mcp`, `rest`, `shell` or `workflow`.
-    behind: str = ""  # The face of the client behind a forwarding server, if it is another one.
-    holder: str = ""  # The name of the token; empty for a caller on this machine, in a process of its own.
+    behind: str = ""  # The face that the client of a forwarding server uses, if different.
+    holder: str = ""  # The name of the token; empty for a local caller, whose process runs only for it.
     request: str = ""  # The caller's id of the call.
     progress: ProgressCallback = ignore_progress
     sampler: Sampler | None = None  # Asks the caller's own model, if it offers one.
@@ -92,7 +92,7 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def audience(self) -> str:
-        """The face of those who read the answer."""
+        """The face of the client that reads the answer."""
         return self.behind or self.face
 
 
@@ -102,10 +102,10 @@ class ProjectReadings(Protocol):
     async def context(self) -> ProjectSnapshot: ...
 
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Answer a question from one snapshot that is still current at the end."""
+        """Answer a question from one snapshot, which is still current when the answer is complete."""
 
     async def caught_up(self) -> None:
-        """Notice changes, without waiting for a reading that nobody has asked for yet."""
+        """Check for changes, but don't wait for a first reading."""
 
 
 class ToolCalls(Protocol):

@@ -1,4 +1,4 @@
-"""The project at one moment, as tools see it."""
+"""A snapshot of the project, for tools."""
 
 from __future__ import annotations
 
@@ -63,21 +63,21 @@ class ProjectSnapshot:
     def __init__(self, project: Project, catalogue: Catalogue, page_size: int) -> None:
         self.project = project
         self.catalogue = catalogue
-        self.page_size = page_size  # Entries of a list in an answer without a limit; 0 is all.
+        self.page_size = page_size  # Entries of a list in an answer without `limit`; 0 means all.
         self._once: dict[Callable[[ProjectSnapshot], Any], Any] = {}
         self._read: dict[Callable[[ProjectSnapshot], Any], Any] = {}
         self._earlier: dict[Callable[[ProjectSnapshot], Any], Any] = {}
         self._reading = RLock()
 
     def once(self, make: Callable[[ProjectSnapshot], Value]) -> Value:
-        """Return `make(self)`, computed on first use: for facts that several calls need."""
+        """Return `make(self)`, computed on first use. For facts that several calls need."""
         if make not in self._once:
             self._once[make] = make(self)
         made: Value = self._once[make]
         return made
 
     def read(self, read: Callable[[ProjectSnapshot], Value]) -> Value:
-        """Return `read(self)`, which reads files beside the trace by the project's tree; from any thread.
+        """Return `read(self)`, which reads further files through the project's tree. May be called from any thread.
 
         The live project follows these files from then on, and reads them again with the project.
         """
@@ -93,7 +93,7 @@ class ProjectSnapshot:
 
     @property
     def reads(self) -> int:
-        """The number of readings beside the trace."""
+        """The number of readings of further files."""
         return len(self._read)
 
     def earlier(self, read: Callable[[ProjectSnapshot], Value]) -> Value | None:
@@ -104,7 +104,7 @@ class ProjectSnapshot:
         with self._reading:
             self._earlier = dict(before._read)
             for read in self._earlier:
-                # The error is raised again for the call that needs this reading; the trace doesn't.
+                # The call that needs this reading raises the error again; the trace doesn't need it.
                 with suppress(Exception):
                     self.read(read)
             # A snapshot must not keep its predecessors alive.
@@ -117,7 +117,7 @@ class ProjectSnapshot:
     @cached_property
     def files(self) -> ProjectFiles:
         project = self.project
-        # A tree that records what is asked of it would grow with every name that a client makes up.
+        # A tree that records each lookup would grow with every name that a client invents.
         return CachedFiles(project.disk if project.on_disk else project.tree, project.root)
 
     @cached_property
@@ -131,7 +131,7 @@ class ProjectSnapshot:
         return references.resolve_reference(self.catalogue, reference, self.files)
 
     def material(self, around: int = 2) -> details.DetailMaterial:
-        """Return the material of details, with `around` lines of code around each citation."""
+        """Return the inputs for details, with `around` lines of code around each citation."""
         return details.DetailMaterial(
             self.catalogue, citations.CitationReader(self.catalogue, self.files, around), self.project.specification
         )
@@ -150,12 +150,12 @@ class ProjectSnapshot:
         if answer.page is not None and not answer.page.total:
             self.check_requirements_known()
         ##= man/spec/mcp.md#tools
-        ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if
-        ##% they leave no requirements.
+        ##% While the project has errors, the server MUST mention them in the second block of each answer, or answer
+        ##% `upstream_error` if they leave no requirements.
         return replace(answer, warning=warning)
 
     def check_requirements_known(self) -> None:
-        """Raise a ToolError if errors keep all requirements from being known."""
+        """Raise a ToolError if errors in the project leave no requirements."""
         if records.list_errors(self.catalogue) and not self.catalogue.requirements:
             hint = f"{records.describe_error_count(self.catalogue)}; {_describe_first_error(self)}"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, records.NO_REQUIREMENTS, hint)
@@ -164,7 +164,7 @@ class ProjectSnapshot:
 def _make_warning(context: ProjectSnapshot) -> str:
     words = records.describe_incompleteness(context.catalogue)
     return (
-        f"{words}; {_describe_first_error(context)}; list_invalid_citations lists those of citations." if words else ""
+        f"{words}; {_describe_first_error(context)}; list_invalid_citations lists invalid citations." if words else ""
     )
 
 
@@ -172,4 +172,4 @@ def _describe_first_error(context: ProjectSnapshot) -> str:
     problem = records.list_errors(context.catalogue)[0]
     path = basename(problem.path) if isabs(problem.path) else problem.path
     place = f"{path}:{problem.place.line}" if problem.place.line else path
-    return f"the first is at {place}: {shorten_text(escape_line_ends(problem.message))}"
+    return f"first error at {place}: {shorten_text(escape_line_ends(problem.message))}"

@@ -28,21 +28,21 @@ from duvet.tools.tool import (
     make_tool_error,
 )
 
-MAX_CALL_DEPTH = 8  # The most tools that may call each other, one within the other.
-_MAX_NAME = 1000  # Characters of an unknown tool's name that are looked at.
+MAX_CALL_DEPTH = 8  # How deep calls of tools by tools may be nested.
+_MAX_NAME = 1000  # Characters of an unknown tool's name that are inspected.
 
 CloseCallback = Callable[[], Awaitable[None]]
 
 
 class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     services: Mapping[str, Any] = msgspec.field(default_factory=dict)  # Services for handlers by name.
-    observers: Sequence[audit.CallObserver] = ()  # Take the record of each finished call.
-    keepers: Sequence[audit.CallKeeper] = ()
+    observers: Sequence[audit.CallObserver] = ()  # Called with the record of each finished call.
+    recorders: Sequence[audit.CallRecorder] = ()
     """Store the record of each call that changes something, before the answer."""
     measures: Callable[[], bool] = lambda: True  # True if the sizes of successful calls are needed.
-    time_limit: float = 30.0  # Seconds for a tool of an installed pack that has no limit of its own.
+    time_limit: float = 30.0  # Seconds for a tool of an installed pack that sets no limit.
     clock: Callable[[], float] = time.perf_counter
-    is_worthwhile: Callable[[str], bool] = lambda pack: False
+    is_relevant: Callable[[str], bool] = lambda pack: False
     """True if the project has content for a pack that nobody has requested."""
     closers: Sequence[CloseCallback] = ()  # Release the resources of services.
     patience: float = 0.5  # Seconds for all closers.
@@ -69,17 +69,17 @@ class ToolDispatcher:
         return self.registry
 
     def shown(self) -> Iterator[Tool]:
-        return self.registry.with_shown(self.environment.is_worthwhile)
+        return self.registry.with_shown(self.environment.is_relevant)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        """Run the tool of that name; ToolError if there is none or it fails."""
+        """Run the tool with that name; ToolError if it is unknown or fails."""
         ##= man/spec/service.md#calls
         ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`, which also finds the
         ##% tools of disabled packs.
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
     async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
-        """Return the tool of that name; ToolError if there is none, which observers get a record of."""
+        """Return the tool with that name. ToolError if it is unknown; observers get a record of that."""
         await self._readings.caught_up()
         try:
             return self.registry.require(name)
@@ -111,10 +111,10 @@ class ToolDispatcher:
             raise
         finally:
             seconds = self.environment.clock() - begun
-            if self.environment.observers or self.environment.keepers:
+            if self.environment.observers or self.environment.recorders:
                 pack, changes = self.registry.pack_of(tool).name, not tool.only_reads
                 code, reason = _classify_failure(failure)
-                # Encoding an answer again only to measure it takes longer than many a tool.
+                # Encoding an answer again only to measure it would take longer than many calls.
                 measured = failure is not None or changes or self.environment.measures()
                 record = audit.CallRecord(
                     tool=tool.name,
@@ -137,16 +137,16 @@ class ToolDispatcher:
                 )
                 for observer in self.environment.observers:
                     observer(record)
-                if changes and self.environment.keepers:
+                if changes and self.environment.recorders:
                     # The change is made, even if the call is cancelled.
                     with anyio.CancelScope(shield=True):
-                        for keep in self.environment.keepers:
+                        for keep in self.environment.recorders:
                             await keep(record)
 
     async def aclose(self) -> None:
         """Release the resources of services; no call comes after this."""
         ##= man/spec/mcp.md#http
-        ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
+        ##% When stopped, the server MUST finish or cancel open requests and exit with 0 within 5 seconds.
         with anyio.move_on_after(self.environment.patience, shield=True):
             async with anyio.create_task_group() as tasks:
                 for close in self.environment.closers:
@@ -158,7 +158,7 @@ class ToolDispatcher:
             ##= man/spec/service.md#calls
             ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other
             ##% without end.
-            message = f"{tool.name} is called by tools that are called by tools, too deeply"
+            message = f"{tool.name} is called too deep in a chain of tools, the limit is {MAX_CALL_DEPTH}"
             raise ToolError(ErrorCode.INVALID_REQUEST, message)
         pack = self.registry.pack_of(tool)
         try:
@@ -186,7 +186,7 @@ class ToolDispatcher:
             ##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or
             ##% with another type than declared, the server MUST answer with an error without the exception's text, and
             ##% go on.
-            hint = "the log of the server says why"
+            hint = "see the log of the server"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} failed", hint) from error
 
 

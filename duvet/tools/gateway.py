@@ -21,19 +21,19 @@ from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Scope, Tool, ToolAnsw
 
 GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
-_URL_HINT = f"give it as https://HOST[:PORT][/PATH]; secrets are told by {READER_TOKEN} and {ADMIN_TOKEN}"
+_URL_HINT = f"set it to https://HOST[:PORT][/PATH]; put tokens into {READER_TOKEN} and {ADMIN_TOKEN}"
 HIDDEN_TOKEN = "***"
 _SHORTEST_HIDDEN = 4  # Shorter secrets occur in any text.
 _MAX_WORDS = 1000
 _TEMPORARY_STATUSES = (502, 503, 504)
-_CHECK_SERVER = f"is {GATEWAY_VARIABLE} right, and the server up?"
+_CHECK_SERVER = f"check {GATEWAY_VARIABLE}, and that the server is running"
 GATEWAY_PATH = "/api/mcp"
 AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the face of the client behind this server.
-MAX_REPLY_BYTES = 32 << 20  # The limit of our own answers, too.
+MAX_REPLY_BYTES = 32 << 20  # Our own answers have the same limit.
 MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.
 _RETRY_PAUSES = (0.2, 0.6)
 KM_SEARCH_NAME = "km-search"
-LOCAL_TOOLS = ("km-help",)  # Tools that describe what is enabled here.
+LOCAL_TOOLS = ("km-help",)  # Tools that describe this server.
 
 
 class Gateway(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
     @property
     def is_local(self) -> bool:
-        """True for a server on this machine."""
+        """True for a server on the same machine."""
         return http_client.is_local_address(urlsplit(self.base))
 
     @property
@@ -63,12 +63,12 @@ class Gateway(Struct, frozen=True, kw_only=True):
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:
-        """Return the reason why nobody here can call the tool there."""
+        """Return the reason why this process can't call the tool on the gateway."""
         if tool.scope is Scope.READER or self.admin is not None:
             return None
         code = ErrorCode.UNAUTHORIZED if self.reader is None else ErrorCode.FORBIDDEN
         return WithheldReason(
-            code, f"{tool.name} needs the scope {tool.scope}", f"set {ADMIN_TOKEN} beside {GATEWAY_VARIABLE}"
+            code, f"{tool.name} requires the scope {tool.scope}", f"set {ADMIN_TOKEN} as well as {GATEWAY_VARIABLE}"
         )
 
 
@@ -77,23 +77,23 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     base = url.strip().rstrip("/")
     parts = http_client.parse_base_url(base)
     if parts is None:
-        raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the address of a server", hint=_URL_HINT)
+        raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the URL of a server", hint=_URL_HINT)
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     if not http_client.is_safe_address(parts):
-        hint = "http:// is for servers on this machine: others would see the tokens"
-        raise errors.QueryError(f"{GATEWAY_VARIABLE} is not https", hint=hint)
+        hint = "use https://; with http:// to another machine, the network sees the tokens"
+        raise errors.QueryError(f"{GATEWAY_VARIABLE} does not use https://", hint=hint)
     secrets = [None if token is None else Secret(token) for token in (reader, admin)]
     return Gateway(base=base, reader=secrets[0], admin=secrets[1])
 
 
 class TemporaryGatewayError(ToolError):
-    """A failure that may be over in a moment."""
+    """A failure that may be temporary."""
 
 
 def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
-    """Return the answer of the tool; ToolError if it failed, or if this is not an answer of it."""
+    """Return the answer of the tool; ToolError if the tool failed, or if this is not one of its answers."""
     try:
         value = json.decode(reply.body)
     except (MsgspecError, UnicodeDecodeError, RecursionError):
@@ -108,22 +108,22 @@ def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> T
                 warning=_clean(value.get("warning"), gateway),
                 next_step=_clean(value.get("next_step"), gateway),
             )
-    message = f"the gateway answers something else than {tool.name} does"
-    raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "is it a duvet server, and of this version?")
+    message = f"the gateway's answer is not an answer of {tool.name}"
+    raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "check that it is a duvet server of this version")
 
 
 def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
-    """Return the error of the gateway in its own words; of another kind of server, only the status."""
+    """Return the error that the gateway reports; only the status if it is not a duvet server."""
     error = value.get("error")
     # Over REST, code and hint stand beside the message.
     parts = error if isinstance(error, dict) else {**value, "message": error}
     code, message, hint = (parts.get(name) for name in ("code", "message", "hint"))
     if value.get("status") != "error" or not code or not isinstance(code, str) or not isinstance(message, str):
         if 300 <= reply.status < 400:
-            hint = f"it is not followed: set {GATEWAY_VARIABLE} to where the server is"
-            return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway redirects elsewhere ({reply.status})", hint)
+            hint = f"set {GATEWAY_VARIABLE} to the final URL; duvet follows no redirects"
+            return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with a redirect ({reply.status})", hint)
         kind = TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES else ToolError
-        return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answers with the status {reply.status}", _CHECK_SERVER)
+        return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with status {reply.status}", _CHECK_SERVER)
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
     ##% tool or is larger than 32 MiB.
@@ -135,7 +135,7 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
         token = gateway.token(tool.scope)
         name = READER_TOKEN if token is gateway.reader else ADMIN_TOKEN
         hint = (
-            f"is {name} what that server wants to be shown?"
+            f"check that {name} is a token of the gateway"
             if token is not None
             else f"set {READER_TOKEN} or {ADMIN_TOKEN}"
         )
@@ -146,14 +146,14 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
 
 
 def _clean(text: object, gateway: Gateway) -> str:
-    # Tokens go before the text is cut, which might leave most of one.
+    # Remove tokens before cutting the text, which could leave most of a token.
     return shorten_to_line(_hide_tokens(strip_invisible(text), gateway), _MAX_WORDS) if isinstance(text, str) else ""
 
 
 def _hide_tokens(text: str, gateway: Gateway) -> str:
     ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
-    ##% be read, the folder of the project or the text of exceptions.
+    ##% Answers and log lines MUST NOT contain tokens, nor the folder of the project or the text of exceptions except in
+    ##% `stored_path` and in the reason why an index cannot be read.
     for token in (gateway.reader, gateway.admin):
         if token is not None and len(token.reveal()) >= _SHORTEST_HIDDEN:
             for form in (token.reveal(), json.encode(token.reveal())[1:-1].decode()):
@@ -178,16 +178,20 @@ class GatewayConnection:
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
         with anyio.move_on_after(seconds):
             ##= man/spec/gateway.md#forwarding
-            ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and
-            ##% give up after `server.toolTimeout` or, for changes, 30 minutes.
+            ##% duvet MUST retry a call that only reads up to twice when the gateway is unavailable, send any other
+            ##% call only once, and give up after `server.toolTimeout` or, for changes, 30 minutes.
             return await http_client.retry(
                 lambda: self._send(tool, body, ctx),
                 TemporaryGatewayError,
                 lambda error, attempt: next(pauses, None),
                 self._clock,
             )
-        hint = "try again later" if tool.only_reads else "the server may still be at it: ask it before you try again"
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway has not answered within {seconds:g} seconds", hint)
+        hint = (
+            "try again later"
+            if tool.only_reads
+            else "the server may still be working on it; check there before you try again"
+        )
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway did not answer within {seconds:g} seconds", hint)
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -200,14 +204,14 @@ class GatewayConnection:
         try:
             reply = await self._http.send("POST", url, headers, body, max_bytes=MAX_REPLY_BYTES)
         except http_client.UnreachableError as error:
-            message = f"the gateway can't be reached: {error}"
+            message = f"cannot reach the gateway: {error}"
             raise TemporaryGatewayError(ErrorCode.UPSTREAM_ERROR, message, _CHECK_SERVER) from None
         if reply.is_compressed:
-            message = "the gateway answers compressed, which it was not asked for"
-            raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "does something stand between it and here?")
+            message = "the gateway sent a compressed answer, which duvet did not ask for"
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "check for a proxy between duvet and the gateway")
         if reply.is_cut:
-            message = f"the gateway answers more than {MAX_REPLY_BYTES:,} bytes"
-            raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "ask for less, such as by `limit`")
+            message = f"the gateway's answer has more than {MAX_REPLY_BYTES:,} bytes"
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "ask for less, for example with a lower `limit`")
         return parse_reply(reply, tool, self.gateway)
 
 
@@ -234,7 +238,7 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
 
 
 def _list_given(request: Struct) -> dict[str, Any]:
-    """Return the arguments that differ from their defaults, which the other server decides about."""
+    """Return the arguments that differ from their defaults; the gateway fills in its own defaults."""
     values = ((field, getattr(request, field.name)) for field in structs.fields(request))
     return {
         field.encode_name: to_builtins(value)

@@ -29,15 +29,15 @@ class DuvetHealthOutput(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
-@_declare("duvet_health", "Health of this server", NoArguments, DuvetHealthOutput)
+@_declare("duvet_health", "Server health", NoArguments, DuvetHealthOutput)
 async def check_health(request: NoArguments, ctx: call_context.CallContext) -> DuvetHealthOutput:
-    """Whether this server is "healthy", "degraded" (a pack or a workflow is out of use) or "unhealthy" (the project
-    can't be read), with the reasons."""
+    """Report whether this server is "healthy", "degraded" (a pack or a workflow could not be loaded) or "unhealthy" (the
+    project can't be read), with the reasons."""
     facts: call_context.ServerFacts = ctx.services[call_context.FACTS_SERVICE]
     ##= man/spec/service.md#packs
     ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
-    problems = [f"the pack {one.name} is left out: {one.reason}" for one in facts.unloaded]
-    problems += [f"the workflow {name} is faulty: `duvet mcp --check` says why" for name in facts.faulty]
+    problems = [f"the pack {one.name} was not loaded: {one.reason}" for one in facts.unloaded]
+    problems += [f"the workflow {name} is invalid: `duvet mcp --check` shows why" for name in facts.faulty]
     status = HealthState.DEGRADED if problems else HealthState.HEALTHY
     try:
         await ctx.reading()
@@ -59,10 +59,10 @@ class DuvetServerInfoOutput(Struct, frozen=True, kw_only=True):
     provider_count: int
 
 
-@_declare("duvet_server_info", "About this server", NoArguments, DuvetServerInfoOutput)
+@_declare("duvet_server_info", "Server information", NoArguments, DuvetServerInfoOutput)
 def describe_server(request: NoArguments, ctx: call_context.CallContext) -> DuvetServerInfoOutput:
-    """What this server is called, its version, how it is reached, and which packs of tools, workflows and providers of
-    models are switched on."""
+    """Return this server's name, version, transport and number of tools, and the enabled packs, workflows and model
+    providers."""
     facts: call_context.ServerFacts = ctx.services[call_context.FACTS_SERVICE]
     return DuvetServerInfoOutput(
         name=facts.name,

@@ -24,12 +24,12 @@ class Registry:
     """The enabled tools, in a stable order."""
 
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
-        """Offer the tools of these packs, by default of `trace`; QueryError if tools of other packs share a name."""
+        """Offer the tools of these packs, by default of `trace`; QueryError if two packs use one name for a tool."""
         self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen
-        """Also those that are not shown to everybody."""
+        """The same, with packs that are not listed for every client."""
         self.packs = [pack for pack in self.every_pack if pack.shown]
         self._is_lazy = all(pack.is_table for pack in self.every_pack)
-        """Built-in tools have different names, so none is loaded before it is used."""
+        """Built-in tools have unique names, so each is loaded only when it is used."""
         self._found: dict[str, tuple[Tool, EnabledPack]] = {}
         if not self._is_lazy:
             self._entries  # noqa: B018 finds clashes now
@@ -43,7 +43,7 @@ class Registry:
                 for name in (tool.name, *tool.aliases):
                     if name in found:
                         packs = f"the packs {found[name][1].name} and {pack.name}"
-                        raise QueryError(f"two tools are called {name}, in {packs}")
+                        raise QueryError(f"two tools have the name {name}, in {packs}")
                     found[name] = tool, pack
         return found
 
@@ -68,19 +68,19 @@ class Registry:
         """Yield all tools that can be called."""
         return (tool for tool in self.every() if tool.withheld is None)
 
-    def with_shown(self, is_worthwhile: Callable[[str], bool]) -> Iterator[Tool]:
-        """Yield the listed tools, including packs that the project decides about, for which the callback is asked."""
+    def with_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
+        """Yield the listed tools. The callback decides about packs that are listed only for some projects."""
         ##= man/spec/pages.md#tools
         ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested,
         ##% and always on `/api/mcp`.
-        more = {pack.name for pack in self.every_pack if pack.shown is None and is_worthwhile(pack.name)}
+        more = {pack.name for pack in self.every_pack if pack.shown is None and is_relevant(pack.name)}
         return (tool for tool in self.usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 
     def __contains__(self, name: str) -> bool:
         return self._find(name) is not None
 
     def require(self, name: str) -> Tool:
-        """Return the tool of that name or alias; ToolError if there is none."""
+        """Return the tool with that name or alias; ToolError if it is unknown."""
         if not (entry := self._find(name)):
             hint = suggest_nearest(name, tuple(tool.name for tool in self.every()))
             raise ToolError(ErrorCode.NOT_FOUND, f"Unknown tool: {quote_text(name)}", hint)
@@ -146,7 +146,7 @@ PAGES = Pack(
             "get_connections": "pages:get_connections",
         },
     ),
-    "Notes that link to one another and to requirements",
+    "Markdown notes that link to each other and to requirements",
 )
 KNOWLEDGE = Pack(
     "knowledge",
@@ -169,18 +169,18 @@ KNOWLEDGE = Pack(
             "km-storetext": "maintenance:store_text",
         },
     ),
-    "Code, tests, documents and requirements as a graph, searched and reported on",
+    "Search, graph and reports over indexed code, tests, documents and requirements",
 )
 INTROSPECT = Pack(
     "introspect",
     ToolTable(
         "duvet.tools", {"duvet_server_info": "introspect:describe_server", "duvet_health": "introspect:check_health"}
     ),
-    "What the server is, and how well",
+    "Server information and health",
 )
 BUILT_IN_PACKS: Mapping[str, Pack] = {pack.name: pack for pack in (TRACE, PAGES, KNOWLEDGE, INTROSPECT)}
 DEFAULT_PACKS = ("trace",)
-WORKFLOWS_PACK = "workflows"  # The tools that the configured workflows are.
+WORKFLOWS_PACK = "workflows"  # The pack whose tools are the configured workflows.
 _ALWAYS = ("pages",)
 """Packs that can be called even when they are not enabled."""
 _MAX_NAMES = 20
@@ -225,7 +225,7 @@ def choose_packs(
         settings = settings_by_pack.get(name, _DEFAULT_SETTINGS)
         if name not in known or not (settings.enabled or name in _ALWAYS):
             continue
-        # Where nobody says, the project decides about a pack that can always be called.
+        # Without a setting, a pack that can always be called is listed if the project has content for it.
         shown = settings.enabled if name in settings_by_pack else True if name in on or name not in _ALWAYS else None
         is_guest = name not in BUILT_IN_PACKS and name not in own_packs
         one = EnabledPack(
@@ -268,9 +268,9 @@ def _find_unknown_names(
                     yield UnknownName(message, _suggest(tool, tools), (name, "tools", tool))
         elif name not in known and name not in unloaded:
             keys = () if settings is None else (name,)
-            yield UnknownName(f"there is no pack {quote_text(name)}", _suggest(name, known), keys)
+            yield UnknownName(f"unknown pack {quote_text(name)}", _suggest(name, known), keys)
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
-    every = f"there are {join_names(known, _MAX_NAMES)}" if known else "there are none"
+    every = f"available: {join_names(known, _MAX_NAMES)}" if known else "none is available"
     return suggest_nearest(name, known) or every

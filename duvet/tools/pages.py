@@ -26,10 +26,10 @@ _declare = partial(tool.declare_tool, labels=("pages",))
 PageFacts = TypeVar("PageFacts")
 Result = TypeVar("Result")
 
-SlugArgument = Annotated[str, Meta(description="The slug of a page, as list_pages has it")]
+SlugArgument = Annotated[str, Meta(description="The slug of a page, from list_pages")]
 AI_UNAVAILABLE = "AI search is not available"
 NO_PAGES_FOUND = "No relevant information found in the knowledge base."
-PAGES_HINT = "list_pages has the slugs"
+PAGES_HINT = "find the slug with list_pages"
 
 
 _MAX_TEXT = 4_000_000  # The most characters, and bytes of JSON, of the text in an answer.
@@ -68,7 +68,7 @@ async def answer_from_pages(
     read: Callable[[ProjectSnapshot], PageFacts],
     question: Callable[[ProjectSnapshot, PageFacts], Result],
 ) -> Result:
-    """Answer a question from the pages, which are read in a thread."""
+    """Answer a question from the pages. A thread reads them, so that the event loop goes on."""
     context = await ctx.reading()
     if not context.has_read(read):
         await call_context.run_blocking(lambda: context.read(read))
@@ -76,7 +76,7 @@ async def answer_from_pages(
 
 
 class AskPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
-    question: Annotated[str, Meta(description="In plain words")]
+    question: Annotated[str, Meta(description="The question, in plain language")]
 
 
 class AskPagesOutput(Struct, frozen=True):
@@ -86,8 +86,8 @@ class AskPagesOutput(Struct, frozen=True):
 
 @_declare("ask", "Ask the pages", AskPagesInput, AskPagesOutput)
 async def ask_pages(arguments: AskPagesInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """What a model answers from the pages, with the pages that it was shown as its sources."""
-    question = require_argument("question", arguments.question, "ask something")
+    """Answer a question with a language model that reads the most relevant pages. `sources` lists these pages."""
+    question = require_argument("question", arguments.question, "set it to your question")
     router: StaticRouter | None = ctx.services.get(tool.MODELS_SERVICE)
     try:
         if router is None:
@@ -130,8 +130,8 @@ def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerS
 
 class GetPageInput(Struct, frozen=True, forbid_unknown_fields=True):
     slug: SlugArgument
-    offset: Annotated[int, Meta(ge=0, description="The character of the text to begin at")] = 0
-    limit: Annotated[int, Meta(ge=1, le=_MAX_TEXT, description="Characters of text")] | None = None
+    offset: Annotated[int, Meta(ge=0, description="The character of the text to start at")] = 0
+    limit: Annotated[int, Meta(ge=1, le=_MAX_TEXT, description="The most characters of text to return")] | None = None
 
 
 class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -146,7 +146,7 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @_declare("get_page", "Page", GetPageInput, GetPageOutput)
 async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """A page with its text, its links, the requirements that it names and the code that cites these."""
+    """Return a page: its text, its links, the requirements it names and the code that cites them."""
     ##= man/spec/pages.md#tools
     ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and reject an empty required
     ##% argument.
@@ -156,7 +156,9 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
         page = pages.require(slug)
         text = read_page_body(context, page)
         if text is None:
-            raise NotFoundError(f"Page '{page.slug}' not found", hint="it was removed a moment ago")
+            raise NotFoundError(
+                f"Page '{page.slug}' not found", hint="it was just removed; list_pages lists the current pages"
+            )
         part = _select_part(text, arguments, ctx.caller.face)
         content = part
         if len(json.encode(part)) > _MAX_TEXT:
@@ -166,7 +168,7 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
         end = arguments.offset + len(content)
         goes_on = end < len(text)
         is_cut = len(content) < len(part)
-        more = f"The text goes on: give offset={end}{'' if is_cut else ', or a higher limit'}."
+        more = f"There is more text; set offset={end}{'' if is_cut else ' or raise limit'} to read on."
         return tool.ToolAnswer(
             value=GetPageOutput(
                 slug=page.slug,
@@ -213,9 +215,9 @@ class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
     requirements: tuple[catalogue.PageRequirement, ...] | None = None
 
 
-@_declare("get_connections", "Connections of a page", GetConnectionsInput, GetConnectionsOutput)
+@_declare("get_connections", "Page connections", GetConnectionsInput, GetConnectionsOutput)
 async def get_connections(arguments: GetConnectionsInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """The pages that a page is linked with, as a small graph, and the requirements that it names."""
+    """Return the pages that link to a page or that it links to, as a small graph, and the requirements it names."""
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
@@ -236,7 +238,7 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
 
 @_declare("list_pages", "List pages", ListArguments, tuple[PageListRow, ...])
 async def list_pages(arguments: ListArguments, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """The design notes, decisions and runbooks of the project, the newest first."""
+    """List the project's pages (design notes, decisions, runbooks), newest first."""
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         return make_list_answer(
@@ -253,14 +255,14 @@ async def list_pages(arguments: ListArguments, ctx: call_context.CallContext) ->
 
 
 class SearchPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
-    query: Annotated[str, Meta(description="Words, or parts of words")]
+    query: Annotated[str, Meta(description="Words or parts of words")]
 
 
 @_declare("search", "Search pages", SearchPagesInput, tuple[search.PageHit, ...])
 async def run_page_search(arguments: SearchPagesInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """The pages with all words of a query in their title or text, the best 20, each with the place around the first
-    one. For requirements there is search_requirements."""
-    query = require_argument("query", arguments.query, "give a word")
+    """Find the 20 best pages with all words of a query in their title or text, each with an excerpt. To search
+    requirements, call search_requirements."""
+    query = require_argument("query", arguments.query, "set it to one or more words")
 
     def question(context: ProjectSnapshot, index: search.PageIndex) -> tool.ToolAnswer:
         hits = search.search_pages(index, query)

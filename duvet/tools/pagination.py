@@ -14,7 +14,7 @@ from duvet.tools.tool import ErrorCode, ResultPage, ToolError
 
 MAX_PAGE_ROWS = 10_000  # The highest limit.
 MAX_PAGE_BYTES = 10_000
-"""The size of an answer without a limit, about 4,000 tokens: hardly any token has less than 2.5 bytes."""
+"""The size of an answer without `limit`, about 4,000 tokens: hardly any token has less than 2.5 bytes."""
 
 # The bytes of the parts of a cursor, and the number of entries that it remembers.
 _CHECK, _POSITION, _ANCHOR, _ANCHORS = 8, 4, 6, 4
@@ -24,16 +24,16 @@ _Row = TypeVar("_Row")
 
 
 class PageRequest(Struct, frozen=True):
-    question: tuple[object, ...]  # The question that the list answers. A cursor is valid for this question only.
+    question: tuple[object, ...]  # The question that the list answers. A cursor is valid only for this question.
     cursor: str | None = None
     limit: int | None = None
-    page_size: int = 0  # The most entries without a limit; 0 is all.
+    page_size: int = 0  # The most entries without `limit`; 0 means all.
 
 
 def make_result_page(
     items: Sequence[_Item], request: PageRequest, *, key: Callable[[_Item], str], row: Callable[[_Item], _Row]
 ) -> tuple[list[_Row], ResultPage]:
-    """Return the rows of the requested part; keys identify items even after an edit of the project."""
+    """Return the requested page of rows. Keys identify items, so a cursor survives edits of the project."""
     start = _find_start(items, request, key)
     rows = map(row, islice(items, start, None))
     ##= man/spec/mcp.md#tools
@@ -42,22 +42,22 @@ def make_result_page(
     if request.limit is not None or not request.page_size:
         shown = list(islice(rows, request.limit))
     else:
-        # Without the first row, a list would never end.
+        # Without at least one row, a client would get the same cursor forever.
         shown = list(take_fitting_rows(islice(rows, request.page_size), MAX_PAGE_BYTES, least=1))
     end = start + len(shown)
     if end >= len(items):
         return shown, ResultPage(len(items))
-    # The list goes on after the last row that was shown, with those that come next.
+    # The cursor names the last row that was shown and those after it.
     anchors = b"".join(_digest(key(item)) for item in items[end - 1 : end - 1 + _ANCHORS])
     body = end.to_bytes(_POSITION) + anchors
     return shown, ResultPage(len(items), urlsafe_b64encode(_sign(request, body) + body).rstrip(b"=").decode())
 
 
 def describe_rest(shown: int, page: ResultPage) -> str:
-    """Explain how to get the rest of a list; empty at its end."""
+    """Return how to get the rest of a list; empty at its end."""
     if page.next_cursor is None:
         return ""
-    return f"{shown} of {page.total} shown; for more give cursor={page.next_cursor}, or a higher limit."
+    return f"{shown} of {page.total} shown; for more, set cursor={page.next_cursor}, or raise limit."
 
 
 def take_fitting_rows(rows: Iterable[_Row], room: int, least: int = 0) -> Iterator[_Row]:
@@ -77,7 +77,7 @@ def _find_start(items: Sequence[_Item], request: PageRequest, key: Callable[[_It
     except ValueError:
         data = b""
     if data[:_CHECK] != _sign(request, data[_CHECK:]):
-        hint = "leave it out to begin anew, or give it with the arguments of the call that it came from"
+        hint = "omit it to start over, or repeat the arguments of the call that returned it"
         raise ToolError(ErrorCode.INVALID_REQUEST, "the cursor does not belong to this list", hint)
     body = data[_CHECK:]
     position = int.from_bytes(body[:_POSITION])
@@ -85,8 +85,8 @@ def _find_start(items: Sequence[_Item], request: PageRequest, key: Callable[[_It
     if position < len(items) and _digest(key(items[position])) == anchors[1]:
         return position
     ##= man/spec/mcp.md#tools
-    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
-    ##% question.
+    ##% The server MUST continue a list from its cursor even after entries were added or removed, and refuse the cursor
+    ##% for any other question.
     places = {_digest(key(item)): index for index, item in enumerate(items)}
     last, *coming = anchors
     found = next((places[anchor] for anchor in coming if anchor in places), None)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 MAX_PLUGIN_RESULT_BYTES = 4 << 20  # The most JSON in an answer of an installed pack.
 MAX_OWN_RESULT_BYTES = 32 << 20
-"""The most JSON in an answer of duvet's own packs, which shorten long answers themselves."""
-MAX_STUCK_CALLS = 8  # Calls of one pack past their time limit, after which it is not called any more.
-MAX_ABANDONED_CALLS = 64  # Calls of one pack that run on with nobody waiting for them.
+"""The most JSON in an answer of duvet's built-in packs, which shorten long answers themselves."""
+MAX_STUCK_CALLS = 8  # With this many calls past their time limit, a pack is no longer called.
+MAX_ABANDONED_CALLS = 64  # Calls of one pack that are still running although nothing waits for them.
 _MAX_WORDS = 1000
 
 Result = TypeVar("Result")
@@ -64,7 +64,7 @@ class PluginCallContext:
 
 
 class PluginRunner:
-    """Runs handlers in threads, and counts the calls that nobody waits for any more."""
+    """Runs handlers in threads, and counts abandoned calls that are still running."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -74,12 +74,14 @@ class PluginRunner:
     async def run(
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
-        """Return the answer of the tool, within `limit` seconds unless it has a limit of its own."""
+        """Return the answer of the tool, within `limit` seconds unless the tool sets its own limit."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             ##= man/spec/service.md#packs
             ##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
             raise ToolError(
-                ErrorCode.UPSTREAM_ERROR, f"{tool.name} does not answer", "earlier calls still run; try later"
+                ErrorCode.UPSTREAM_ERROR,
+                f"{tool.name} does not answer",
+                "earlier calls are still running; try again later",
             )
         loop, begun = asyncio.get_running_loop(), self._clock()
         own = tool.time_limit or limit
@@ -102,7 +104,7 @@ class PluginRunner:
         return result
 
     def _leave(self, pack: str, done: asyncio.Future[_Outcome], rest: float) -> None:
-        """Count a call that nobody waits for, and as stuck once the rest of its own time is over."""
+        """Count an abandoned call, and count it as stuck once its remaining time has passed."""
         self._left[pack] += 1
 
         def stick() -> None:
@@ -125,12 +127,12 @@ def _make_timeout(tool: Tool, seconds: float) -> ToolError:
 
 
 def _run_handler(tool: Tool, arguments: Mapping[str, object], context: object) -> ToolAnswer:
-    # Foreign records may run code, too, when they are made or encoded.
+    # Records of other distributions may run code when they are created or encoded.
     request = check_input(tool, arguments)
     try:
         value = tool.handler(request, context)
         if inspect.iscoroutine(value):
-            # In a loop of its own it can't block the server's.
+            # In a separate event loop, it can't block the server's.
             value = asyncio.run(value)
     except ToolError as error:
         details = _convert(tool, error.details)
@@ -143,7 +145,7 @@ def _run_handler(tool: Tool, arguments: Mapping[str, object], context: object) -
 
 
 def _make_text(text: object) -> str:
-    """Return a foreign value as text that can be encoded."""
+    """Return a value from another distribution as text that can be encoded."""
     return str(text).encode(errors="replace").decode()[:_MAX_WORDS]
 
 
@@ -188,8 +190,10 @@ def _convert(tool: Tool, value: object, kind: Any = Any, most: int = MAX_PLUGIN_
     try:
         encoded = msgspec.json.encode(value)
         if len(encoded) > most:
-            message = f"{tool.name} answered {len(encoded):,} bytes, and {most:,} are the most"
+            message = f"{tool.name} returned {len(encoded):,} bytes, the limit is {most:,}"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, message)
         return msgspec.json.decode(encoded, type=kind)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} answered something else than it says") from error
+        raise ToolError(
+            ErrorCode.UPSTREAM_ERROR, f"{tool.name} returned a value that does not match its declared output"
+        ) from error

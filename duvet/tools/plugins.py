@@ -20,7 +20,6 @@ from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope, Tool
 MAX_PACK_TOOLS = 200
 MAX_SCHEMA_BYTES = 64 << 10  # The most JSON in a schema of a tool.
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_A_NAME = f"like {_NAME.pattern}"
 _SHORT, _LONG, _MOST = 200, 4000, 50
 ENTRY_POINT_GROUP = "duvet.tool_packs"
 LOAD_PATIENCE = 10.0  # Seconds for a pack to be imported and to make its tools.
@@ -30,18 +29,18 @@ _ENTRY_POINTS = "entry_points.txt"
 
 
 def find_pack_flaw(pack: object) -> str:
-    """Return the flaw of a pack, its tools left aside; empty if it has none."""
+    """Return the first flaw of a pack, apart from its tools; empty if it has none."""
     if not isinstance(pack, Pack):
-        return "it is no duvet.tools.tool.Pack, and has none as PACK"
+        return "it is not a duvet.tools.tool.Pack, and has no PACK that is one"
     if not _is_name(pack.name):
-        return f"its name is not {_A_NAME}"
+        return f"its name does not match {_NAME.pattern}"
     return next(_find_text_flaws(pack, {"description": _LONG, "version": _SHORT}), "")
 
 
 def find_tools_flaw(tools: object) -> str:
-    """Return the first flaw in a list of tools; empty if there is none."""
+    """Return the first flaw in a list of tools; empty if it has none."""
     if type(tools) not in (list, tuple):
-        return "its tools are no list"
+        return "its tools are not a list"
     if len(tools) > MAX_PACK_TOOLS:  # type: ignore[arg-type]
         return f"it has more than {MAX_PACK_TOOLS} tools"
     return next((flaw for tool in tools for flaw in _find_tool_flaws(tool)), "")  # type: ignore[attr-defined]
@@ -49,11 +48,11 @@ def find_tools_flaw(tools: object) -> str:
 
 def _find_tool_flaws(tool: object) -> Iterator[str]:
     if type(tool) not in (Tool, QueryTool):
-        yield "not everything in it is a duvet.tools.tool.Tool"
+        yield "one of its tools is not a duvet.tools.tool.Tool"
         return
     assert isinstance(tool, Tool)
     if not _is_name(tool.name):
-        yield f"the name of a tool is not {_A_NAME}"
+        yield f"the name of a tool does not match {_NAME.pattern}"
         return
     parts = (_find_description_flaws(tool), _find_term_flaws(tool), _find_schema_flaws(tool))
     yield from (f"{tool.name}: {flaw}" for part in parts for flaw in part)
@@ -64,53 +63,53 @@ def _find_description_flaws(tool: Tool) -> Iterator[str]:
     for name, longest in {"labels": _SHORT, "safety_notes": _LONG, "invocation_hints": _LONG}.items():
         value = getattr(tool, name)
         if not _is_list(value) or not all(_is_text(one, longest) for one in value):
-            yield f"{name} is no list of at most {_MOST} texts of {longest:,} characters"
+            yield f"{name} is not a list of at most {_MOST} texts, each of at most {longest:,} characters"
     if not _is_list(tool.aliases) or not all(map(_is_name, tool.aliases)):
-        yield f"aliases is no list of names, each {_A_NAME}"
+        yield f"aliases is not a list of names that match {_NAME.pattern}"
 
 
 def _find_term_flaws(tool: Tool) -> Iterator[str]:
     if type(tool.scope) is not Scope:
-        yield "scope is no duvet.tools.tool.Scope"
+        yield "scope is not a duvet.tools.tool.Scope"
     if type(tool.is_idempotent) is not bool:
-        yield "is_idempotent is neither True nor False"
+        yield "is_idempotent is not True or False"
     if tool.reads is not None and type(tool.reads) is not bool:
-        yield "reads is none of True, False and None"
+        yield "reads is not True, False or None"
     if not _is_list(tool.shortcuts) or not all(
         type(one) is ArgumentShortcut and all(map(_is_name, (one.flag, one.argument, one.key)))
         for one in tool.shortcuts
     ):
-        yield f"shortcuts is no list of duvet.tools.tool.Shortcut, each of names {_A_NAME}"
+        yield f"shortcuts is not a list of duvet.tools.tool.ArgumentShortcut with names that match {_NAME.pattern}"
     limit: object = tool.time_limit
     if limit is not None and not (type(limit) in (int, float) and 0 < limit < math.inf):  # type: ignore[operator]
-        yield "time_limit is no number of seconds"
+        yield "time_limit is not a positive number of seconds"
     if tool.record_of is not None and not callable(tool.record_of):
-        yield "record_of can't be called"
+        yield "record_of is not callable"
     if not callable(tool.handler):
-        yield "handler can't be called"
+        yield "handler is not callable"
 
 
 def _find_schema_flaws(tool: Tool) -> Iterator[str]:
-    """Find flaws of the records; one that JSON Schema can't describe raises here, not when agents list the tools."""
+    """Find flaws of the records. A record that JSON Schema can't describe raises here, not when agents list tools."""
     rows = tool.output.__args__ if tool.is_list else (tool.output,)
     if not _is_record(tool.input):
-        yield "input is no record"
+        yield "input is not a msgspec.Struct"
     elif not _is_object(input_schema(tool)):
-        yield "input can't be described in JSON"
+        yield "input has no JSON Schema"
     if not all(_is_record(row) for row in rows if row is not ...):
-        yield "output is no record, nor a tuple of them"
+        yield "output is not a msgspec.Struct or a tuple of them"
     elif not _is_object(output_schema(tool)):
-        yield "output can't be described in JSON"
+        yield "output has no JSON Schema"
 
 
 def _find_text_flaws(owner: object, lengths: dict[str, int]) -> Iterator[str]:
     for name, longest in lengths.items():
         if not _is_text(getattr(owner, name), longest):
-            yield f"{name} is no text of at most {longest:,} characters"
+            yield f"{name} is not a text of at most {longest:,} characters"
 
 
 def _is_name(value: object) -> bool:
-    # A subclass of str may behave differently at the next look.
+    # A subclass of str may behave differently each time.
     return type(value) is str and _NAME.fullmatch(value) is not None
 
 
@@ -162,7 +161,7 @@ def _read_distributions() -> Iterator[EntryPoint | UnloadedPack]:
             try:
                 yield from [point for point in one.entry_points if point.group == ENTRY_POINT_GROUP]
             except Exception as error:  # noqa: BLE001 - as above
-                yield UnloadedPack(name, f"its entry points can't be read: {_describe_exception(error)}")
+                yield UnloadedPack(name, f"cannot read its entry points: {_describe_exception(error)}")
 
 
 def load_plugins(
@@ -171,14 +170,14 @@ def load_plugins(
     settings: PluginSettings = _NO_SETTINGS,
     patience: float = LOAD_PATIENCE,
 ) -> PluginPacks:
-    """Load the packs and their tools, except packs whose names are taken; with the reasons why others failed."""
+    """Load the packs and their tools, except packs with a name in `taken`. Return also why others were not loaded."""
     packs: list[Pack] = []
     unloaded: list[UnloadedPack] = []
     names = set(taken)
     for point in points:
         found = point.reason if isinstance(point, UnloadedPack) else _load(point, settings, patience)
         if isinstance(found, Pack) and found.name in names:
-            found = f"another pack is called {found.name}, too"
+            found = f"another pack has the name {found.name}"
         if isinstance(found, Pack):
             names.add(found.name)
             packs.append(found)
@@ -204,7 +203,7 @@ def _load(point: EntryPoint, settings: PluginSettings, patience: float) -> Pack 
     work = Thread(target=load, name=f"duvet loads {point.name}", daemon=True)
     work.start()
     work.join(patience)
-    return result[0] if result else f"it is not there after {patience:g} s"
+    return result[0] if result else f"loading took longer than {patience:g} s"
 
 
 def _make_pack(pack: Any, settings: PluginSettings) -> Pack | str:
@@ -238,7 +237,7 @@ def _list_stamps(folder: str) -> Iterator[str]:
         names = sorted(name for name in os.listdir(folder) if name.endswith((".dist-info", ".egg-info")))
         paths = [os.path.join(folder, name, _ENTRY_POINTS) for name in names]
     except NotADirectoryError:
-        # An archive changes as a whole.
+        # An archive has one stamp for all its files.
         paths = [folder]
     except OSError:
         return

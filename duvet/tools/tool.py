@@ -22,10 +22,10 @@ MODELS_SERVICE = "models"  # The router of models.
 RUNS_SERVICE = "runs"  # The log of workflow runs.
 RECIPES_SERVICE = "recipes"  # The runner of recipes.
 KNOWLEDGE_SERVICE = "knowledge"  # The index.
-UPKEEP_SERVICE = "upkeep"  # Ingest runs, feedback and backups.
+MAINTENANCE_SERVICE = "maintenance"  # Ingest runs, feedback and backups.
 
-# The faces by which calls come.
-MCP_SOURCE = "mcp"  # The one whose readers pay for each word.
+# The faces through which calls arrive.
+MCP_SOURCE = "mcp"  # Its clients pay for each token.
 REST_SOURCE = "rest"
 SHELL_SOURCE = "shell"
 WORKFLOW_SOURCE = "workflow"
@@ -34,11 +34,11 @@ WORKFLOW_SOURCE = "workflow"
 class ErrorCode(StrEnum):
     INVALID_REQUEST = "invalid_request"
     NOT_FOUND = "not_found"
-    INVALID_IDENTIFIER = "invalid_identifier"  # A node name that is malformed.
+    INVALID_IDENTIFIER = "invalid_identifier"  # A malformed name of a node.
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
     UPSTREAM_ERROR = "upstream_error"
-    """A source of the answer is broken or out of reach, such as the project's configuration."""
+    """A source of the answer is broken or unreachable, such as the project's configuration."""
     UNSUPPORTED_OPERATION = "unsupported_operation"
     TOOL_FAILED = "tool_failed"
     MODEL_FAILED = "model_failed"
@@ -50,7 +50,7 @@ class ErrorCode(StrEnum):
 
 class ToolError(Exception):
     def __init__(self, code: ErrorCode, message: str, hint: str = "", details: object = None) -> None:
-        """`details` are for programs: a plain value."""
+        """`details` is a plain value, for programs."""
         super().__init__(message)
         self.details = details
         self.code = code
@@ -59,7 +59,7 @@ class ToolError(Exception):
 
 
 class PendingError(Exception):
-    """The caller has to do something first, then call again."""
+    """The caller has to do something first and then repeat the call."""
 
 
 class MissingArgumentError(ToolError):
@@ -69,7 +69,7 @@ class MissingArgumentError(ToolError):
 
 
 def make_tool_error(error: DuvetError) -> ToolError:
-    """Convert an error of the library, without the folder of an absolute path."""
+    """Convert an error of the library; absolute paths lose their folder."""
     match error:
         case NotFoundError():
             code = ErrorCode.NOT_FOUND
@@ -82,18 +82,18 @@ def make_tool_error(error: DuvetError) -> ToolError:
 
 
 def find_server_hint(error: DuvetError) -> str:
-    """Return the hint of an error in terms of the server, without commands."""
+    """Return the hint of an error for clients of a server, without commands."""
     if isinstance(error, NoSectionError):
         ##= man/spec/mcp.md#errors
-        ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a
-        ##% `hint` without commands; an unknown tool MUST be the protocol error -32602.
-        return f"/specifications/{error.specification or '{spec_id}'}/sections lists the sections"
+        ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a
+        ##% `message` and a `hint` without commands, and a call of an unknown tool with the protocol error -32602.
+        return f"list the sections with /specifications/{error.specification or '{spec_id}'}/sections"
     is_request_error = isinstance(error, (NotFoundError, QueryError))
     is_project_error = not is_request_error and (bool(error.path) or isinstance(error, FetchError))
     ##= man/spec/mcp.md#freshness
     ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
     ##% restart.
-    return error.hint or ("put that right and ask again: what is on disk then is read" if is_project_error else "")
+    return error.hint or ("fix this and ask again; the server reads the files again" if is_project_error else "")
 
 
 class Scope(StrEnum):
@@ -111,7 +111,7 @@ class ResultPage(Struct, frozen=True):
 class ToolAnswer(Struct, frozen=True, kw_only=True):
     value: object  # A record or a list of records: the whole first block of content.
     next_step: str = ""  # A suggestion of one line.
-    warning: str = ""  # The reason why the answer may be incomplete, in one line.
+    warning: str = ""  # Why the answer may be incomplete, in one line.
     page: ResultPage | None = None  # Set for lists only.
 
 
@@ -139,21 +139,23 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Takes the arguments and a `CallContext`; returns a `ToolAnswer` or its value, or an awaitable of it."""
     scope: Scope = Scope.READER
     is_idempotent: bool = True
-    replaces: bool = False  # May replace the work of others.
-    labels: Sequence[str] = ()  # Topics to choose tools by.
-    safety_notes: Sequence[str] = ()  # Sentences to consider before a call.
+    replaces: bool = False  # May overwrite existing data.
+    labels: Sequence[str] = ()  # Topics, to select tools by.
+    safety_notes: Sequence[str] = ()  # Warnings to consider before a call, one sentence each.
     invocation_hints: Sequence[str] = ()  # Sentences on when and how agents should call it.
-    time_limit: float | None = None  # Seconds that a call may take; None leaves that to the server.
+    time_limit: float | None = None  # The most seconds of a call; None means the server's limit.
     aliases: Sequence[str] = ()
-    reads: bool | None = None  # Changes nothing; None derives it from the scope: tools for readers change nothing.
+    reads: bool | None = (
+        None  # True if it changes nothing. None derives this from the scope: tools for readers change nothing.
+    )
     shortcuts: Sequence[ArgumentShortcut] = ()
-    withheld: WithheldReason | None = None  # Set where nobody can call the tool; it is not listed then.
+    withheld: WithheldReason | None = None  # Set if no caller can use the tool; then it is not listed.
     accountable: Sequence[str] = ()  # Arguments without secrets, which the audit log quotes.
-    failures: Sequence[ErrorCode] = ()  # Codes beside those that every tool may fail with.
-    longest: int | None = None  # The most characters of a text among the arguments, if not the usual limit.
+    failures: Sequence[ErrorCode] = ()  # Error codes in addition to those of every tool.
+    longest: int | None = None  # The most characters of a text in the arguments, if not the usual limit.
 
     record_of: Callable[[Mapping[str, Any]], Any] | None = None
-    """Makes the record of the arguments where a tool words its refusals itself, with a QueryError."""
+    """Makes the record of the arguments, for a tool that checks them itself and raises QueryError."""
 
     @property
     def only_reads(self) -> bool:
@@ -166,7 +168,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class QueryTool(Tool, frozen=True, kw_only=True):
-    """A tool that only reads the project: its handler takes a snapshot, and runs again if that is outdated."""
+    """A tool that only reads the project. Its handler takes a snapshot, and runs again if the project has changed."""
 
     handler: Callable[[Any, ProjectSnapshot], ToolAnswer]
 
@@ -174,7 +176,7 @@ class QueryTool(Tool, frozen=True, kw_only=True):
 def declare_tool(
     name: str, title: str, input: type[Struct], output: Any, *, kind: type[Tool] = Tool, **options: Any
 ) -> Callable[[Callable[[Any, Any], Any]], Tool]:
-    """Return a decorator that makes a tool of its handler, whose docstring describes the tool (with `-OO`, the title)."""
+    """Return a decorator that makes a tool of a handler; the docstring becomes the description (with `-OO`, the title)."""
 
     def declare(handler: Callable[[Any, Any], Any]) -> Tool:
         description = " ".join((handler.__doc__ or title).split())
@@ -192,7 +194,7 @@ class ToolTable(Mapping[str, Tool]):
     """Tools by name, each imported when it is first used."""
 
     def __init__(self, package: str, constants: Mapping[str, str]) -> None:
-        """Each constant is written as `module:NAME`, below the package."""
+        """Each constant is given as `module:NAME`, relative to the package."""
         self._package, self._constants = package, constants
 
     def __getitem__(self, name: str) -> Tool:
@@ -217,12 +219,12 @@ class Pack(Struct, frozen=True):
 
 class EnabledPack(Struct, frozen=True):
     pack: Pack
-    writes: bool = True  # Tools that write are enabled, too.
+    writes: bool = True  # True if tools that write are enabled.
     switches: Mapping[str, bool] = field(default_factory=dict)  # Tools by name, each enabled or disabled.
     settings: Mapping[str, Any] = field(default_factory=dict)
     shown: bool | None = True
-    """Listed for clients; None where the project decides. The tools can be called in any case."""
-    is_guest: bool = False  # From another distribution: its handlers are not trusted to end, nor its answers to fit.
+    """True if clients see the tools in lists; None if that depends on the project. They can always be called."""
+    is_guest: bool = False  # From another distribution: its handlers may hang, and its answers may be invalid.
 
     @property
     def name(self) -> str:
@@ -237,12 +239,12 @@ class EnabledPack(Struct, frozen=True):
         return [tool for tool in self._make_tools() if self._has(tool)]
 
     def find(self, name: str) -> Tool | None:
-        """Return the tool of that name of a table, without loading the others."""
+        """Return the tool with that name from a table, without loading the others."""
         tools = self.pack.tools
         return tool if isinstance(tools, ToolTable) and (tool := tools.get(name)) and self._has(tool) else None
 
     def every_name(self) -> Sequence[str]:
-        """Return the names of all tools, also disabled ones."""
+        """Return the names of all tools, including disabled ones."""
         return (
             [*self.pack.tools] if isinstance(self.pack.tools, ToolTable) else [one.name for one in self._make_tools()]
         )

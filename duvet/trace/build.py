@@ -202,9 +202,9 @@ def _match_quotes(
             ##% duvet MUST report a quote that its section does not contain.
             section = target.specification.sections[target.section]
             message = f'could not find text in section "{section.id}" of {target.specification.locator.name}'
-            hint, label = "quote nothing to refer to its title", "section is empty"
+            hint, label = "remove the quote to cite the title of the section", "section is empty"
             if any(section.lines):
-                hint, label = "quote the section's words as they stand there; only spacing may differ", "text here"
+                hint, label = "copy the words of the section; only spacing may differ", "not in this section"
             failures.append((records.Failure(rules.QUOTE_NOT_FOUND, message, hint, label, is_of_quote=True), ids))
             continue
         pieces, fit = found
@@ -217,8 +217,8 @@ def _match_quotes(
 _ONE_EDIT = records.Failure(
     rules.QUOTE_ONE_EDIT,
     "this quote differs from the specification by one character; it is accepted",
-    "quote the section's words as they stand there",
-    "text here",
+    "copy the words of the section exactly",
+    "one character differs",
     is_of_quote=True,
 )
 
@@ -302,10 +302,10 @@ def add_problems(trace: records.Trace, problems: Iterable[Problem]) -> records.T
 def make_two_spellings_problem(specification: Specification, first: Specification, annotation: Annotation) -> Problem:
     name = first.locator.name
     return rules.TARGET_TWO_SPELLINGS.problem(
-        f"{_described(specification)} and {_described(first)} are one text, but count as two specifications",
+        f"{_described(specification)} and {_described(first)} are the same text, but count as two specifications",
         annotation.path,
         Place(annotation.line),
-        hint=f"write {name} everywhere" if name != specification.locator.name else "give it one format everywhere",
+        hint=f"write {name} everywhere" if name != specification.locator.name else "use one format everywhere",
     )
 
 

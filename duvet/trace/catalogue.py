@@ -184,7 +184,7 @@ def build_catalogue(
 def list_unreferenced_specifications(
     configured: Iterable[Specification], cited: Sequence[Specification]
 ) -> tuple[Specification, ...]:
-    """The configured specifications that nothing cites, with ids of their own."""
+    """The configured specifications that nothing cites, each with a unique id."""
     from duvet.specs.library import assign_ids
 
     # A configured format and the same detected format are one specification.
@@ -235,4 +235,4 @@ def load_card_specification(card: SpecificationCard, library: Library) -> Specif
         # One name may be read in several formats, and the file may have changed.
         if list(card.titles) == [section.id for section in found.sections]:
             return found
-    raise UnreadableError("it has changed meanwhile", path=card.path, hint="ask again")
+    raise UnreadableError("the file changed during the query", path=card.path, hint="run the query again")

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, pairwise
 from operator import attrgetter
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -152,8 +152,7 @@ class Total(Struct, frozen=True):
     def done(self) -> int:
         """Without excepted and not applicable requirements, which are settled but not done."""
         ##= man/spec/trace.md#coverage
-        ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with
-        ##% a reason, but an exception MUST NOT count towards the percentage done.
+        ##% duvet MUST NOT count an excepted requirement as done.
         return self.counts[State.DONE]
 
     @property
@@ -163,14 +162,14 @@ class Total(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """`3 of 7 applicable requirements done (42 %), 1 excepted`, and the number that is not applicable, if any."""
+        """`42 % (3 of 7), 1 excepted, 2 not applicable`, without the counts that are 0."""
         if not self.requirements:
             return "no requirements"
-        share = "" if self.percent is None else f" ({self.percent} %)"
-        settled = f"{self.excepted} excepted"
-        if self.not_applicable:
-            settled += f", {self.not_applicable} {State.NOT_APPLICABLE.words}"
-        return f"{self.done} of {format_count(self.applicable, 'applicable requirement')} done{share}, {settled}"
+        share = "no applicable requirements"
+        if self.percent is not None:
+            share = f"{self.percent} % ({self.done:,} of {self.applicable:,})"
+        others = (state for state in (State.EXCEPTED, State.NOT_APPLICABLE) if self.counts[state])
+        return ", ".join([share, *(f"{self.counts[state]:,} {state.words}" for state in others)])
 
     @property
     def left(self) -> str:
@@ -187,9 +186,27 @@ def format_state(state: State, count: int) -> str:
     return state.words.replace("needs", "need") if count != 1 else state.words
 
 
+class GateResult(Struct, frozen=True):
+    """The result of a gate that a run was asked for."""
+
+    name: str  # `snapshot .duvet/snapshot.txt`
+    success: str  # `snapshot .duvet/snapshot.txt is up to date`
+    problems: int | None  # None if other errors kept the gate from running.
+
+    @property
+    def words(self) -> str:
+        if self.problems is None:
+            return f"FAIL: {self.name}: not checked because of errors"
+        return (
+            f"FAIL: {self.name}: {format_count(self.problems, 'problem')}" if self.problems else f"PASS: {self.success}"
+        )
+
+
 class RunVerdict(Struct, frozen=True):
-    passed: bool
-    words: str
+    """The outcome of a run, and the lines that describe it."""
+
+    outcome: Literal["pass", "fail", "neutral"]
+    lines: tuple[str, ...]
 
 
 class CountedRequirement(Protocol):
@@ -232,12 +249,23 @@ def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def judge_run(total: Total, problems: Iterable[Problem]) -> RunVerdict:
-    """The verdict: every error fails the run, including those of gates."""
-    errors = sum(problem.severity is Severity.ERROR for problem in problems)
-    if not errors:
-        return RunVerdict(True, f"PASS: {total.words}")
-    return RunVerdict(False, f"FAIL: {format_count(errors, 'problem')}{', ' if total.left else ''}{total.left}")
+def judge_run(problems: Iterable[Problem], gates: Sequence[GateResult] = (), annotations: int = 0) -> RunVerdict:
+    """The verdict of a run. Every error fails it; only gates that ran and held make it pass."""
+    ##= man/spec/gates.md#verdicts
+    ##% `duvet report` MUST print `PASS` only for a gate that ran and held, with the name of the gate, and `FAIL` with
+    ##% its name and the number of problems for a gate that failed.
+    ##= man/spec/gates.md#verdicts
+    ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a line of its own.
+    found = Counter(problem.severity for problem in problems)
+    errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
+    others = errors - sum(gate.problems or 0 for gate in gates)
+    counts = [format_count(count, noun) for count, noun in ((others, "error"), (warnings, "warning")) if count]
+    lines = [", ".join(counts)] if others and all(gate.problems is not None for gate in gates) else []
+    if not (gates or others):
+        valid = f"all {annotations:,} annotations are valid" if annotations else "no annotations to check"
+        lines = [f"OK: {'1 annotation is valid' if annotations == 1 else valid}"]
+    outcome: Literal["pass", "fail", "neutral"] = "fail" if errors else "pass" if gates else "neutral"
+    return RunVerdict(outcome, (*lines, *(gate.words for gate in gates)))
 
 
 def _count(found: Iterable[CountedRequirement], *tables: _Table) -> None:

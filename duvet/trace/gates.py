@@ -197,8 +197,8 @@ def resolve_not_applicable(
             has_expired = today is not None and rule.expiry < today
             memory.note_day(rule.expiry.isoformat(), has_expired)
         if has_expired:
-            message = f"this expired on {rule.expiry}, and the requirements of {rule.target} are owed again"
-            place, hint = config.not_applicable_place(index, "expiry"), "give it a later date, or remove it"
+            message = f"this entry expired on {rule.expiry}; the requirements of {rule.target} count again"
+            place, hint = config.not_applicable_place(index, "expiry"), "set a later date, or remove the entry"
             problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
         else:
             freed.update((one, index) for one in found if one not in freed)
@@ -231,8 +231,8 @@ class _Entry(NamedTuple):
             return []
         if not found:
             stating = [f"{one.specification.locator.name}#{one.section.id}" for one in self.scopes.requirements]
-            hint = suggest_nearest(target, stating) or "name a section that has one, or remove the entry"
-            self._report(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirement", hint)
+            hint = suggest_nearest(target, stating) or "name a section with requirements, or remove the entry"
+            self._report(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirements", hint)
         return self._select_quoted(found) if found and self.rule.quote else found
 
     def _select_quoted(self, indexes: list[int]) -> list[int]:
@@ -243,19 +243,19 @@ class _Entry(NamedTuple):
         if len(found) == 1:
             return found
         if found:
-            message = f"{format_count(len(found), 'requirement')} of {self.rule.target} say this"
-            hint = "quote the whole of one sentence"
+            message = f"{format_count(len(found), 'requirement')} of {self.rule.target} contain this quote"
+            hint = "quote one whole sentence"
         else:
-            message = f"no requirement of {self.rule.target} says this"
+            message = f"no requirement of {self.rule.target} contains this quote"
             near = suggest_nearest(quote_text(self.rule.quote), map(quote_text, texts.values()))
-            hint = near or "quote a sentence of it that is a requirement, or remove the entry"
+            hint = near or "quote one of its requirements, or remove the entry"
         self._report(rules.NOT_APPLICABLE_NOTHING, "quote", message, hint)
         return []
 
     def _report(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
         ##= man/spec/gates.md#not-applicable
-        ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest what is most
-        ##% similar.
+        ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest the most
+        ##% similar text.
         place = self.config.not_applicable_place(self.number, key)
         self.problems.append(rule.problem(message, self.config.path, place, hint=hint))
 

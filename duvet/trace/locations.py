@@ -341,7 +341,7 @@ def _spellings(text: str, root: str) -> Iterator[str]:
         return
     yield text
     ##= man/spec/mcp.md#tools
-    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
+    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer an
     ##% unknown URL with an `error` and the nearest names.
     bare = _BEHIND.split(text, maxsplit=1)[0].rstrip("/")
     yield bare

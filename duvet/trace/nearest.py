@@ -46,7 +46,7 @@ class TextStretch(NamedTuple):
         """True if it is similar to the quote, and all other text is twice as far from it."""
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
-        ##% when exactly one correction fits.
+        ##% if exactly one correction fits.
         far, further = 100 - self.score, 100 - self.second
         return self.is_whole and self.score >= _CLEAR and further >= 2 * far and further - far >= _MARGIN
 

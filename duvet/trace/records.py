@@ -11,7 +11,7 @@ from typing import Self
 from msgspec import Struct
 
 from duvet.errors import DuvetError
-from duvet.model import Annotation, Level, Place, Problem, Rank, Section, Specification
+from duvet.model import Annotation, Kind, Level, Place, Problem, Rank, Section, Specification
 from duvet.rules import Rule
 from duvet.text import find_place, group_equal_texts, make_text_id
 from duvet.tree.files import Tree
@@ -147,9 +147,17 @@ class Trace(Struct, frozen=True):
     problems: tuple[Problem, ...]
     failures: dict[int, Failure] = {}  # By annotation id.
 
+    @property
+    def citation_count(self) -> int:
+        """The number of annotations that are not of type `spec`."""
+        return sum(one.kind is not Kind.SPEC for one in self.annotations)
+
 
 class State(Rank):
     """The state of a requirement, worst first."""
+
+    ##= man/spec/trace.md#coverage
+    ##% Commands, reports and tools MUST use these words for states.
 
     meaning: str
 
@@ -164,21 +172,21 @@ class State(Rank):
     IN_PROGRESS = 2, "Only a part of it is covered, or an exception has no reason."
     NEEDS_CODE = 3, "Tests cite it, but no code does."
     NEEDS_TESTS = 4, "Code cites it, but no test does."
-    EXCEPTED = 5, "Exceptions with a reason cover it; it does not count as done."
+    EXCEPTED = 5, "Exceptions with a reason cover it."
     DONE = 6, "Code and tests cite all of it, or it is implied."
-    NOT_APPLICABLE = 7, "The configuration declares it not applicable; no total counts it."
+    NOT_APPLICABLE = 7, "The configuration declares it not applicable."
 
 
 class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Requirements that are not owed, as an entry of the configuration says."""
+    """An entry of the configuration that declares requirements not applicable."""
 
     target: str  # A specification, or a section of one.
-    quote: str = ""  # The one requirement of the section that is meant.
+    quote: str = ""  # The text of a single requirement of the section; empty for all.
     reason: str
     owner: str = ""
-    expiry: date | None = None  # The last day on which that holds.
-    has_expired: bool = False  # The day is over, so the requirements count again.
-    requirements: int  # How many are meant.
+    expiry: date | None = None  # The last day on which the entry applies.
+    has_expired: bool = False  # The day has passed, so the requirements count again.
+    requirements: int  # The number of requirements that it matches.
 
 
 class Requirement(Struct, frozen=True):
@@ -201,7 +209,7 @@ class Requirement(Struct, frozen=True):
 
 def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
     ##= man/spec/trace.md#requirements
-    ##% An annotation of type `spec` MUST be a requirement, whatever its text is.
+    ##% duvet MUST treat each annotation of type `spec` as a requirement.
     stating = [
         (match, " ".join(annotations[match.ids[0]].quote.split())) for match in coverage.matches if match.flags & SPEC
     ]
@@ -234,13 +242,16 @@ def compute_state(tally: Tally) -> State:
 @cache
 def _compute_least_state(found: frozenset[int]) -> State:
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
-    ##% reason, but an exception MUST NOT count towards the percentage done.
+    ##% A requirement MUST be `done` when each of its bytes is implied, or implemented and tested, and `excepted` when
+    ##% exceptions with a reason cover the bytes that are not.
     ##= man/spec/trace.md#coverage
-    ##% A requirement that is not satisfied MUST need tests when each of its bytes is implemented, implied or excepted.
+    ##% A requirement MUST be `needs tests` when each of its bytes is implemented, implied or excepted with a reason, but
+    ##% not all are tested, and `needs code` when each byte is tested, implied or excepted with a reason, but not all
+    ##% are implemented.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be in progress when code or tests cite only a part of it, and MUST NOT count as started while
-    ##% only todos, or nothing, cite it.
+    ##% A requirement that is partly covered, or excepted without a reason, MUST be `in progress`.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be `to do` when only todos cite it, and `uncited` when nothing does.
     states = set(map(_state_of_bytes, found))
     if not states or max(states) <= State.TO_DO:
         return max(states, default=State.UNCITED)

@@ -76,7 +76,7 @@ class BlobStore:
 
     def load(self, name: str, kind: type[Value]) -> Value | None:
         ##= man/spec/cache.md#storage
-        ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
+        ##% duvet MUST ignore a cache that is damaged, or that another user or another build of duvet wrote.
         with suppress(OSError, UnreadableError):
             handle, info = DiskTree(self.folder).opened(name)
             with FileIO(handle) as file:
@@ -101,7 +101,7 @@ class BlobStore:
         """Replace the value under the name, if the folder can be written to."""
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#storage
-        ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
+        ##% duvet MUST NOT fail because it cannot write the cache, and concurrent or killed runs MUST NOT damage it.
         # File names that are not UTF-8 and times in the far future can't be encoded.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
             # Encoded into the file itself: a second copy might be many megabytes.
@@ -120,8 +120,8 @@ class BlobStore:
             return False
         ignore = os.path.join(self.folder, IGNORE_FILE)
         ##= man/spec/cache.md#storage
-        ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a
-        ##% symbolic link there.
+        ##% duvet MUST exclude the cache and the index from git and from source patterns, and MUST NOT write
+        ##% through a symbolic link there.
         if not os.path.lexists(ignore):
             os.makedirs(self.folder, exist_ok=True)
             store_file(ignore, IGNORE_ALL)
@@ -163,7 +163,7 @@ class CacheFileState(StrEnum):
     """The state of a file in the cache folder; only a good one is used."""
 
     GOOD = "good"
-    OTHER_BUILD = "of another build or user"
+    OTHER_BUILD = "from another build or user"
     DAMAGED = "damaged"
     FOREIGN = "not from duvet"
 
@@ -195,7 +195,7 @@ def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
     """Remove the cache; files that are not duvet's stay, and their folder too."""
     ##= man/spec/cache.md#storage
-    ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
+    ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
     found = tuple(item for item in list_cache_files(blobs) if item.state is not CacheFileState.FOREIGN)
     names = [item.name for item in found] + blobs.names(unfinished=True)
     with suppress(UnreadableError):

@@ -234,7 +234,7 @@ class InotifyDescriptor:
             for number, kind, name in _parse_events(os.read(self.handle, _SIZE)):
                 if kind & _OVERFLOW:
                     ##= man/spec/mcp.md#freshness
-                    ##% The server MUST rely on the system's notifications of changes, and look for changes itself only
+                    ##% The server MUST use the system's notifications of changes, and poll only
                     ##% where they are missing or unreliable, as on network file systems.
                     while not self.is_silent():
                         os.read(self.handle, _SIZE)

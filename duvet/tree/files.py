@@ -139,8 +139,8 @@ class DiskTree:
 def is_own_folder(path: str) -> bool:
     """Check whether the path is that of a folder of duvet's own data."""
     ##= man/spec/cache.md#storage
-    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a symbolic
-    ##% link there.
+    ##% duvet MUST exclude the cache and the index from git and from source patterns, and MUST NOT write through a
+    ##% symbolic link there.
     return any(f"/{path}".endswith(f"/{folder}") for folder in OWN_FOLDERS)
 
 

@@ -12,6 +12,7 @@ from duvet import errors, rules
 from duvet.config import document_formats, project_file, service_tables, settings, workflow_tables
 from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
+from duvet.config.key_styles import respell_keys
 from duvet.config.schema import find_repeated_names
 from duvet.model import Place, Problem, Severity
 from duvet.text import quote_text, shorten_text, suggest_nearest
@@ -89,8 +90,8 @@ def make_recipe_workflow(name: str, recipe: Recipe) -> records.Workflow:
 
 def _make_variable(default: Any) -> records.Variable:
     ##= man/spec/gateway.md#recipes
-    ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
-    ##% the file is null.
+    ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type, and require every
+    ##% variable whose value in the file is null.
     if default is None:
         return records.Variable(None)
     # 1.0 is a number, not an integer.
@@ -162,7 +163,7 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
         ##% expands to more than 100,000 values or 4 Mi characters.
-        document = document_formats.read_document(data, path)
+        document = respell_keys(document_formats.read_document(data, path), Recipe)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
         return structs.replace(found, problems=(rule.problem(error.message, path, error.place, hint=error.hint),))
@@ -382,8 +383,8 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
 def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
     """Return the calls that the recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
-    ##% brings, and call nothing.
+    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that are known
+    ##% only during a run, and call nothing.
     scope = {"vars": variables}
     steps = [_plan_step(step, scope) for step in workflow.steps]
     return RecipePlan(recipe=records.recipe_name(workflow.name), vars=variables, steps=steps)

@@ -15,6 +15,7 @@ from duvet.queries.records import make_fragment_link
 from duvet.queries.revisions import SnapshotDiff
 from duvet.text import escape_line_ends
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard
+from duvet.trace.coverage import GateResult
 from duvet.trace.records import Finished, State
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
     finished: Finished
     catalogue: Catalogue  # The same trace as cards: its requirements are those of `finished`, in the same order.
     problems: tuple[Problem, ...] = ()
+    gates: tuple[GateResult, ...] = ()
     title: str = ""  # Empty without a configured title.
     logo: str = ""
     whole_text: bool = False

@@ -210,7 +210,7 @@ class LabelView(NamedTuple):
 
 class OverviewView(Struct, frozen=True):
     verdict: RunVerdict
-    words: str  # What the verdict leaves out.
+    words: str  # The coverage, and the requirements that are left.
     looks: tuple[anchors.StateLook, ...]
     whole: TotalRow
     groups: list[TotalGroup]
@@ -228,7 +228,6 @@ def make_overview_view(
     """Return the data of the overview, from the totals that all reports share."""
     whole = counted[-1]
     looks = choose_state_columns(whole)
-    outcome = judge_run(whole, page.problems)
     citations = page.catalogue.citations
     labelled = {number for number, one in enumerate(citations) if one.feature or one.tracking_issue}
     features, issues = Counter[str](), Counter[str]()
@@ -239,8 +238,8 @@ def make_overview_view(
     labels = (_most_first(features), _most_first(issues))
     counts = count_problems(page.problems)
     return OverviewView(
-        outcome,
-        f"{whole.left}." if outcome.passed and whole.left else "" if outcome.passed else f"{whole.words}.",
+        judge_run(page.problems, page.gates, page.finished.trace.citation_count),
+        f"Coverage: {whole.words}" + (f"; {whole.left}." if whole.left else "."),
         looks,
         make_total_row(whole, looks),
         make_total_groups(counted, places.specifications),

@@ -26,7 +26,7 @@ GATE = 0.3  # seconds, for the projects of this size and smaller ones
 GATED = ("s2n-tls-132053b", "h3-704b37a", "200 x 200")
 REPORTS = (".duvet/reports/report.json", ".duvet/snapshot.txt", ".duvet/reports/report.html")
 WAITS = "Watching for changes"
-SUMMARY = ("PASS:", "FAIL:")
+SUMMARY = ("coverage:",)
 
 
 class Wait(NamedTuple):

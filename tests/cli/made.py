@@ -49,11 +49,11 @@ WRONG = """\
 //# The kettle MUST boil water.
 """
 SUMMARY = """\
-                                             needs        in      not
-specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted
-Kettle          1/1     0/1  0/1   1/3  33%      0         0        2         0
+specification  MUST  SHOULD  MAY  done       uncited
+Kettle          1/1     0/1  0/1   1/3  33%        2
 
-PASS: 1 of 3 applicable requirements done (33 %), 0 excepted
+OK: all 2 annotations are valid
+coverage: 33 % (1 of 3)
 """
 NOTHING_GIVEN = {
     **dict.fromkeys(("config_path", "spec_path")),

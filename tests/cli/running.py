@@ -54,7 +54,19 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "LANG": "C.UTF-8", "DUVET_INTERNAL_CI": "true", **more}
 
 
-def run(
+def run(command: str, folder: Path, *args: str, **more: Any) -> Done:
+    """The outcome of the command, without the line of standard error that offers an explanation; see `run_whole`."""
+    done = run_whole(command, folder, *args, **more)
+    offered, codes = _OFFER.findall(done.err), _CODE.findall(done.err)
+    assert set(offered) <= set(codes), done.err
+    return done._replace(err=_OFFER.sub("", done.err))
+
+
+_OFFER = re.compile(r'^run "duvet explain (DUV\d+)" for details\n', re.MULTILINE)
+_CODE = re.compile(r"\[(DUV\d+)\]")
+
+
+def run_whole(
     command: str, folder: Path, *args: str, environ: Mapping[str, str] | None = None, before: Before = (), **more: Any
 ) -> Done:
     """The outcome of the command with these arguments; nobody types anything, and `before` stands before it."""

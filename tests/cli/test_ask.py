@@ -19,7 +19,7 @@ PROJECT = FILES
 KEY = "sk-very-secret-1234"
 API_KEY, TIMEOUT = "`providers.one.apiKey`", "increase `providers.one.timeout`"
 SOURCES = """\
-[1] tea.md#serving (MAY, not started)
+[1] tea.md#serving (MAY, uncited)
     tea.md:11
     Cups MAY be warmed.
 
@@ -56,7 +56,7 @@ def test_json(duvet: Run, folder: Path, wire: Wire) -> None:
     config = f"providers: {{one: {{kind: anthropic, baseUrl: '{wire.url}', defaultModel: small}}}}\n"
     make(folder, {"models.yaml": config})
     wire.plan(anthropic_says("Maybe."))
-    done = duvet("ask", "cups", "--config", "models.yaml", "--format", "json")
+    done = duvet("ask", "cups", "--service-config", "models.yaml", "--format", "json")
     found = json.loads(done.out)
     assert (done.code, done.err) == (0, FLAG)
     assert [*found] == ["answer", "sources", "model", "warnings"]
@@ -65,10 +65,10 @@ def test_json(duvet: Run, folder: Path, wire: Wire) -> None:
     place = "/specifications/tea/sections/serving"
     both = "Cups MAY be warmed.\nThe server MUST pour within five minutes."
     keys = ["number", "kind", "title", "full_path", "file_path", "line_number", "text"]
-    may = ("tea.md#serving (MAY, not started)", f"{place}/requirements/035b57d7f4bd", "tea.md", 11, both[:19])
+    may = ("tea.md#serving (MAY, uncited)", f"{place}/requirements/035b57d7f4bd", "tea.md", 11, both[:19])
     rows = [(1, "requirement", *may), (2, "section", "Serving (tea.md#serving)", place, "tea.md", 9, both)]
     assert found["sources"] == [dict(zip(keys, row, strict=True)) for row in rows]
-    assert duvet("-q", "ask", "cups", "--config", "models.yaml").err == ""
+    assert duvet("-q", "ask", "cups", "--service-config", "models.yaml").err == ""
 
 
 def test_nobody_is_set_up(duvet: Run) -> None:

@@ -23,7 +23,7 @@ def cached(folder: Path) -> list[str]:
 def test_nothing_has_changed(reported: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#freshness
     ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% alone, and `duvet validate` MUST NOT read the sources again.
+    ##% unchanged, and `duvet validate` MUST NOT read the sources again.
     first = duvet("report")
     before = times(reported)
     second = duvet("report")
@@ -139,12 +139,12 @@ def test_a_difference_from_the_snapshot_is_shown_each_time(reported: Path, duvet
 
 def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#storage
-    ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
+    ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
     assert duvet("cache").out == ".duvet/cache: 0 files, 0 bytes\n"
     duvet("report")
     folder = kettle / CACHE
     size = sum(path.stat().st_size for path in folder.iterdir() if path.name != ".gitignore")
-    assert duvet("cache", "--clear").out == f".duvet/cache: removed 7 files, {size:,} bytes\n"
+    assert duvet("cache", "clear").out == f".duvet/cache: removed 7 files, {size:,} bytes\n"
     assert not folder.exists()
     duvet("report")
     (folder / "report").write_bytes((folder / "report").read_bytes()[:-1])
@@ -152,10 +152,15 @@ def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
     (folder / "mine").write_text("mine")
     shown = re.sub(r" +[0-9,]+ (?= |bytes)", " # ", duvet("cache").out)
     states = dict.fromkeys(("annotations", "mine", "outputs", "report", "requirement-files", "requirements"), "good")
-    states |= {"sections": "of another build or user", "sources": "good", "mine": "not from duvet", "report": "damaged"}
+    states |= {
+        "sections": "from another build or user",
+        "sources": "good",
+        "mine": "not from duvet",
+        "report": "damaged",
+    }
     lines = "".join(f"  {name} #  {state}\n" for name, state in states.items())
     assert shown == f".duvet/cache: 8 files, # bytes\n{lines}"
-    duvet("cache", "--clear")
+    duvet("cache", "clear")
     assert cached(kettle) == ["mine"]
 
 

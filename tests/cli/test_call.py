@@ -45,7 +45,7 @@ def test_arguments_as_json(duvet: Run) -> None:
     more = duvet("call", "--json", given, "search_requirements", "--limit", "2")
     assert len(json.loads(more.out)) == 2
     assert duvet("call", "--json", "-", "search_requirements", input=given.encode()).out == found
-    # It may stand after the name.
+    # Also after the name.
     for words in (("--json", given), (f"--json={given}",), ("--limit", "1", "--json", '{"query": "lid"}')):
         assert duvet("call", "search_requirements", *words).out == found
     twice = duvet("call", "--json", given, "search_requirements", "--json", given)
@@ -55,7 +55,7 @@ def test_arguments_as_json(duvet: Run) -> None:
 def test_help_and_what_to_do_next(duvet: Run) -> None:
     assert duvet("call", "coverage_summary", "--help").out == duvet("tools", "coverage_summary").out
     done = duvet("call", "list_uncited_requirements", "--limit", "1")
-    assert "1 of 5 shown; for more give cursor=" in done.err
+    assert "1 of 5 shown; for more, set cursor=" in done.err
     assert duvet("-q", "call", "list_uncited_requirements", "--limit", "1") == Done(0, done.out, "")
 
 
@@ -95,7 +95,7 @@ def test_a_list_of_tools(duvet: Run) -> None:
     assert duvet("tools").out.startswith("validate_citation\ttrace\treader\t")
     done = duvet("tools", "list_uncited_requirements")
     assert done.code == 0
-    assert "Answers a list of:\n  identifier, full_path, text\n" in done.out
+    assert "Returns a list of:\n  identifier, full_path, text\n" in done.out
     assert "  --level (MUST, SHOULD, MAY or unspecified; optional)\n" in done.out
     assert done.out.endswith("Example:\n  duvet call list_uncited_requirements\n\npack trace, scope reader\n")
     assert duvet("tools", "list_uncitd").code == 1
@@ -122,7 +122,7 @@ def test_shortcuts_of_filters(indexed: Run) -> None:
         "symbol_kinds": ["function"],
         "symbol_languages": ["python"],
     }
-    # In whatever order.
+    # In any order.
     given = '{"symbols": ["steam"], "tags": ["hot"]}'
     for words in (("--symbol", "boil", "--filters", given), ("--filters", given, "--symbol", "boil")):
         assert filters(*search, *words) == {"symbols": ["steam", "boil"], "tags": ["hot"]}
@@ -140,9 +140,12 @@ def test_shortcuts_of_filters(indexed: Run) -> None:
     [
         (
             '--filters \'{"symbols": "steam"}\' --symbol boil',
-            "--symbol adds to filters.symbols, which is given as something else than a list",
+            "--symbol adds to filters.symbols, but its given value is not a list",
         ),
-        ("--json '{\"filters\": 5}' --kind class", "--kind adds to filters.symbol_kinds, which is given as"),
+        (
+            "--json '{\"filters\": 5}' --kind class",
+            "--kind adds to filters.symbol_kinds, but its given value is not a list",
+        ),
         ("--symbol", "--symbol needs a value"),
         ("--symbol ' , '", "--symbol needs a value"),
         ("--symbols boil", 'km-search has no argument "symbols"'),
@@ -173,6 +176,6 @@ def test_a_pack_that_only_reads(indexed: Run, folder: Path) -> None:
 
 
 def test_nothing_was_indexed(duvet: Run) -> None:
-    message = "error: nothing was taken in of this project yet\n"
+    message = "error: this project has no index yet\n"
     refuses(duvet, "call --pack knowledge km-coverage-summary", 1, message)
     assert "`duvet ingest`" in duvet("call", "--pack", "knowledge", "km-coverage-summary").err

@@ -51,7 +51,8 @@ DIFFERENCE = """\
 
 def test_a_citation_is_inserted_and_shown(duvet: Run, folder: Path) -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST print the citation with its place, or with `--dry-run` print a unified diff and write nothing.
+    ##% `duvet cite` MUST print the citation and its place. With `--dry-run`, `duvet cite` MUST print a unified diff and
+    ##% write nothing.
     before = files(folder)
     done = duvet("cite", LID, "--at", "src/lid.rs:3:1", "--dry-run", "--part", "The lid MUST\nfit")
     assert (done, files(folder)) == (Done(0, DIFFERENCE, ""), before)
@@ -95,8 +96,8 @@ def test_what_is_written(args: str, shown: str, duvet: Run) -> None:
 
 def test_links_and_permissions_stay(duvet: Run, folder: Path) -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST write the file completely or not at all, through links and with its permissions, unless the
-    ##% file has changed since it was read.
+    ##% `duvet cite` MUST write the file completely or not at all, follow links, keep its permissions, and not write a
+    ##% file that has changed since duvet read it.
     real = folder / "real.txt"
     (folder / "src/lid.rs").rename(real)
     (folder / "src/lid.rs").symlink_to("../real.txt")
@@ -142,7 +143,7 @@ REFUSED: dict[str, list[str]] = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_refused(what: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
+    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report.
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
     before, said = files(folder), []

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from duvet.cli import cli, run_command_line
+from duvet.cli import COMMAND_GROUPS, cli, run_command_line
 from duvet.errors import DuvetError
 from duvet.version import VERSION
 from tests.cli.made import make
@@ -22,7 +22,7 @@ WRONG = "//= spec.md#nowhere\n"
 
 
 def misused(command: str, message: str) -> Done:
-    rest = {"duvet": "COMMAND [ARGS]...", "duvet extract": "TARGET_PATH"}.get(command, "")
+    rest = {"duvet": "COMMAND", "duvet extract": "TARGET_PATH"}.get(command, "")
     usage = f"Usage: {command} [OPTIONS] {rest}".rstrip()
     return Done(2, "", f"{usage}\nTry '{command} --help' for help.\n\nError: {message}\n")
 
@@ -30,14 +30,40 @@ def misused(command: str, message: str) -> Done:
 def test_help_and_version(duvet: Run) -> None:
     help = duvet("--help")
     assert help == duvet("-h") == duvet("help") == duvet("help", "--help")
-    assert (help.code, help.out.startswith("Usage: duvet [OPTIONS] COMMAND [ARGS]...\n")) == (0, True)
+    assert (help.code, help.out.startswith("Usage: duvet [OPTIONS] COMMAND\n")) == (0, True)
     assert duvet() == Done(2, "", help.out)
     assert duvet("--version") == Done(0, f"duvet {VERSION}\n", "")
     command = [sys.executable, "-m", "duvet", "--version"]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == f"duvet {VERSION}\n"
 
 
-@pytest.mark.parametrize("command", ["init", "extract", "report", "merge", "search", "config"])
+def test_help_lists_every_command_under_a_heading_and_fits_80_columns(duvet: Run) -> None:
+    help = duvet("--help").out
+    assert [line for line in help.splitlines() if len(line) > 80 or "..." in line] == []
+    headings = [line.removesuffix(":") for line in help.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == [*COMMAND_GROUPS, "Options"]
+    for heading, summaries in COMMAND_GROUPS.items():
+        section = help.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        assert section == "\n".join(f"  {name:10}  {summary}" for name, summary in summaries.items())
+
+
+def list_every_command() -> dict[str, click.Command]:
+    top = click.Context(cli)
+    found = {name: command for name in cli.list_commands(top) if (command := cli.get_command(top, name))}
+    groups = {name: command for name, command in found.items() if isinstance(command, click.Group)}
+    return found | {f"{name} {below}": one for name, group in groups.items() for below, one in group.commands.items()}
+
+
+def test_summaries_are_short_sentences_and_subcommands_have_examples() -> None:
+    commands = list_every_command()
+    summaries = {name: command.get_short_help_str(1000) for name, command in commands.items()}
+    assert {name: text for name, text in summaries.items() if len(text) > 60 or not text.endswith(".")} == {}
+    assert [name for name, command in commands.items() if "Examples:" not in (command.help or "")] == []
+    groups = {name.split()[0] for name in commands if " " in name}
+    assert groups == {"cache", "config", "feedback", "pages", "recipe", "workflow"}
+
+
+@pytest.mark.parametrize("command", ["init", "extract", "report", "merge", "search"])
 def test_help_of_a_command(command: str, duvet: Run) -> None:
     done = duvet(command, "-h")
     assert (done.code, done.err) == (0, "")
@@ -45,9 +71,61 @@ def test_help_of_a_command(command: str, duvet: Run) -> None:
     assert done == duvet(command, "--help") == duvet("help", command)
 
 
-NO_COMMAND = misused("duvet", "No such command 'reprot'; did you mean `report`?")
+def test_help_of_a_subcommand_shows_its_options_alone(duvet: Run) -> None:
+    done = duvet("recipe", "run", "--help")
+    assert done == duvet("help", "recipe", "run") == duvet("recipe", "run", "-h")
+    assert done.out.startswith(
+        "Usage: duvet recipe run [OPTIONS] NAME\n\n  Run a recipe and show the result of each step.\n"
+    )
+    assert "--dry-run" in done.out and "--output" not in done.out
+    group = duvet("recipe", "--help").out
+    assert group.startswith("Usage: duvet recipe [OPTIONS] [COMMAND]\n\n  List, show, check and run recipes.\n")
+    assert "\nCommands:\n  list   List the recipes" in group and "validate" not in group
+    # Details are for the man page.
+    assert "${vars.NAME}" not in group
+
+
+OLD_FORMS = [
+    ("recipe validate", "recipe check", "recipe validate"),
+    ("cache --clear", "cache clear", "cache --clear"),
+    ("config --schema", "config schema", "config --schema"),
+    ("config --schema service", "config schema service", "config --schema"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "form"), OLD_FORMS, ids=[case[0] for case in OLD_FORMS])
+def test_old_forms_do_the_same_and_say_so_with_verbose(old: str, new: str, form: str, kettle: Path, duvet: Run) -> None:
+    done = duvet(*new.split())
+    assert (done.code, duvet(*old.split())) == (0, done)
+    note = f"note: `duvet {form}` is deprecated; use `duvet {' '.join(new.split()[:2])}`\n"
+    assert duvet("-v", *old.split()) == duvet(*old.split(), "-v") == Done(0, done.out, note + done.err)
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        ("recipe", "recipe list"),
+        ("recipe --format json", "recipe list --format json"),
+        ("recipe --format json show stale-audit", "recipe show stale-audit --format json"),
+        ("recipe list --format text --config none.json --offline", "recipe list"),
+        ("pages --format csv", "pages list --format csv"),
+        ("feedback --format json", "feedback list --format json"),
+        ("workflow", "workflow list"),
+        ("config --format json", "config show --format json"),
+        ("cache", "cache show"),
+    ],
+)
+def test_a_group_runs_its_default(line: str, same: str, kettle: Path, duvet: Run) -> None:
+    done = duvet(*line.split())
+    assert done == duvet(*same.split()) and done.code == 0
+
+
+NO_COMMAND = misused("duvet", "No such command 'reprot'; did you mean `duvet report`?")
 COLOUR = misused("duvet", "Invalid value for '--color': 'maybe' is not one of 'auto', 'always', 'never'.")
-TWICE, NOT_UTF8 = "the argument '{}' cannot be used multiple times", "Invalid value for '{}': it is not UTF-8"
+TWICE, NOT_UTF8 = (
+    "the argument '{}' cannot be used multiple times",
+    "Invalid value for '{}': the value is not valid UTF-8",
+)
 NOT_GIVEN = "the following required arguments were not provided:\n  "
 
 
@@ -56,13 +134,29 @@ NOT_GIVEN = "the following required arguments were not provided:\n  "
     [
         ("reprot", NO_COMMAND),
         ("help reprot", NO_COMMAND),
+        ("check", misused("duvet", "No such command 'check'; did you mean `duvet validate`?")),
+        ("list", misused("duvet", "No such command 'list'; did you mean `duvet uncited`?")),
+        ("serve", misused("duvet", "No such command 'serve'; did you mean `duvet mcp`?")),
+        ("status", misused("duvet", "No such command 'status'; did you mean `duvet report`?")),
+        ("fix", misused("duvet", "No such command 'fix'; did you mean `duvet validate --fix`?")),
+        ("chekc", misused("duvet", "No such command 'chekc'; did you mean `duvet validate`?")),
+        ("version", misused("duvet", "No such command 'version'; did you mean `duvet --version`?")),
+        (
+            "re",
+            misused("duvet", "No such command 're'; did you mean `duvet report` or `duvet recipe` or `duvet restore`?"),
+        ),
+        ("searches", misused("duvet", "No such command 'searches'; did you mean `duvet search`?")),
+        ("--colour always report", misused("duvet", "No such option '--colour'; did you mean `--color`?")),
+        ("--frobnicate", misused("duvet", "No such option '--frobnicate'")),
+        ("uncited --json", misused("duvet uncited", "No such option '--json'; did you mean `--format json`?")),
+        ("report --off", misused("duvet report", "No such option '--off'; did you mean `--offline`?")),
         ("frobnicate", misused("duvet", "No such command 'frobnicate'")),
         ("--color maybe report", COLOUR),
         ("report extra", misused("duvet report", "Got unexpected extra argument (extra)")),
         ("report --json", misused("duvet report", "Option '--json' requires an argument.")),
         ("report --json a --json b", misused("duvet report", TWICE.format("--json <JSON>"))),
         ("init --lang-c --lang-c", misused("duvet init", TWICE.format("--lang-c"))),
-        ("report --ci=maybe", misused("duvet report", "Invalid value for '--ci': 'maybe' is neither true nor false")),
+        ("report --ci=maybe", misused("duvet report", "Invalid value for '--ci': 'maybe' is not true or false")),
         ("extract", misused("duvet extract", f"{NOT_GIVEN}<TARGET_PATH>")),
         ("merge", misused("duvet merge", f"{NOT_GIVEN}--input <INPUT>\n  --output <OUTPUT>")),
         *(
@@ -84,7 +178,7 @@ def test_another_folder(kettle: Path, duvet: Run) -> None:
     for folder, reason in (("nowhere", "No such file or directory (os error 2)"), ("spec.md", "Not a directory")):
         code, out, err = duvet("-C", folder, "report")
         assert (code, out, err.endswith(f"\n --> {folder}\n\nencountered 1 errors\n")) == (1, "", True)
-        assert err.startswith(f"error: can't run in this folder: {reason}")
+        assert err.startswith(f"error: can't change to this folder: {reason}")
     assert duvet("--color", "always", "show", "nothing").err.startswith(RED)
 
 
@@ -93,12 +187,9 @@ def test_another_configuration(kettle: Path, duvet: Run) -> None:
     assert duvet("-q", "--config", "other.toml", "report") == Done(0, "", "")
     assert duvet("-q", "report", "--config-path", "other.toml") == Done(0, "", "")
     assert (kettle / "requirements/spec/heating.toml").exists()
-    # A folder without one says where it is.
     done = duvet("report", cwd=kettle / "src")
     assert (done.code, done.out) == (0, "")
-    assert "warning: no configuration in this folder [DUV008]\n --> .duvet/config.toml\n" in done.err
-    (kettle / "other.toml").rename(kettle / ".duvet/config.toml")
-    assert "  = help: there is one in `..`: add `-C ..`\n" in duvet("report", cwd=kettle / "src").err
+    assert "warning: no configuration in this folder or above it [DUV008]\n --> .duvet/config.toml\n" in done.err
     assert duvet("report", "--strict", cwd=kettle / "src").code == 1
 
 
@@ -134,7 +225,7 @@ def test_colours_on_a_terminal(environ: dict[str, str], coloured: bool, kettle: 
 
 
 def test_quiet_and_verbose_and_switches_that_may_be_repeated(kettle: Path, duvet: Run) -> None:
-    """What holds for all commands may stand after them."""
+    """Global flags are accepted after the command as well."""
     assert duvet("report", "-q", "--no-cache") == duvet("-q", "--no-cache", "report") == Done(0, "", "")
     assert not (kettle / ".duvet" / "cache").exists()
     for words in (("-v", "report"), ("report", "--verbose")):
@@ -150,7 +241,7 @@ OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
     "fine": (None, 0, ""),
     "refused": (DuvetError("no", path="a.rs"), 1, "error: no\n --> a.rs\n\nencountered 1 errors\n"),
     "misused": (click.UsageError("no"), 2, "Error: no\n"),
-    "broken": (ZeroDivisionError("no"), 3, "\nZeroDivisionError: no\n\nThis is a bug of duvet "),
+    "broken": (ZeroDivisionError("no"), 3, "\nZeroDivisionError: no\n\nThis is a bug in duvet "),
     "interrupted": (KeyboardInterrupt(), 130, "\ninterrupted\n"),
 }
 
@@ -158,7 +249,7 @@ OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
 @click.command()
 @click.argument("outcome")
 def ending(outcome: str) -> None:
-    """A command that ends in every way that a command can."""
+    """A command that ends as the test asks."""
     error = OUTCOMES[outcome][0]
     if error:
         raise error

@@ -1,4 +1,4 @@
-"""`duvet completion`: what shells are told, and what they make of it."""
+"""`duvet completion`: the scripts, and the answers to bash, zsh and fish."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.unit.specs.serving import LONGEST
 
 
 def asked(shell: str, *words: str) -> dict[str, str]:
-    """What the script of a shell asks about the last of these words, which follow the name of the command."""
+    """The environment in which the script of a shell asks to complete the last word after `duvet`."""
     last = words[-1] if shell == "fish" else str(len(words))
     return {"_DUVET_COMPLETE": f"{shell}_complete", "COMP_WORDS": f"duvet {' '.join(words)}", "COMP_CWORD": last}
 
 
 def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
-    """What bash would complete the last of these words to."""
+    """The completions that bash offers for the last word."""
     given = " ".join(map(shlex.quote, words))
     script = f"""
         source /dev/stdin <<< "$(duvet completion bash)"
@@ -59,9 +59,20 @@ def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
         ("report --lcov ''", ["dirnames"]),
         ("validate src/a.rs ''", ["default"]),
         ("completion z", ["zsh"]),
-        ("recipe va", ["validate"]),
+        ("recipe ch", ["check"]),
+        ("recipe va", [""]),
+        ("recipe --dry", [""]),
+        ("recipe --form", ["--format"]),
+        ("recipe --format p", ["plain"]),
+        ("recipe run --dry", ["--dry-run"]),
+        ("recipe ''", ["list", "show", "check", "run"]),
+        ("cache cl", ["clear"]),
+        ("config schema s", ["service"]),
         ("recipe run s", ["stale-audit", "subsystem-freshness"]),
-        ("recipe validate s", ["default"]),
+        ("recipe check s", ["stale-audit", "subsystem-freshness"]),
+        ("recipe check recipes/s", ["default"]),
+        ("recipe validate recipes/s", ["default"]),
+        ("help recipe r", ["run"]),
         ("--color al", ["always"]),
         ("frobnicate x", [""]),
         ("report --frobnicate x", [""]),
@@ -71,8 +82,8 @@ def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
 )
 def test_bash(words: str, expected: list[str], kettle: Path, duvet_command: str) -> None:
     ##= man/spec/completion.md#completing
-    ##% `duvet completion` MUST print a script with which bash, zsh or fish completes subcommands, options and their
-    ##% values.
+    ##% `duvet completion` MUST print a script that completes commands, subcommands, options and their values in bash,
+    ##% zsh or fish.
     assert bash(kettle, duvet_command, *shlex.split(words)) == expected
 
 
@@ -88,7 +99,7 @@ def test_typing_into_bash(kettle: Path, duvet_command: str) -> None:
         typed = b"PS1=\nsource <(duvet completion bash)\nduvet unc\t--fail-on shou\t\nduvet config --config-path a\t\n"
         os.write(reader, typed + b"exit\n")
         shown = b""
-        # Reading from a terminal that nobody writes to any more is an error.
+        # Reading from a terminal without a writer is an error.
         with suppress(OSError):
             while select.select([reader], [], [], LONGEST)[0] and (part := os.read(reader, 4096)):
                 shown += part
@@ -99,7 +110,7 @@ def test_typing_into_bash(kettle: Path, duvet_command: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["zsh", "fish"])
-def test_the_script_is_one_of_that_shell(name: str, kettle: Path, duvet: Run) -> None:
+def test_the_shell_accepts_its_script(name: str, kettle: Path, duvet: Run) -> None:
     done = duvet("completion", name)
     assert (done.code, done.err) == (0, "")
     assert "_DUVET_COMPLETE=" in done.out
@@ -113,11 +124,11 @@ def test_the_script_is_one_of_that_shell(name: str, kettle: Path, duvet: Run) ->
 @pytest.mark.parametrize(
     ("shell", "words", "answer"),
     [
-        ("zsh", ("rep",), "plain\nreport\nCheck every citation and report what is covered.\n"),
-        ("fish", ("rep",), "plain,report\tCheck every citation and report what is covered.\n"),
+        ("zsh", ("rep",), "plain\nreport\nCheck every citation and report coverage.\n"),
+        ("fish", ("rep",), "plain,report\tCheck every citation and report coverage.\n"),
         ("zsh", ("report", "--format=s"), "plain\n--format=sarif\n_\n"),
         ("fish", ("report", "--format=s"), "plain,--format=sarif\n"),
-        ("zsh", ("report", "--off"), "plain\n--offline\nDownload nothing.\n"),
+        ("zsh", ("report", "--off"), "plain\n--offline\nDo not download anything.\n"),
         ("fish", ("report", "--json", "x"), "file,x\n"),
         ("zsh", ("nothing", "x"), ""),
         ("zsh", ("validate", "--explain", "duv05"), "plain\nDUV050\nquote-not-found\nplain\nDUV051\nquote-one-edit\n"),
@@ -126,10 +137,10 @@ def test_the_script_is_one_of_that_shell(name: str, kettle: Path, duvet: Run) ->
         ("", ("rep",), ""),
     ],
 )
-def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
+def test_answers_to_shells(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
     ##= man/spec/completion.md#completing
-    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
-    ##% has no answer.
+    ##% Completion MUST read the names of a project only from the cache. When it finds nothing, it MUST print nothing,
+    ##% not even an error.
     assert duvet(environ=asked(shell, *words)) == Done(0, answer, "")
 
 
@@ -143,7 +154,7 @@ def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, d
         {"COMP_WORDS": "duvet -C /nowhere uncited --spec", "COMP_CWORD": "5"},
     ],
 )
-def test_questions_that_make_no_sense(environ: dict[str, str], duvet: Run) -> None:
+def test_invalid_questions_get_no_answer(environ: dict[str, str], duvet: Run) -> None:
     done = duvet(environ={"_DUVET_COMPLETE": "bash_complete", **environ})
     assert (done.code, done.err) == (0, "")
 
@@ -169,7 +180,7 @@ def test_references(kettle: Path, duvet: Run) -> None:
     }
 
 
-def test_names_of_another_folder_and_such_as_drive_a_terminal(kettle: Path, tmp_path: Path, duvet: Run) -> None:
+def test_names_of_another_folder_and_control_characters(kettle: Path, tmp_path: Path, duvet: Run) -> None:
     duvet("uncited")
     done = duvet(environ=asked("bash", "-C", "kettle", "uncited", "--section", ""), cwd=tmp_path)
     assert done == Done(0, "plain,kettle\nplain,heating\nplain,pouring\n", "")

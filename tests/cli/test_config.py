@@ -1,4 +1,4 @@
-"""`duvet config` and `duvet init`, and the extended schema at work."""
+"""`duvet config`, and the extended schema at work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duvet.commands.config import config
 from duvet.config.schema import json_schema, service_schema
 from duvet.errors import UnreadableError
 from tests.cli.made import make
-from tests.cli.running import Done, Run, files, runner
+from tests.cli.running import Done, Run, runner
 
 PATH, GITIGNORE = ".duvet/config.toml", ".duvet/.gitignore"
 TEXT = """'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
@@ -36,7 +36,7 @@ def printed(*args: str) -> str:
 
 def test_a_table_of_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gold: Snapshot) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UnreadableError, match="no configuration in this folder"):
+    with pytest.raises(UnreadableError, match="no configuration in this folder or above it"):
         printed()
     make(tmp_path, {PATH: TEXT, "other.toml": TEXT})
     gold.assert_match(printed(), "table.txt")
@@ -57,39 +57,18 @@ def test_a_schema_needs_no_project(args: list[str], schema: dict[str, Any]) -> N
     assert json.loads(printed(*args)) == schema
 
 
-def test_a_new_project(tmp_path: Path, here: Run, gold: Snapshot) -> None:
-    done = here("init", "--specification", "spec.md", "--lang-python", "--lang-go")
-    steps = "".join(f"     Writing {path}\n       Wrote {path} \n" for path in (PATH, GITIGNORE))
-    assert done == Done(0, "", steps)
-    written = files(tmp_path)
-    gold.assert_match(written.pop(PATH).decode(), "init.toml")
-    assert written == {GITIGNORE: b"reports/\n"}
-
-
-def test_what_is_there_is_left_alone(tmp_path: Path, here: Run) -> None:
-    make(tmp_path, {PATH: "mine"})
-    (tmp_path / GITIGNORE).symlink_to("nowhere")
-    done = here("init", "--lang-python")
-    assert done.err.count("    Skipping ") == 2
-    assert (done.code, files(tmp_path), (tmp_path / GITIGNORE).is_symlink()) == (0, {PATH: b"mine"}, True)
-
-
-def test_the_languages_of_the_folder(tmp_path: Path, here: Run, gold: Snapshot) -> None:
-    make(tmp_path, {"go.mod": "", "setup.py": "", "spec.md": "# Kettle\n"})
-    assert here("-q", "init", "--specification", "spec.md") == Done(0, "", "")
-    gold.assert_match((tmp_path / PATH).read_text(), "init.toml")
-    (tmp_path / PATH).unlink()
-    assert here("-q", "init", "--extended", "--specification", "spec.md") == Done(0, "", "")
-    text = (tmp_path / PATH).read_text()
-    assert text.startswith("'$schema' = \"duvet-cli/config/v1\"\n") and 'language = "python"' in text
-    assert here("-q", "report") == Done(0, "", "")
-
-
-@pytest.mark.parametrize("args", [(), ("--extended",)])
-def test_what_is_written_can_be_reported_on(args: tuple[str, ...], tmp_path: Path, here: Run) -> None:
-    make(tmp_path, {"Cargo.toml": ""})
-    assert here("-q", "init", *args) == Done(0, "", "")
-    assert here("-q", "report") == Done(0, "", "")
+def test_a_check(tmp_path: Path, here: Run) -> None:
+    assert here("config", "check").err.startswith("error: no configuration in this folder [DUV010]\n")
+    make(tmp_path, {"duvet.config.yaml": "server: { name: pot }\n"})
+    assert here("config", "check") == Done(0, "", "checked duvet.config.yaml: no errors\n")
+    make(tmp_path, {PATH: TEXT})
+    done = here("config", "check", environ={"NAME": "me"})
+    assert done == Done(0, "", f"checked {PATH} and duvet.config.yaml: no errors\n")
+    make(tmp_path, {PATH: TEXT + "titel = 1\n", "duvet.config.yaml": "sever: {}\n"})
+    done = here("config", "check", "--format", "json")
+    problems = json.loads(done.out)["problems"]
+    assert (done.code, [one["path"] for one in problems]) == (1, [PATH, PATH, "duvet.config.yaml"])
+    assert here("config", "check", "--config", "none.yaml", "--config-path", "none.toml").err.count("error:") == 2
 
 
 RIGHT = "{meta} spec.md#heating\n{content} The kettle MUST boil water.\n"

@@ -142,7 +142,7 @@ def test_a_section_without_text(plain: Path, duvet: Run) -> None:
     make(plain, {"src/a.rs": CITED.format(target="spec.md#heating", quote="Slowly.")})
     place = "src/a.rs:2:5\n  |\n2 | //# Slowly.\n  |     ^^^^^^^ section is empty"
     message = 'could not find text in section "heating" of spec.md [DUV050]'
-    assert duvet("-q", "report") == failed(message, place, "quote nothing to refer to its title")
+    assert duvet("-q", "report") == failed(message, place, "remove the quote to cite the title of the section")
 
 
 @pytest.mark.parametrize("pattern", ["(*=)c/*.c", "(*=,*#c/*.c", "(*=", "("])

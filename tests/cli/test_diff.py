@@ -15,7 +15,7 @@ from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.cli.running import Done, Run, failed, files, run, shell
 from tests.histories import ENVIRON, commit, git, history
 
-LOST = "FAIL: 1 requirement lost coverage\n"
+LOST = "FAIL: --fail-on regression: 1 requirement lost coverage\n"
 NOTHING = "\n\nNo changes.\n"
 RED = {"spec.md": SPECIFICATION + "\nIt MUST be red.\n"}
 
@@ -86,8 +86,8 @@ Citations added (2)
       The kettle MUST boil water.
       src/new.rs:5
 
-then: 1 of 5 applicable requirements done (20 %), 0 excepted
-now:  1 of 5 applicable requirements done (20 %), 0 excepted
+then: 20 % (1 of 5)
+now:  20 % (1 of 5)
 """
 
 
@@ -105,7 +105,7 @@ def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None
     assert done.out == TWO_ADDED.format(head[:12])
     assert diff("--offline", "--exact") == done
     make(folder, {".duvet/specifications/example.org/tea.txt": tea + "\nLeaves MUST be dry.\n"})
-    assert diff("--offline", "--exact").out == done.out.replace(" of 5 ", " of 6 ").replace("20 %", "16 %")
+    assert diff("--offline", "--exact").out == done.out.replace(" of 5)", " of 6)").replace("20 %", "16 %")
 
 
 def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Run) -> None:
@@ -115,7 +115,7 @@ def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Ru
     make(folder, {".duvet/config.toml": CONFIG})
     done = diff()
     assert done.err == "2 specifications are not in that revision; duvet read them from disk\n"
-    assert "\nRequirements removed (1)\n  tea.md#tea  MUST; not started\n      Tea MUST be hot.\n" in done.out
+    assert "\nRequirements removed (1)\n  tea.md#tea  MUST; uncited\n      Tea MUST be hot.\n" in done.out
     assert "Citations" not in done.out
 
 
@@ -128,7 +128,7 @@ def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: 
     folder = make(history(tmp_path / "all", texts), {"sub/code/a.rs": ""})
     done = run(duvet_command, folder / "sub", "diff", "--fail-on", "regression", environ=ENVIRON)
     assert (done.code, done.err) == (1, LOST)
-    assert "  ../spec.md#heating  MUST; done, now not started; implementation and tests lost\n" in done.out
+    assert "  ../spec.md#heating  MUST; done, now uncited; implementation and tests lost\n" in done.out
 
 
 def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> None:
@@ -153,7 +153,7 @@ def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_comma
     commit(folder)
     inner = run(duvet_command, make(folder / "new", KETTLE), "diff", "main", "--fail-on", "regression", environ=ENVIRON)
     for done in (diff("HEAD~1", "--fail-on", "regression"), inner):
-        assert (done.code, done.err.endswith("so everything is new\nPASS\n")) == (0, True)
+        assert (done.code, "so everything is new\nPASS: no regression since " in done.err) == (0, True)
         assert "Requirements added (3)\n" in done.out and "then: no requirements\n" in done.out
     said = f"no configuration in {without[:12]} (HEAD~1); everything counts as new\n"
     assert diff("HEAD~1").err == said
@@ -164,7 +164,8 @@ def test_what_was_wrong_then(folder: Path, diff: Run) -> None:
     commit(make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"}))
     (folder / "src" / "b.rs").unlink()
     done = diff("--fail-on", "regression")
-    assert (done.code, done.err) == (0, "1 error in that revision; its results may be incomplete\nPASS\n")
+    said = "1 error in that revision; its results may be incomplete\nPASS: no regression since "
+    assert (done.code, done.err.startswith(said)) == (0, True)
     assert "No changes." in done.out
 
 
@@ -193,7 +194,7 @@ THEN = {
 
 def test_nothing_has_changed(folder: Path, diff: Run) -> None:
     head = git(folder, "rev-parse", "--short=12", "HEAD")
-    same = "1 of 3 applicable requirements done (33 %), 0 excepted\n"
+    same = "33 % (1 of 3)\n"
     before = files(folder)
     assert diff() == Done(0, f"Compared with {head} (HEAD){NOTHING}\nthen: {same}now:  {same}", "")
     assert files(folder) == before
@@ -205,7 +206,7 @@ def test_every_kind_of_change(format: str, folder: Path, diff: Run, gold: Snapsh
     make(folder, NOW)
     (folder / "src" / "c.rs").unlink()
     done = diff("--format", format)
-    said = "2 errors in the project; results may be incomplete; `duvet validate` lists what is wrong\n"
+    said = "2 errors in the project; results may be incomplete; run `duvet validate` to list them\n"
     assert (done.code, done.err) == (0, said)
     gold.assert_match(done.out, f"every_change.{format}")
     assert diff("--format", format) == done == diff("--format", format, "--no-cache")
@@ -215,7 +216,15 @@ def test_a_moved_file(folder: Path, diff: Run) -> None:
     (folder / "src" / "a.rs").unlink()
     make(folder, {"src/elsewhere/b.rs": "// a comment\n\n" + SOURCE})
     done = diff("--fail-on", "regression", "--fail-on", "new")
-    assert (done.code, done.err, NOTHING in done.out) == (0, "PASS\n", True)
+    said = "PASS: no regression and no new requirement without a citation since "
+    assert (done.code, done.err.startswith(said), NOTHING in done.out) == (0, True, True)
+
+
+def test_a_gate_of_a_project_without_requirements_fails(folder: Path, diff: Run) -> None:
+    ##= man/spec/gates.md#verdicts
+    ##% A gate of `duvet diff` MUST fail when the project has no requirements.
+    commit(make(folder, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n", "src/a.rs": ""}))
+    assert diff("--fail-on", "new") == Done(1, diff().out, "FAIL: --fail-on new: the project has no requirements\n")
 
 
 def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str) -> None:
@@ -224,7 +233,9 @@ def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str)
     git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
     lines = re.findall(r"^ *(duvet .*)", diff("--help").out.partition("Examples:")[2], re.MULTILINE)
     assert [shell(duvet_command, folder, line, **ENVIRON).code for line in lines] == [0] * 4
-    assert shell(duvet_command, folder, "duvet diff --fail-on regression | true", **ENVIRON) == Done(0, "", "PASS\n")
+    head = git(folder, "rev-parse", "--short=12", "HEAD")
+    said = f"PASS: no regression since {head} (origin/main)\n"
+    assert shell(duvet_command, folder, "duvet diff --fail-on regression | true", **ENVIRON) == Done(0, "", said)
     assert (folder / "comment.md").read_text().startswith("### duvet: no coverage lost\n")
 
 
@@ -291,8 +302,8 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
     done = diff(environ={**ENVIRON, "PATH": str(folder / "src")})
     assert done == failed("git was not found", hint="install git, which duvet needs to read revisions")
     os.remove(folder / ".duvet" / "config.toml")
-    hint = "write one with `duvet init`"
-    assert diff() == failed("no configuration in this folder [DUV010]", ".duvet/config.toml", hint)
+    hint = "create one with `duvet init`"
+    assert diff() == failed("no configuration in this folder or above it [DUV010]", ".duvet/config.toml", hint)
 
 
 def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
@@ -312,10 +323,10 @@ def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
 @pytest.mark.parametrize(
     ("texts", "code", "verdict"),
     [
-        ({"src/a.rs": SOURCE.partition("\n\n")[0]}, (1, 0), LOST),
-        ({"spec.md": SPECIFICATION.replace("## Pouring", "## Brewing")}, (1, 0), "FAIL: 1 citation went stale\n"),
-        (RED, (0, 1), "FAIL: 1 new requirement without a citation\n"),
-        ({**RED, "src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n"}, (0, 0), "PASS\n"),
+        ({"src/a.rs": SOURCE.partition("\n\n")[0]}, (1, 0), "1 requirement lost coverage"),
+        ({"spec.md": SPECIFICATION.replace("## Pouring", "## Brewing")}, (1, 0), "1 citation went stale"),
+        (RED, (0, 1), "1 new requirement without a citation"),
+        ({**RED, "src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n"}, (0, 0), ""),
     ],
 )
 def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run) -> None:
@@ -327,9 +338,12 @@ def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, 
     regression, new = ("--fail-on", "regression"), ("--fail-on", "new")
     assert (diff().code, diff(*regression).code, diff(*new).code) == (0, *code)
     done = diff(*regression, *new)
-    assert (done.code, done.err.splitlines()[-1] + "\n") == (max(code), verdict)
+    failure = f"FAIL: --fail-on regression and new: {verdict}\n"
+    success = "PASS: no regression and no new requirement without a citation since "
+    assert done.code == max(code)
+    assert done.err.splitlines()[-1].startswith(failure.strip() if verdict else success)
     if max(code):
-        assert diff("-q", *regression, *new) == done._replace(err=verdict)
+        assert diff("-q", *regression, *new) == done._replace(err=failure)
     assert diff("-q", *(regression if code[1] else new)).err == ""
 
 
@@ -342,7 +356,7 @@ def test_annotations_on_github(folder: Path, diff: Run) -> None:
     done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)
     stale = 'this citation was valid and is now invalid: could not find text in section "heating" of spec.md\n'
     assert done.out.partition("\nnow: ")[2].partition("\n")[2] == (
-        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is not started, and it has "
+        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is uncited, and it has "
         "lost its implementation and its tests%0Ahelp: spec.md#heating: The kettle MUST boil all water.\n"
         f"::error file=src/a.rs,line=1,title=DUV068 citation-stale::{stale}"
         f"::error file=src/a.rs,line=5,title=DUV068 citation-stale::{stale}"

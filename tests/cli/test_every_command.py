@@ -67,8 +67,8 @@ def test_examples(words: list[str], duvet_command: str, tmp_path: Path) -> None:
     "line", ["uncited", "prioritize", "search pot", "show tea", "validate", "config", "mcp --print-config claude"]
 )
 def test_a_folder_without_a_configuration(line: str, duvet_command: str, tmp_path: Path) -> None:
-    hint = "write one with `duvet init`"
-    wanted = failed("no configuration in this folder [DUV010]", ".duvet/config.toml", hint)
+    hint = "create one with `duvet init`"
+    wanted = failed("no configuration in this folder or above it [DUV010]", ".duvet/config.toml", hint)
     done = runner(duvet_command, tmp_path)(*line.split())
     assert (done.code, done.out, done.err.startswith(wanted.err)) == (1, "", True)
 
@@ -79,13 +79,13 @@ def test_a_project_without_requirements(line: str, duvet: Run, kettle: Path) -> 
         return failed("the project has no requirements", hint=hint)
 
     make(kettle, {"spec.md": "# Kettle\n", "src/a.rs": ""})
-    none = "no sentence of its specifications has a keyword of RFC 2119, such as MUST"
+    none = "no sentence of the specifications has an RFC 2119 keyword such as MUST"
     assert duvet(*line.split()) == without(none)
     make(kettle, {".duvet/config.toml": CONFIG.partition("[[specification]]")[0]})
-    assert duvet(*line.split()) == without("name a specification in the configuration, as `[[specification]]`")
+    assert duvet(*line.split()) == without("add a specification with `duvet init --specification URL|FILE`")
     make(kettle, {"src/a.rs": SOURCE})
     (kettle / "spec.md").unlink()
-    assert duvet(*line.split()) == without("2 errors in the project; `duvet validate` lists what is wrong")
+    assert duvet(*line.split()) == without("2 errors in the project; run `duvet validate` to list them")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_errors_in_the_project_are_counted(line: str, tea: Run, tmp_path: Path) 
     code, out, err = tea(*line.split())
     make(tmp_path / "tea", {"src/wrong.rs": "//= tea.md#brewing\n//# The water MUST freeze.\n"})
     done = tea(*line.split())
-    said = "1 error in the project; results may be incomplete; `duvet validate` lists what is wrong\n"
+    said = "1 error in the project; results may be incomplete; run `duvet validate` to list them\n"
     assert (done.code, done.err) == (code, said + err) and code == 0
     if line.startswith("prompt"):
         assert "- src/wrong.rs:1, `tea.md#brewing`: " in done.out

@@ -41,7 +41,8 @@ PARSED = f"{READ} pyromark"
 COMMANDS = {
     ("--version",): "click msgspec",
     ("--help",): "click msgspec",
-    ("init", "--lang-rust"): "click jinja2 markupsafe msgspec",
+    ("init", "--lang-rust"): "click msgspec pyromark",
+    ("init", "--lang-python"): "click msgspec pyromark jinja2 markupsafe",
     ("extract", "-f", "markdown", "-o", "out", "spec.md"): "click msgspec pyromark",
     ("--no-cache", "report"): "click msgspec pyromark",
     ("report",): READ,
@@ -57,6 +58,8 @@ COMMANDS = {
     ("show", "spec.md#heating"): READ,
     ("cite", "spec.md#pouring", "--at", "src/a.rs:3", "--dry-run"): READ,
     ("config",): "click msgspec",
+    ("explain", "DUV050"): "click msgspec",
+    ("explain", "server.port"): "click msgspec",
     ("cache",): READ,
     ("completion", "bash"): "click msgspec",
     ("search", "water"): READ,

@@ -124,13 +124,13 @@ def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
     assert done.code == 1
     assert 'workflows.bad.steps[0].tool: unknown tool "coverage_sumary"' in done.err
     health = json.loads(duvet("call", "duvet_health").out)
-    why = ["the workflow bad is faulty: `duvet mcp --check` says why"]
+    why = ["the workflow bad is invalid: `duvet mcp --check` shows why"]
     assert (health["status"], health["problems"]) == ("degraded", why)
     assert "--> duvet.config.yaml:20:28" in done.err and "did you mean coverage_summary?" in done.err
 
 
 def test_http_without_a_flag(duvet_command: str, folder: Path) -> None:
-    """`--stdio` and `--http` say otherwise."""
+    """`--stdio` and `--http` override it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     make(folder, {"contextive.config.json": json.dumps({"server": {"mode": "http", "port": port}})})
@@ -159,7 +159,7 @@ KEYS = {"claude": "mcpServers", "vscode": "servers", "cursor": "mcpServers", "co
 
 
 def parsed(client: str, text: str) -> dict[str, Any]:
-    """The server in what is printed for a client, which has nothing else in it."""
+    """The only server in a client's printed configuration."""
     read = tomllib.loads(text) if client == "codex" else json.loads(text)
     assert list(read) == [KEYS[client]]
     assert list(read[KEYS[client]]) == ["duvet"]
@@ -173,7 +173,7 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
     ##% from any folder.
     folder = make(tmp_path / 'a "b" \\ c \x7f é', FILES)
     done = run(duvet_command, folder, "mcp", "--print-config", client)
-    said = f"put this into {CLIENTS[client].where}; where that has other servers already, add this one to them\n"
+    said = f"add this to {CLIENTS[client].where}; keep any servers that are already there\n"
     assert (done.code, done.err) == (0, said)
     server = parsed(client, done.out)
     more = {"type": "stdio"} if client == "vscode" else {}
@@ -182,10 +182,42 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
     assert json.loads(started.out)["result"]["serverInfo"]["name"] == "duvet"
 
 
+@pytest.mark.parametrize(
+    "name", ["team.json", "Team.YAML", "x/team.yml", "x/duvet.config.toml", "contextive.config.toml"]
+)
+def test_config_may_name_the_configuration_of_the_service(name: str, duvet: Run, folder: Path) -> None:
+    ##= man/spec/service.md#configuration
+    ##% A `--config` that names `duvet.config.*`, `contextive.config.*`, a JSON file or a YAML file MUST mean the same as
+    ##% `--service-config`, for commands that have that option.
+    text = "[server]\nname = 'team'\n" if name.endswith(".toml") else '{"server": {"name": "team"}}'
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(text)
+    done = duvet("mcp", "--check", "--service-config", name)
+    assert "\nserver         team " in done.out and done.err == ""
+    assert duvet("mcp", "--check", "--config", name) == done
+    assert duvet("mcp", "--config", name, "--check", "--config-path", ".duvet/config.toml") == done
+    note = f"note: --config names the project's configuration; write --service-config {name}\n"
+    assert duvet("-v", "mcp", "--check", "--config", name).err.startswith(note)
+    assert duvet("mcp", "--check", "--config", name, "-v").err.startswith(note)
+    if not name.startswith("x/"):
+        assert duvet("tools", "--config", name, "validate_citation").code == 0
+        assert duvet("backup", "--config", name).err.count("error:") == 1
+
+
+@pytest.mark.parametrize("other", ["--config-path=a.toml --config=b.toml", "--service-config=a.json --config=b.json"])
+def test_a_configuration_is_named_once(other: str, duvet: Run) -> None:
+    first, second = other.split()
+    name = first.partition("=")[0]
+    message = f"Error: --config and {name} both name a configuration; give only one of them\n"
+    refuses(duvet, f"mcp {first} {second}", 2, message)
+    refuses(duvet, f"mcp {second} {first}", 2, message)
+
+
 def test_its_options_are_handed_on(duvet: Run, folder: Path) -> None:
     (folder / ".duvet/config.toml").rename(folder / "other.toml")
-    options = ["--config-path", "other.toml", "--offline", "--allow-http"]
+    options = ["--config", "other.toml", "--offline", "--allow-http"]
     done = duvet("-q", "mcp", "--print-config", "cursor", *options)
     assert (done.code, done.err) == (0, "")
     assert parsed("cursor", done.out)["args"] == ["-C", str(folder), "mcp", *options]
+    assert duvet("-q", "mcp", "--print-config", "cursor", "--config-path", *options[1:]) == done
     assert duvet("-q", "--config", "other.toml", "mcp", "--offline", "--allow-http", "--print-config=cursor") == done

@@ -35,7 +35,7 @@ def test_a_format_goes_to_standard_output(format: ProblemFormat, wrong: Path, du
     ##% standard output or the file of `--output`.
     done = duvet("report", "--format", format)
     assert done.code == 1
-    assert done.err.endswith("\nFAIL: 3 problems, 3 requirements not cited\n")
+    assert done.err.endswith("\n3 errors\ncoverage: 0 % (0 of 3)\n")
     assert TEXT not in done.err
     snapshot.snapshot_dir = ROOT / "tests/gold/problems"
     snapshot.assert_match(done.out, f"report.{SUFFIXES[format]}")
@@ -141,7 +141,12 @@ def test_two_results_for_standard_output(args: str, kettle: Path, duvet: Run) ->
     ##= man/spec/problems.md#formats
     ##% duvet MUST refuse to write two results to standard output.
     before = files(kettle)
-    refuses(duvet, f"report {args}", 2, "Error: only one result can go to standard output; give the others a file\n")
+    refuses(
+        duvet,
+        f"report {args}",
+        2,
+        "Error: two results would be written to standard output; write one of them to a file\n",
+    )
     assert files(kettle) == before
 
 

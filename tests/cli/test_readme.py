@@ -50,7 +50,8 @@ def kettle(tmp_path: Path) -> Path:
 
 def test_the_tour_and_all_that_follows_it(kettle: Path, tmp_path: Path) -> None:
     said = run(blocks("bash")[0], kettle)
-    assert "link to unknown page `beeper`" in said and said.endswith("checked 1 page with 2 links: 1 problem\n")
+    end = 'checked 1 page with 2 links: 1 problem\nrun "duvet explain DUV103" for details\n'
+    assert "link to unknown page `beeper`" in said and said.endswith(end)
     # The configuration of the service is accepted, and so is the recipe.
     (kettle / "duvet.config.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
     assert run("duvet mcp --check >checked && duvet -q workflow run forgotten >ran", kettle) == ""
@@ -90,8 +91,8 @@ def test_the_library_and_the_server_are_used_as_shown(kettle: Path) -> None:
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "done heating The kettle MUST stop heating when the water boils.",
-        "done heating The kettle SHOULD beep.",
-        "not started safety An empty kettle MUST NOT heat.",
+        "excepted heating The kettle SHOULD beep.",
+        "uncited safety An empty kettle MUST NOT heat.",
     ]
     call, answer = (json.loads(block) for block in blocks("json"))
     server = Wire(str(Path(sys.executable).with_name("duvet")), kettle)

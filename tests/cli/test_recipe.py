@@ -44,8 +44,8 @@ steps:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project that was indexed, and that has recipes."""
-    # Without a configuration of the service: the tools are switched on all the same.
+    """An indexed project with a recipe."""
+    # The tools are enabled without a service configuration.
     return fill(make(tmp_path / "pot", {**FILES, "recipes/look.yaml": LOOK}))
 
 
@@ -66,24 +66,24 @@ def test_the_list(duvet: Run, project: Path) -> None:
     make(project, {"recipes/broken.yaml": "steps: 3\n"})
     done = duvet("recipe", "list", "--format", "text")
     assert (done.code, len(done.out.splitlines()), "recipes/broken.yaml:1:8" in done.err) == (0, 5, True)
-    assert done.err.endswith("left out, for it is no recipe: recipes/broken.yaml\n")
+    assert done.err.endswith("skipped 1 invalid file: recipes/broken.yaml\n")
     make(project, {"recipes/worse.yaml": "steps: [\n"})
-    said = "left out, for they are no recipes: recipes/broken.yaml, recipes/worse.yaml\n"
+    said = "skipped 2 invalid files: recipes/broken.yaml, recipes/worse.yaml\n"
     assert duvet("recipe", "list").err.endswith(said)
-    assert "left out" not in duvet("-q", "recipe", "list").err
+    assert "skipped" not in duvet("-q", "recipe", "list").err
 
 
-def test_one_of_them(duvet: Run, project: Path) -> None:
+def test_show(duvet: Run, project: Path) -> None:
     assert duvet("recipe", "show", "look").out == duvet("recipe", "show", "look", "-o", "-").out == LOOK
     assert json.loads(duvet("recipe", "show", "look", "--format", "json").out)["steps"][0]["id"] == "open"
-    # What is shown is a recipe of the project once it is written there.
+    # A shipped recipe that is written to the project is a recipe of the project.
     text = duvet("recipe", "show", "release-prep").out
     for _ in range(2):
         assert duvet("recipe", "show", "release-prep", "--output", "recipes/release-prep.yaml") == (0, "", "")
         assert (project / "recipes/release-prep.yaml").read_text() == text
     assert "recipes/release-prep.yaml" in duvet("recipe", "list").out
-    assert duvet("recipe", "validate", "recipes/release-prep.yaml").code == 0
-    assert duvet("recipe", "validate", "release-prep", "daily-health").code == 0
+    assert duvet("recipe", "check", "recipes/release-prep.yaml").code == 0
+    assert duvet("recipe", "check", "release-prep", "daily-health").code == 0
     assert duvet("recipe", "show", "none", "--output", "none.yaml").code == 1
     assert not (project / "none.yaml").exists()
 
@@ -109,23 +109,23 @@ def test_a_dry_run(duvet: Run, project: Path) -> None:
     }
     done = duvet("recipe", "run", "look", "--dry-run", "--var", "only=x")
     assert done.out.splitlines()[0] == "look  dry run"
-    assert 'status is "ok", every 2 s, for' in done.out and '{"tool":"$${x} x' in done.out
+    assert 'status is "ok", every 2 s, at' in done.out and '{"tool":"$${x} x' in done.out
     assert files(project) == before
 
 
-def test_what_is_wrong(duvet: Run, project: Path) -> None:
-    assert duvet("recipe", "validate").err == "1 recipe, no errors\n"
+def test_a_check(duvet: Run, project: Path) -> None:
+    assert duvet("recipe", "check").err == "1 recipe, no errors\n"
     wrong = LOOK.replace("km-help", "km-hlep")
-    make(project, {"elsewhere.yaml": wrong.replace("total, not_equals", "total, notEquals")})
-    done = duvet("recipe", "validate", "elsewhere.yaml")
+    make(project, {"elsewhere.yaml": wrong.replace("total, not_equals", "total, not_equal")})
+    done = duvet("recipe", "check", "elsewhere.yaml")
     assert (done.code, done.out) == (1, "")
-    assert "elsewhere.yaml:8:29" in done.err and "unknown field `notEquals`" in done.err
+    assert "elsewhere.yaml:8:29" in done.err and "unknown field `not_equal`" in done.err
     make(project, {"elsewhere.yaml": wrong})
-    done = duvet("recipe", "validate", "elsewhere.yaml", "look", "--format", "json")
+    done = duvet("recipe", "check", "elsewhere.yaml", "look", "--format", "json")
     (found,) = json.loads(done.out)["problems"]
     assert (done.code, found["path"], found["line"]) == (1, "elsewhere.yaml", 17)
     make(project, {"recipes/wrong.yaml": wrong.replace("name: look", "name: wrong")})
-    for words in ("run wrong", "run wrong --dry-run", "validate wrong", "validate"):
+    for words in ("run wrong", "run wrong --dry-run", "check wrong", "check"):
         refuses(duvet, f"recipe {words}", 1, 'steps[2].tool: unknown tool "km-hlep"')
         assert "recipes/wrong.yaml:17:11" in duvet("recipe", *words.split()).err
 
@@ -133,28 +133,28 @@ def test_what_is_wrong(duvet: Run, project: Path) -> None:
 def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
     for pack in ({"enabled": False}, {"mode": "read-only"}):
         make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": pack}})})
-        message = "error: the configuration leaves out km-recipe-run\n --> duvet.config.json\n"
+        message = "error: the configuration disables the tool km-recipe-run\n --> duvet.config.json\n"
         refuses(duvet, "recipe run daily-health", 1, message)
         refuses(duvet, "recipe run daily-health --dry-run", 1, message)
         assert duvet("recipe", "list").code == 0
-        done = duvet("recipe", "validate", "look", "release-prep")
-        here = "none can be run here: the configuration leaves out km-recipe-run"
+        done = duvet("recipe", "check", "look", "release-prep")
+        here = "none of them can run here: the configuration disables the tool km-recipe-run"
         assert (done.code, done.err) == (0, f"2 recipes, no errors\n{here}\n")
     make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"tools": {"km-help": False}}}})})
-    assert 'unknown tool "km-help"' in duvet("recipe", "validate", "look").err
+    assert 'unknown tool "km-help"' in duvet("recipe", "check", "look").err
 
 
 @pytest.mark.parametrize("token", [{}, {"KM_ADMIN_TOKEN": "sesame"}], ids=["none", "admin"])
 def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
     environ = {"KM_GATEWAY_URL": "http://127.0.0.1:9", **token}
-    error = "error: with KM_GATEWAY_URL, recipes are run by that server\n"
+    error = "error: KM_GATEWAY_URL is set, so the server it names runs the recipes\n"
     for more in ((), ("--dry-run",)):
         done = duvet("recipe", "run", "daily-health", *more, environ=environ)
         assert (done.code, done.out, done.err.startswith(error)) == (1, "", True)
     done = duvet("recipe", "list", environ=environ)
-    assert (done.code, done.err.startswith("these are the recipes that are here; with KM_GATEWAY_URL")) == (0, True)
+    assert (done.code, done.err.startswith("these are the recipes of this project; KM_GATEWAY_URL is set")) == (0, True)
     assert duvet("-q", "recipe", "list", environ=environ).err == ""
-    done = duvet("recipe", "validate", "look", "release-prep", environ=environ)
+    done = duvet("recipe", "check", "look", "release-prep", environ=environ)
     assert (done.code, done.err) == (0, "2 recipes, no errors\n")
     assert duvet("recipe", "show", "look", environ=environ).out == LOOK
 

@@ -84,8 +84,8 @@ def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> N
     assert (done.code, done.out, places(done)) == (1, "", found)
     assert changed(reported, before) == {PAGE}
     page = (reported / PAGE).read_text()
-    verdict = "FAIL: 5 problems, 3 requirements not cited"
-    assert done.err.splitlines()[-1] == verdict and f">{verdict}<" in page
+    assert done.err.endswith("\n5 errors\ncoverage: 0 % (0 of 3)\n")
+    assert '<p class="verdict fail">5 errors</p>\n<p>Coverage: 0 % (0 of 3); 3 uncited.</p>' in page
     assert [page.count(place) for _, place in found] == [1] * 5
     for problem in ("missing section", "could not find text in section", "comment is missing source specification"):
         assert problem in page and problem in done.err
@@ -126,7 +126,9 @@ def test_a_report_without_requirements(kettle: Path, duvet: Run) -> None:
     make(kettle, {"spec.md": "# Kettle\n\n## Heating\n\nThe kettle boils.\n", "src/a.rs": "//= spec.md#heating\n"})
     done = duvet("report")
     assert (done.code, done.out) == (0, "")
-    assert done.err.endswith(" \n1 specification cited without requirements\nPASS: no requirements\n")
+    assert done.err.endswith(
+        " \n1 specification cited without requirements\nOK: 1 annotation is valid\ncoverage: no requirements\n"
+    )
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
@@ -223,19 +225,19 @@ def test_doubts(reported: Path, duvet: Run, gold: Snapshot) -> None:
     assert ".duvet/snapshot.txt" in changed(reported, before)
 
 
-def doubt(origin: str, hint: str) -> str:
+def doubt(message: str, hint: str) -> str:
     line = 'target = "spec.md#pouring"'
     shown = f" --> {SPOUT}:1\n  |\n1 | {line}\n  | {'^' * len(line)}\n  = help: {hint}\n\n1 warning\n"
-    return f"warning: this file was extracted from {origin} [DUV036]\n{shown}"
+    return f"warning: {message} [DUV036]\n{shown}"
 
 
 CLASH = """\
-warning: the requirements of spec.md#heating and 1 more section are lost: they have the same requirement files as these [DUV037]
+warning: the requirement files of this specification overwrite those of spec.md#heating and 1 more section [DUV037]
   --> .duvet/config.toml:11:10
    |
 11 | source = "spec.markdown"
    |          ^^^^^^^^^^^^^^^ configured here
-   = help: give the two specifications names that differ in more than their extensions
+   = help: rename one of the specifications: their names must differ in more than the extension
 
 1 warning
 """
@@ -253,9 +255,11 @@ def stale(reported: Path) -> Path:
     return make(reported, {"spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
 
 
-STALE = doubt("an earlier text of the specification; its section asks for nothing any more", "remove it with `--prune`")
+STALE = doubt(
+    "this extracted file is outdated: its section no longer contains requirements", "remove it with `--prune`"
+)
 LEFT = doubt(
-    '"spec.md", which is not in the configuration',
+    'this file was extracted from "spec.md", which is not in the configuration',
     "remove it with `--prune`, or add a `[[specification]]` for its source",
 )
 

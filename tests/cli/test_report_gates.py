@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, HALF, KETTLE, SPECIFICATION, SUMMARY, make
+from tests.cli.made import CONFIG, HALF, KETTLE, SOURCE, SPECIFICATION, SUMMARY, make
 from tests.cli.running import Done, Run, failed, files, run
 from tests.histories import ENVIRON, history
 
@@ -35,12 +35,16 @@ Differences detected in .duvet/snapshot.txt:
 DIFFERS = failed(
     "Report snapshot does not match with CI mode enabled. [DUV061]",
     SNAPSHOT,
-    "if the change is meant, run `duvet report` and commit .duvet/snapshot.txt",
+    "if you intended the change, run `duvet report` and commit .duvet/snapshot.txt",
 )
 
 
 def codes(done: Done) -> list[str]:
     return re.findall(r"^error: .*\[(DUV\d+)\]$", done.err, re.MULTILINE)
+
+
+def all_codes(done: Done) -> list[str]:
+    return re.findall(r"^(?:error|warning): .*\[(DUV\d+)\]$", done.err, re.MULTILINE)
 
 
 def owed(code: str, message: str, line: int, shown: str, hint: str) -> str:
@@ -60,7 +64,10 @@ def ended(problems: list[str]) -> Done:
 def test_a_snapshot_is_compared(reported: Path, duvet: Run) -> None:
     before = files(reported)
     assert duvet("-q", "report", "--ci") == Done(0, "", "")
-    assert files(reported) == before
+    # Only the HTML report shows the verdict of the gate.
+    page = ".duvet/reports/report.html"
+    assert b"PASS: snapshot .duvet/snapshot.txt is up to date" in files(reported)[page]
+    assert files(reported) | {page: b""} == before | {page: b""}
     make(reported, {"src/a.rs": HALF})
     assert duvet("-q", "report", "--ci") == DIFFERS._replace(err=DIFFERENCE + DIFFERS.err)
     after = files(reported)
@@ -127,14 +134,14 @@ def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet:
 def offender(code: str, what: str, line: int, text: str, target: str) -> str:
     """What is said of a requirement of a target."""
     shown = SPECIFICATION.splitlines()[line - 1]
-    return owed(code, f"this requirement is not {what}", line, shown, f"spec.md#{target}: {text}")
+    return owed(code, f"this requirement is not fully {what}", line, shown, f"spec.md#{target}: {text}")
 
 
 NO_WHISTLE = offender("DUV062", "implemented: uncited", 5, WHISTLE, "heating")
 NO_DRIP = offender("DUV062", "implemented: uncited", 9, DRIP, "pouring")
 NO_WHISTLE_TEST = offender("DUV063", "tested: uncited", 5, WHISTLE, "heating")
 NO_DRIP_TEST = offender("DUV063", "tested: uncited", 9, DRIP, "pouring")
-NO_BOIL_TEST = offender("DUV063", "tested: missing test", 5, BOIL, "heating")
+NO_BOIL_TEST = offender("DUV063", "tested: needs tests", 5, BOIL, "heating")
 NO_TESTS = [NO_BOIL_TEST, NO_WHISTLE_TEST]
 
 
@@ -207,6 +214,7 @@ def test_lcov_is_not_about_targets(reported: Path, duvet: Run) -> None:
     assert found["one/compliance.0.lcov"] == found["other/compliance.0.lcov"]
 
 
+UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.json"
 EXTENDED = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
 ENTRY = """\
 [[not-applicable]]
@@ -217,39 +225,42 @@ expiry = {day}
 """
 PAST, FUTURE = "2001-12-31", "9999-12-31"
 FREED_SUMMARY = """\
-                                             needs        in      not                   not
-specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted  applicable
-Kettle          1/1     0/1  0/0   1/2  50%      0         0        1         0           1
+                                                      not
+specification  MUST  SHOULD  MAY  done       uncited  applicable
+Kettle          1/1     0/1  0/0   1/2  50%        1           1
 
 not applicable: 1 requirement of spec.md#pouring: It has no spout (the foundry, until 9999-12-31)
-PASS: 1 of 2 applicable requirements done (50 %), 0 excepted, 1 not applicable
+OK: all 2 annotations are valid
+coverage: 50 % (1 of 2), 1 not applicable
 """
 EXPIRED = """\
-error: this expired on 2001-12-31, and the requirements of spec.md#pouring are owed again [DUV080]
+error: this entry expired on 2001-12-31; the requirements of spec.md#pouring count again [DUV080]
   --> .duvet/config.toml:14:10
    |
 14 | expiry = 2001-12-31
    |          ^^^^^^^^^^
-   = help: give it a later date, or remove it
+   = help: set a later date, or remove the entry
 
 encountered 1 errors
 """
 EXPIRED_SUMMARY = f"""\
-{SUMMARY.partition("PASS")[0]}expired: 1 requirement of spec.md#pouring: It has no spout (the foundry, expired 2001-12-31)
-FAIL: 1 problem, 2 requirements not cited
+{SUMMARY.partition("OK")[0]}expired: 1 requirement of spec.md#pouring: It has no spout (the foundry, expired 2001-12-31)
+1 error
+coverage: 33 % (1 of 3)
 """
 
 
 def summary(done: Done) -> str:
-    return done.err[done.err.rindex(" " * 45 + "needs") :]
+    lines = done.err.splitlines(keepends=True)
+    first = next(index for index, line in enumerate(lines) if line.startswith("specification  MUST"))
+    return "".join(lines[first:])
 
 
 def test_what_is_not_applicable_is_in_every_report(kettle: Path, duvet: Run) -> None:
     entry = ENTRY.format(day=FUTURE)
     make(kettle, {".duvet/config.toml": EXTENDED + entry})
     first, again = duvet("report"), duvet("report")
-    assert (first.code, summary(first)) == (again.code, summary(again)) == (0, FREED_SUMMARY)
-    assert "nothing has changed" in again.err
+    assert (first.code, summary(first)) == (again.code, summary(again)) == (0, FREED_SUMMARY.partition("\n")[2])
     assert duvet("-q", "report", "--ci") == Done(0, "", "")
     for name in ("a", "b"):
         assert duvet("report", "--json-v2", f"{name}.json", "--blob-link", f"https://host/{name}").code == 0
@@ -276,10 +287,75 @@ def test_gates_do_not_ask_for_what_is_not_applicable(day: str, code: str, kettle
     assert (codes(done), "spec.md#pouring: The spout" in done.err) == ([code], False)
 
 
-@pytest.mark.parametrize(("day", "words"), [(FUTURE, "1 of 2"), (PAST, "1 of 3")])
+@pytest.mark.parametrize(("day", "words"), [(FUTURE, "50 % (1 of 2)"), (PAST, "33 % (1 of 3)")])
 def test_an_earlier_revision_is_held_against_this_day(day: str, words: str, duvet_command: str, tmp_path: Path) -> None:
     config = {".duvet/config.toml": EXTENDED + ENTRY.format(day=day)}
     folder = history(tmp_path / "kettle", {**KETTLE, **config})
     for _ in range(2):
         done = run(duvet_command, folder, "diff", environ=ENVIRON)
-        assert (done.code, done.out.count(f"{words} applicable requirements done")) == (0, 2)
+        assert (done.code, done.out.count(words)) == (0, 2)
+
+
+OURS = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"
+SPEC = "[[specification]]\nsource = 'spec.md'\n"
+SETUPS: dict[str, tuple[dict[str, str], str]] = {
+    "no configuration": ({}, "DUV008"),
+    "no file matches": ({".duvet/config.toml": OURS + SPEC, "spec.md": SPECIFICATION}, "DUV009"),
+    "no specification": ({".duvet/config.toml": OURS, "src/a.rs": "", "spec.md": SPECIFICATION}, "DUV065"),
+    "no requirements": ({".duvet/config.toml": OURS + SPEC, "src/a.rs": "", "spec.md": "# Kettle\n"}, "DUV066"),
+}
+
+
+@pytest.mark.parametrize(("texts", "code"), SETUPS.values(), ids=SETUPS)
+def test_a_gate_with_nothing_to_check_fails(
+    texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
+) -> None:
+    ##= man/spec/gates.md#verdicts
+    ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
+    ##% or no requirement, or when no file matches the patterns of a source.
+    ##= man/spec/gates.md#verdicts
+    ##% Without a gate, duvet MUST warn about these.
+    make(tmp_path, texts)
+    plain, gated = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--ci"]))
+    assert (plain.code, all_codes(plain), gated.code, codes(gated)) == (0, [code], 1, [code])
+    assert "\nOK: " in plain.err and "PASS" not in plain.err + gated.err
+    assert "\nFAIL: citations and tests: not checked because of errors\n" in gated.err
+
+
+def test_what_our_schema_warns_about(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/gates.md#verdicts
+    ##% With our schema, duvet MUST warn about a cited specification that is not configured, and about an exception
+    ##% without a reason.
+    cited = "//= other.md#cup\n//# A cup.\n//= spec.md#pouring\n//= type=exception\n//# The spout MAY drip.\n"
+    texts = {"spec.md": SPECIFICATION, "other.md": "# Cup\n\nA cup.\n", "src/a.rs": cited}
+    make(tmp_path, {".duvet/config.toml": OURS + SPEC, **texts})
+    done, strict = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--strict"]))
+    assert (done.code, all_codes(done), strict.code) == (0, ["DUV046", "DUV090"], 1)
+    make(tmp_path, {".duvet/config.toml": (OURS + SPEC).replace("duvet-cli/config/v1", UPSTREAM)})
+    assert all_codes(run(duvet_command, tmp_path, "report")) == []
+
+
+def test_gates_are_named(tmp_path: Path, duvet_command: str) -> None:
+    make(tmp_path, {".duvet/config.toml": OURS + SPEC, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
+    args = ("report", "--require-citations", "spec.md#pouring", "--require-tests", "spec.md#pouring")
+    assert run(duvet_command, tmp_path, *args).err.endswith(
+        "\nFAIL: citations of spec.md#pouring: 1 problem\nFAIL: tests of spec.md#pouring: 1 problem\n"
+        "coverage: 33 % (1 of 3)\n"
+    )
+    make(tmp_path, {".duvet/config.toml": OURS + SPEC + "[report.snapshot]\nenabled = true\n"})
+    assert run(duvet_command, tmp_path, "report").err.endswith(
+        "\nOK: all 2 annotations are valid\ncoverage: 33 % (1 of 3)\n"
+    )
+    done = run(duvet_command, tmp_path, "report", "--ci")
+    assert done.err.endswith("\nPASS: snapshot .duvet/snapshot.txt is up to date\ncoverage: 33 % (1 of 3)\n")
+
+
+def test_steps_are_printed_only_on_request_with_our_schema(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/trace.md#reports
+    ##% With our schema, `duvet report` MUST print its steps only on a terminal or with `--verbose`.
+    make(tmp_path, {".duvet/config.toml": OURS + SPEC, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
+    for _ in range(2):
+        assert run(duvet_command, tmp_path, "report").err == SUMMARY
+    assert "Scanning sources" in run(duvet_command, tmp_path, "-v", "report").err
+    make(tmp_path, {".duvet/config.toml": (OURS + SPEC).replace("duvet-cli/config/v1", UPSTREAM)})
+    assert "Scanning sources" in run(duvet_command, tmp_path, "report").err

@@ -181,9 +181,9 @@ def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Pat
 def test_no_page(kettle: Path, duvet: Run, browser: Path, options: tuple[str, ...]) -> None:
     (kettle / ".duvet/config.toml").write_text(CONFIG + "[report.html]\nenabled = false\n")
     done = duvet("report", "--open", *options, environ={"BROWSER": str(browser)})
-    hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
+    hint = "add `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
     assert (done.code, shown(browser)) == (1, [])
-    assert done.err.endswith(failed("there is no page to open", hint=hint).err)
+    assert done.err.endswith(failed("no HTML report to open", hint=hint).err)
 
 
 def test_no_page_could_be_written(kettle: Path, duvet: Run, browser: Path) -> None:
@@ -196,7 +196,7 @@ def test_no_page_could_be_written(kettle: Path, duvet: Run, browser: Path) -> No
 @pytest.mark.parametrize("name", ["/no/browser", "/no/browser 'of mine %s"])
 def test_no_browser(kettle: Path, duvet: Run, name: str) -> None:
     done = duvet("report", "--open", environ={"BROWSER": name, "PATH": "/nowhere"})
-    hint = "open the file yourself, or name a browser in the environment variable BROWSER"
+    hint = "open the file yourself, or set the environment variable BROWSER to a browser"
     assert (done.code, done.err.endswith(failed("no browser was found", PAGE, hint).err)) == (1, True)
 
 

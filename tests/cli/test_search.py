@@ -162,7 +162,7 @@ id
   section
   text
 035b57d7f4bd
-  MAY    not started
+  MAY    uncited
   tea#serving
   **Cups** MAY be
   warmed.
@@ -175,9 +175,9 @@ def test_on_a_terminal_that_is_too_narrow(duvet_command: str, folder: Path) -> N
 
 def test_a_pipe_gets_plain_lines_and_colours_only_on_request(duvet: Run) -> None:
     asked = ("search", "cups", "--format", "plain")
-    coloured = "\tMAY\tnot started\ttea#serving\t\x1b[1;33mCups\x1b[0m MAY be warmed.\n"
+    coloured = "\tMAY\tuncited\ttea#serving\t\x1b[1;33mCups\x1b[0m MAY be warmed.\n"
     assert duvet("--color", "always", *asked).out.endswith(coloured)
     assert duvet(*asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(coloured)
-    plain = "\tMAY\tnot started\ttea#serving\t**Cups** MAY be warmed.\n"
+    plain = "\tMAY\tuncited\ttea#serving\t**Cups** MAY be warmed.\n"
     assert duvet("--color", "never", *asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(plain)
     assert duvet("search", "server must") == duvet("search", "server", "must", "--format", "plain")

@@ -26,7 +26,7 @@ THINGS = {
 }
 ENDINGS = {"text": "txt", "json": "json", "markdown": "md"}
 
-ERRORS = "2 errors in the project; results may be incomplete; `duvet validate` lists what is wrong\n"
+ERRORS = "2 errors in the project; results may be incomplete; run `duvet validate` to list them\n"
 
 
 @pytest.mark.parametrize("name", THINGS)

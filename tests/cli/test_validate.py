@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.commands.validate import find_rule_page
+from duvet.console.explanations import find_rule_page
 from duvet.errors import NotFoundError
 from duvet.reports.problems import ProblemFormat
 from tests.cli.made import make
@@ -22,7 +22,7 @@ from tests.unit.project.made import FILES, FIXED, RIGHT
 PROJECT = FILES
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"
 ALL_COUNT = "checked 23 annotations in 8 files: 12 errors, 5 warnings\n"
-SKIPPED = "not checked, because no pattern matches it: "
+SKIPPED = "skipped, because no pattern matches: "
 NO_FILES = "checked 0 annotations in 0 files: no problems\n"
 
 
@@ -63,15 +63,15 @@ def test_the_page_of_a_rule(duvet: Run) -> None:
         assert find_rule_page(name) == page
     assert duvet("validate", "--explain", "duv091") == Done(0, page, "")
     assert duvet("validate", "--explain", "citation-repeated", "nowhere") == Done(0, page, "")
-    refuses(duvet, "validate --explain DUV999", 1, 'error: there is no rule "DUV999"\n')
+    refuses(duvet, "validate --explain DUV999", 1, 'error: unknown rule "DUV999"\n')
     for name, hint in {
         "Quote-not-fond": "did you mean quote-not-found",
         "../DUV050": "did you mean DUV050",
-        "": "",
+        "": "run `duvet explain --rules` to list all rules",
     }.items():
         with pytest.raises(NotFoundError) as raised:
             find_rule_page(name)
-        assert raised.value.message == f'there is no rule "{name}"'
+        assert raised.value.message == f'unknown rule "{name}"'
         assert raised.value.hint.partition(" or ")[0].rstrip("?") == hint
 
 
@@ -93,8 +93,8 @@ NAMES = [f"{number:02}.txt" for number in range(12)]
 )
 def test_what_is_checked(names: tuple[str, ...], code: int, said: str, folder: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
-    ##% the project.
+    ##% `duvet validate` MUST check only the configuration and the named files and folders, or all inputs of the project
+    ##% if none are named.
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     make(folder, dict.fromkeys(NAMES, ""))
@@ -106,8 +106,9 @@ def test_what_is_checked(names: tuple[str, ...], code: int, said: str, folder: P
 
 def test_a_path_that_does_not_exist(duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
-    done = failed("no such file or folder [DUV010]", "src/gone.rs", "write the path relative to the working directory")
+    ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that does not
+    ##% exist.
+    done = failed("there is no such file or folder [DUV010]", "src/gone.rs", "give the path from the working directory")
     counted = done._replace(err=f"{done.err}checked 1 annotation in 1 file: 1 error\n")
     assert duvet("validate", "src/gone.rs", "src/right.py") == counted
 
@@ -204,7 +205,7 @@ def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
     assert duvet("validate", "--fix", "src/right.py") == Done(0, "", RIGHT_COUNT)
     assert files(folder) == before
     make(folder, {"src/deep/other.rs": "//= tea.md#srving\n//# Everybody SHOULD wait\n"})
-    said = "mended 1 citation in 1 file\nchecked 1 annotation in 1 file: no problems\n"
+    said = "fixed 1 citation in 1 file\nchecked 1 annotation in 1 file: no problems\n"
     assert duvet("validate", "--fix", "src/deep") == Done(0, "", said)
     shutil.rmtree(folder / "src/deep")
     assert files(folder) == before
@@ -213,7 +214,7 @@ def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
     assert (done.code, done.out) == (1, "")
     assert files(folder) == {**before, "src/broken.rs": FIXED.encode()}
     again = duvet("validate", "--fix", "src")
-    assert again.err == done.err.removeprefix("mended 8 citations in 1 file\n") == duvet("validate", "src").err
+    assert again.err == done.err.removeprefix("fixed 8 citations in 1 file\n") == duvet("validate", "src").err
     assert files(folder)["src/broken.rs"] == FIXED.encode()
 
 
@@ -225,7 +226,7 @@ def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_com
     (public / denied).chmod(0o555)
     code, _, err = run(duvet_command, public, "validate", "--fix", before=NOBODY)
     (public / denied).chmod(0o755)
-    assert (code, "[DUV015]" in err, "[DUV050]" in err, err.startswith("mended")) == (1, True, True, False)
+    assert (code, "[DUV015]" in err, "[DUV050]" in err, err.startswith("fixed")) == (1, True, True, False)
     assert (path.read_text(), [one.name for one in path.parent.iterdir()]) == (wrong, ["a.rs"])
     again = run(duvet_command, public, "validate", "--fix", before=NOBODY)
-    assert again.err.startswith("mended 1 citation in 1 file\n")
+    assert again.err.startswith("fixed 1 citation in 1 file\n")

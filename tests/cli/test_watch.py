@@ -16,11 +16,10 @@ from tests.cli.running import LINUX, Run, failed, files, run
 from tests.cli.watched import WAITING, Told, Watch, Watched
 from tests.unit.watching.edits import Edit, append, create, delete, move, save_by_rename, save_with_backup
 
-PASS = "PASS: 1 of 3 applicable requirements done (33 %), 0 excepted"
-NONE_PASS = "PASS: 0 of 3 applicable requirements done (0 %), 0 excepted"
+PASS = "coverage: 33 % (1 of 3)"
+NONE_PASS = "coverage: 0 % (0 of 3)"
 WRONG = SOURCE.replace("boil water", "cook")
-WRONG_FAIL = "FAIL: 2 problems, 3 requirements not cited"
-MORE_FAIL = "FAIL: 2 problems, 2 requirements not cited"
+WRONG_FAIL, MORE_FAIL = NONE_PASS, PASS
 CONFIGURATION, REPORT = ".duvet/config.toml", ".duvet/reports/report.json"
 HEATING = ".duvet/requirements/spec/heating.toml"
 
@@ -142,7 +141,7 @@ def test_with_other_options(kettle: Path, duvet: Run, watch: Watch) -> None:
     watched = watch("-C", "src/..", "report", "--watch", "--ci", "--html", "page.html", "--json", "-")
     assert PASS in watched.until()
     save_by_rename("src/a.rs", HALF)(kettle)
-    assert watched.told() == Told("src/a.rs", 1, "FAIL: 1 problem, 2 requirements not cited, 1 without tests")
+    assert watched.told() == Told("src/a.rs", 1, NONE_PASS)
     code, out, _ = watched.interrupted()
     assert code == 130 and out.count('"annotations"') == 2
     written = {"page.html", *(f".duvet/reports/report.{kind}" for kind in ("html", "json"))}

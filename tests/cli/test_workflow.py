@@ -89,11 +89,11 @@ def test_an_interruption(project: Path, wire: Wire, duvet_command: str) -> None:
     assert (code, err.splitlines()[-1]) == (130, "interrupted")
     assert (run["status"], run["error"]["code"]) == ("error", "cancelled")
     opened, summary = run["steps"]
-    # It is told of before it begins.
+    # The step is reported before it begins.
     assert opened["status"] == "success" and summary["status"] in ("error", "skipped")
 
 
-def test_which_there_are(duvet: Run, project: Path) -> None:
+def test_the_list(duvet: Run, project: Path) -> None:
     listed = "audit\tlevel most\t2\tLooks for requirements that nothing cites, and sums them up\n"
     assert duvet("workflow").out == listed
     shown = json.loads(duvet("workflow", "show", "audit").out)
@@ -102,7 +102,7 @@ def test_which_there_are(duvet: Run, project: Path) -> None:
     assert duvet("workflow").out == ""
 
 
-def test_what_is_wrong_with_them(duvet: Run, project: Path) -> None:
+def test_a_check(duvet: Run, project: Path) -> None:
     assert duvet("workflow", "check").err == "1 workflow, no errors\n"
     path = project / "duvet.config.yaml"
     path.write_text(path.read_text() + BAD)

@@ -56,7 +56,7 @@ class Watched:
         """What the next run has told, up to its waiting."""
         lines = self.until().splitlines()
         assert lines[0].startswith("     Changed ")
-        verdicts = [line for line in lines if line.startswith(("PASS", "FAIL"))]
+        verdicts = [line for line in lines if line.startswith("coverage: ")]
         problems = sum(line.startswith(("error", "warning")) for line in lines)
         return Told(lines[0].removeprefix("     Changed "), problems, " ".join(verdicts))
 

@@ -59,7 +59,9 @@ def test_each_command_has_help_with_examples_and_all_its_options_in_the_man_page
     assert command is not None and command.help and command.get_short_help_str()
     assert "Examples:" in f"{command.help}{command.epilog}"
     page = (ROOT / "man" / f"duvet-{name}.1").read_text()
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    described = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
+    params = [param for one in described if not one.hidden for param in one.params]
+    options = [parameter for parameter in params if isinstance(parameter, click.Option)]
     spelled = [name for option in options if not option.hidden for name in (*option.opts, *option.secondary_opts)]
     assert [name for name in spelled if escape_roff(name) not in page] == []
 

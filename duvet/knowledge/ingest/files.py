@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from duvet import errors, rules
+from duvet.config.languages import TEST_FOLDERS, find_test_glob
 from duvet.config.settings import IngestRule
 from duvet.knowledge.settings import is_backup
 from duvet.model import Place, Problem, Severity
@@ -23,15 +24,11 @@ if TYPE_CHECKING:
     from duvet.project.project import Project
 
 _KINDS_BY_FOLDER = {
-    **dict.fromkeys(("tests", "test", "__tests__", "testdata", "e2e"), FileKind.TEST),
+    **dict.fromkeys(TEST_FOLDERS, FileKind.TEST),
     **dict.fromkeys(("docs", "doc"), FileKind.DOC),
     "_generated": FileKind.PROTO,
     **dict.fromkeys((".codacy", ".github", ".circleci"), FileKind.CONFIG),
 }
-_TEST_NAME = re.compile(
-    r"(?:test_.*|.*_test|.*_tests|conftest)\.py|.*_test\.(?:go|rs|cc|cpp|c|dart|exs|rb)|tests?\.rs|.*_spec\.rb"
-    r"|.*[.-](?:test|spec)\.[cm]?[jt]sx?|.*Tests?\.(?:java|kt|cs|swift|php|scala)"
-)
 _KINDS_BY_NAME = {
     **dict.fromkeys(("readme", "license", "licence", "copying", "notice", "authors", "changelog"), FileKind.DOC),
     **dict.fromkeys(
@@ -94,7 +91,7 @@ def detect_kind(path: str) -> FileKind:
     stem, dot, ending = name.lower().rpartition(".")
     by_name = (
         FileKind.TEST
-        if _TEST_NAME.fullmatch(name)
+        if find_test_glob(name)
         else _KINDS_BY_NAME.get(name.lower())
         or _KINDS_BY_ENDING.get(ending if dot else "")
         or _KINDS_BY_NAME.get(stem)

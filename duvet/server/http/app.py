@@ -66,19 +66,20 @@ class MessageSplitter:
         self, message: Mapping[str, Any], body: bytes, scope: Scope, receive: Receive, send: Send
     ) -> None:
         ##= man/spec/mcp.md#resources
-        ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
+        ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries of the
+        ##% array.
         is_array = message.get("method") == "resources/get"
         await self._app(scope, guards.replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
         """Answer all messages in one array, or with the first refusal by the SDK."""
         ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it
-        ##% in all others, over HTTP too.
+        ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse it
+        ##% in all others, also over HTTP.
         if responses.get_headers(scope, b"mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
-            raise jsonrpc.make_refusal(f"only {_VERSION_WITH_BATCHES} has batches")
+            raise jsonrpc.make_refusal(f"only protocol version {_VERSION_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._max_batch:
-            raise jsonrpc.make_refusal(f"a batch has 1 to {self._max_batch} messages")
+            raise jsonrpc.make_refusal(f"a batch must have 1 to {self._max_batch} messages")
         if refusal := self._rates.refuse(scope, len(batch) - 1):
             await responses.send_refusal(scope, send, refusal)
             return
@@ -88,7 +89,7 @@ class MessageSplitter:
             try:
                 message = jsonrpc.check_message(value)
                 if message.get("method") == "initialize":
-                    raise jsonrpc.make_refusal("initialize comes alone", message.get("id"))
+                    raise jsonrpc.make_refusal("initialize must not be in a batch", message.get("id"))
                 await self._answer(message, jsonrpc.encode_message(message), scope, receive, response)
             except jsonrpc.InvalidMessageError as error:
                 answers.append(error.answer)
@@ -128,7 +129,7 @@ class _Response:
         return self.content_type.startswith(b"text/event-stream")
 
     def read_answers(self) -> list[object]:
-        """Return the answer to a request; notifications have no place in an array of answers."""
+        """Return the answer to a request; notifications are left out of the array of answers."""
         body = bytes(self.body)
         if self.is_stream:
             texts = [line[len(_DATA) :] for line in body.splitlines() if line.startswith(_DATA)]
@@ -139,7 +140,7 @@ class _Response:
 
 
 class _ArrayUnwrapper(_Response):
-    """Sends the response to `resources/get` with the array itself as its result."""
+    """Sends the response to `resources/get` with an array as its result."""
 
     def __init__(self, send: Send) -> None:
         super().__init__()
@@ -150,7 +151,7 @@ class _ArrayUnwrapper(_Response):
         if is_start or not self.is_stream:
             await super().__call__(message)
         if self.is_stream:
-            # The SDK sends each event in one piece.
+            # The SDK sends each event as one chunk.
             await self._send(message if is_start else {**message, "body": _unwrap_events(message.get("body", b""))})
         elif not is_start and not message.get("more_body"):
             body = bytes(self.body)
@@ -176,7 +177,7 @@ def _unwrap(text: bytes) -> bytes:
     answer = json.loads(text)
     if not (isinstance(answer, dict) and isinstance(answer.get("result"), dict)):
         return text
-    # With escapes throughout, because names of files may contain lone surrogates.
+    # Escape all non-ASCII characters, because file names may contain lone surrogates.
     return json.dumps({**answer, "result": jsonrpc.unwrap_array(answer["result"])}, separators=(",", ":")).encode()
 
 
@@ -184,7 +185,7 @@ MCP_PATH, HEALTH_PATH, READY_PATH = "/mcp", "/health", "/ready"
 _READ = ("GET", "HEAD")
 _READY_SECONDS = 1.0
 _LIMITS = guards.HttpLimits()
-_TURNS = 3  # Turns of the event loop: it notices a connection, reads the request, and begins to answer.
+_TURNS = 3  # Turns of the event loop to accept a connection, read the request, and start to answer.
 
 
 class TrustSettings(Struct, frozen=True):
@@ -217,7 +218,7 @@ class HttpApplication:
             await endpoints[scope["path"]](scope, receive, send)
 
         self._requests = guards.ConcurrencyLimit(dispatch, limits)
-        # Outside of the limit: a request that hasn't arrived yet takes no place.
+        # Outside the limit, because a request that is still arriving doesn't count.
         self._bodies = guards.BodyLimit(self._requests, limits)
 
         def authenticated(path: str, app: ASGIApp, *methods: str) -> Route:
@@ -256,11 +257,11 @@ class HttpApplication:
         ##= man/spec/service.md#rest
         ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
         ##% stops with 503 and `Retry-After`.
-        # Requests that the system has received already are let in.
+        # Accept requests that the system has already received.
         for _ in range(_TURNS):
             await anyio.lowlevel.checkpoint()
         ##= man/spec/mcp.md#http
-        ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
+        ##% When stopped, the server MUST finish or cancel open requests and exit with 0 within 5 seconds.
         self._bodies.end()
         with anyio.move_on_after(self._limits.stopping):
             await self._requests.drain()
@@ -287,9 +288,9 @@ class ReadinessCheck:
             with anyio.fail_after(_READY_SECONDS):
                 await self._live.context()
         except TimeoutError:
-            reason = "the project is being read"
+            reason = "the server is still reading the project"
         except DuvetError:
-            reason = "the project can't be read"
+            reason = "the server cannot read the project"
         else:
             await responses.send_json(send, 200, b'{"status":"ready"}')
             return
@@ -299,7 +300,7 @@ class ReadinessCheck:
 
 
 class RequestTelemetry:
-    """Counts requests, and logs them at the level `debug`: neither headers nor queries, which may contain secrets."""
+    """Counts requests and logs them at the level `debug`, without headers and queries, which may contain secrets."""
 
     def __init__(self, app: ASGIApp, telemetry: Telemetry, paths: set[str]) -> None:
         self._app = app
@@ -324,7 +325,7 @@ class RequestTelemetry:
             await self._app(scope, receive, send_and_note_status)
         finally:
             path = scope["path"]
-            # Paths that clients make up would fill the memory.
+            # A label for each path that clients invent would fill the memory.
             self._metrics.end_request(path if path in self._paths else "other", status)
             if self._log.wants(EventLevel.DEBUG):
                 self._log.write_event(
@@ -339,7 +340,7 @@ class RequestTelemetry:
 
 
 class SessionManager(StreamableHTTPSessionManager):
-    """Ends idle sessions to make room, and reports when a session opens its stream for notifications."""
+    """Ends idle sessions to make room, and reports when a session opens its stream of notifications."""
 
     def __init__(self, server: Server[Any], limits: guards.HttpLimits, opened: Callable[[str], None]) -> None:
         super().__init__(
@@ -364,8 +365,8 @@ class SessionManager(StreamableHTTPSessionManager):
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
         if len(self._server_instances) >= self._max_sessions:
             ##= man/spec/mcp.md#limits
-            ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle
-            ##% one of the client that has the most.
+            ##% The server MUST close connections beyond their limit and, beyond the limit of sessions, end the longest
+            ##% idle session of the client with the most sessions.
             counts = Counter(self._clients.get(id) for id in self._server_instances)
             idle = [
                 (-counts[self._clients.get(id)], one.idle_scope.deadline, id)

@@ -1,7 +1,7 @@
-"""Guards of HTTP requests, in the order they are passed: host, rate limit, token, method, media, body, concurrency.
+"""Guards of HTTP requests, in this order: host, rate limit, token, method, media type, body, concurrency.
 
-On every path: `HostGuard`, `RateLimit`. Then on its own path: `Authentication` (not for health checks),
-`AllowedMethods`, `MediaTypes` (on `/mcp` alone), `BodyLimit`, `ConcurrencyLimit`.
+For every path: `HostGuard`, `RateLimit`. Then, depending on the path: `Authentication` (not for health checks),
+`AllowedMethods`, `MediaTypes` (only for `/mcp`), `BodyLimit`, `ConcurrencyLimit`.
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ _AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{
 _ORIGIN = re.compile(r"https?://(?P<authority>.+)")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _EVERYWHERE = ("0.0.0.0", "::")
+_ALLOW_HOST = "start the server with `duvet mcp --http --allow-host NAME`"
 _BAD_HOST = HttpRefusal(
     status=421,
     code=ErrorCode.FORBIDDEN,
-    message="This server doesn't go by that name",
-    hint="duvet mcp --allow-host NAME",
+    message="The Host header is not allowed",
+    hint=_ALLOW_HOST,
 )
 _BAD_ORIGIN = HttpRefusal(
-    status=403, code=ErrorCode.FORBIDDEN, message="Pages of that origin may not ask", hint="duvet mcp --allow-host NAME"
+    status=403, code=ErrorCode.FORBIDDEN, message="The Origin header is not allowed", hint=_ALLOW_HOST
 )
 _OTHER_MEDIA = HttpRefusal(
     status=415,
     code=ErrorCode.INVALID_REQUEST,
-    message="A message is application/json",
+    message="The Content-Type must be application/json",
     headers=(("accept", "application/json"),),
 )
 _OTHER_ACCEPTED = HttpRefusal(
     status=406,
     code=ErrorCode.INVALID_REQUEST,
-    message="Answers are application/json or text/event-stream",
+    message="The Accept header must allow application/json and text/event-stream",
     hint="accept both",
 )
 _JSON = {"application/json", "application/*", "*/*"}
@@ -55,15 +56,15 @@ _EVENTS = {"text/event-stream", "text/*", "*/*"}
 _ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
 _CLOSE = ("connection", "close")
 _MAX_READ_FACTOR = 16
-"""Times the limit that is read and dropped: a client that can't go on sending doesn't read the answer, either."""
+"""Up to this many times the limit is read and dropped, because many clients read no answer before they have sent all."""
 _TOO_LARGE = HttpRefusal(
     status=413, code=ErrorCode.INVALID_REQUEST, message="The request is too large", headers=(_CLOSE,)
 )
 _TOO_SLOW = HttpRefusal(
-    status=408, code=ErrorCode.INVALID_REQUEST, message="The request came too slowly", headers=(_CLOSE,)
+    status=408, code=ErrorCode.INVALID_REQUEST, message="The request arrived too slowly", headers=(_CLOSE,)
 )
-_ENDING = make_busy_refusal(503, "The server is about to end", 5)
-_ALWAYS = 8  # Places that one client may take however few are left.
+_ENDING = make_busy_refusal(503, "The server is shutting down", 5)
+_ALWAYS = 8  # Places that one client may always take.
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
@@ -71,21 +72,21 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
 
     body: int = 1 << 20  # Bytes of a request.
     head: int = 32 << 10  # Bytes of the headers of a request.
-    arrival: float = 10  # Time for the headers of a request from its first byte on; the body gets as long again.
+    arrival: float = 10  # Time for the headers of a request from its first byte; the same again for its body.
     arriving: int = 64 << 20
-    """Bytes of all requests that are arriving; beyond that, the one that has taken longest is refused."""
+    """Bytes of all requests that are arriving; above this, the slowest one is refused."""
     keep_alive: int = 60  # How long a connection may stay idle between requests.
-    unread: float = 30  # How long a client may leave what was sent to it unread.
+    unread: float = 30  # How long a client may leave answers unread.
     connections: int = 2048
-    requests: int = 512  # Requests at work at the same time, without streams.
+    requests: int = 512  # Requests in progress at the same time, apart from streams.
     streams: int = 800  # Open streams of changes.
     sessions: int = 1024
     idle_session: float = 1800
     batch: int = 50  # Messages in a batch.
-    rate: float = 1000  # Requests per second of a client, in the long run; 0 means no limit.
-    burst: float = 2000  # Requests that a client may make at once after a pause.
-    clients: int = 4096  # Clients whose requests are counted; those that were quiet for longest are forgotten.
-    stopping: float = 3  # Time for requests at work when the server is stopped.
+    rate: float = 1000  # Requests per second of a client on average; 0 means no limit.
+    burst: float = 2000  # Requests that a client may send at once after a pause.
+    clients: int = 4096  # Clients whose requests are counted; the least recent are forgotten.
+    stopping: float = 3  # Time for requests in progress when the server stops.
 
 
 class Guard:
@@ -105,15 +106,15 @@ class Guard:
 
 
 class AllowedHosts:
-    """Names that requests may be sent to, and whose pages may send requests."""
+    """Host names that requests may be sent to, and whose web pages may send requests."""
 
     def __init__(self, host: str, more: Iterable[str] = ()) -> None:
         self._names = {_normalize_host(name)[0] for name in (*_LOOPBACK, host, *more)}
-        # A server that listens everywhere has names that it doesn't know. DNS can't redirect a plain address.
+        # A server on all interfaces doesn't know all its names. An IP address is safe: DNS can't rebind it.
         self._any_address = host in _EVERYWHERE
 
     def allow(self, authority: str) -> bool:
-        """Return whether a request for that host, with any port, is meant for this server."""
+        """Return whether requests for that host, with any port, are allowed."""
         match = _AUTHORITY.fullmatch(authority)
         if match is None:
             return False
@@ -151,7 +152,7 @@ class HostGuard(Guard):
 
 
 class TokenBuckets:
-    """A token bucket per client: each request takes a token, and tokens come back with time."""
+    """A token bucket for each client: a request takes a token, and tokens refill over time."""
 
     def __init__(self, rate: float, burst: float, clients: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
@@ -195,7 +196,7 @@ class RequestRates:
 
 
 class RateLimit(Guard):
-    """Refuses clients that ask too often."""
+    """Refuses clients that send too many requests."""
 
     def __init__(self, app: ASGIApp, rates: RequestRates) -> None:
         super().__init__(app)
@@ -206,13 +207,13 @@ class RateLimit(Guard):
 
 
 def find_rate_limit_key(scope: Scope, tokens: AccessTokens) -> str:
-    """Return a name for the holder of a known token, or else the client's address."""
+    """Return a key for the caller: its token if known, else its address."""
     holder = find_token_holder(scope, tokens) if tokens else None
     return f"token {holder.name}" if holder else find_client_address(scope)
 
 
 def find_client_address(scope: Scope) -> str:
-    """Return the client's address; of IPv6 its network, because a single client has many addresses."""
+    """Return the client's address; for IPv6 its network, because one client has many addresses."""
     host = (scope.get("client") or ("",))[0]
     try:
         address = ip_address(host.partition("%")[0])
@@ -229,7 +230,7 @@ class Authentication:
     def __init__(self, app: ASGIApp, tokens: AccessTokens) -> None:
         self._app = app
         self._tokens = tokens
-        # The SDK compares the user of a session with the one who began it.
+        # The SDK compares the user of a session with the user who started it.
         self._users = {
             holder: AuthenticatedUser(AccessToken(token="", client_id=holder.name, scopes=sorted(holder.scopes)))
             for holder in (READER_HOLDER, ADMIN_HOLDER)
@@ -237,8 +238,8 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         ##= man/spec/mcp.md#http
-        ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let
-        ##% callers only read.
+        ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and allow
+        ##% callers only to read.
         holder = find_token_holder(scope, self._tokens) if self._tokens else READER_HOLDER
         if holder is None:
             await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
@@ -248,7 +249,7 @@ class Authentication:
 
 
 def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
-    """Return whose token a request shows; None for an unknown token, none or several."""
+    """Return the holder of the request's token; None for an unknown token, none or several."""
     values = get_headers(scope, b"authorization")
     if len(values) != 1:
         return None
@@ -258,13 +259,13 @@ def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
 
 def _refuse_token(is_wrong: bool) -> HttpRefusal:
     ##= man/spec/mcp.md#http
-    ##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
-    ##% bind each session to its token.
+    ##% With tokens, the server MUST answer a request to `/mcp` without a valid token with 401 and `WWW-Authenticate`,
+    ##% and bind each session to its token.
     challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
     return HttpRefusal(
         status=401,
         code=ErrorCode.UNAUTHORIZED,
-        message="This token is not known" if is_wrong else "A token is needed",
+        message="The token is unknown" if is_wrong else "A token is required",
         hint="send Authorization: Bearer TOKEN",
         headers=(("www-authenticate", challenge),),
     )
@@ -279,7 +280,7 @@ class AllowedMethods(Guard):
         self._refusal = HttpRefusal(
             status=405,
             code=ErrorCode.UNSUPPORTED_OPERATION,
-            message="This method is not served here",
+            message="This path does not support the method",
             headers=(("allow", ", ".join(methods)),),
         )
 
@@ -288,12 +289,12 @@ class AllowedMethods(Guard):
 
 
 class MediaTypes(Guard):
-    """Refuses media types that the protocol doesn't have."""
+    """Refuses media types that the protocol doesn't use."""
 
     def refuse(self, scope: Scope) -> HttpRefusal | None:
         ##= man/spec/mcp.md#http
-        ##% The server MUST answer in JSON with 404 for an unknown path, 405 for a method, 415 for a medium, and 406 for
-        ##% an `Accept` that it does not support.
+        ##% The server MUST answer in JSON with 404 for an unknown path, 405 for an unsupported method, 415 for an
+        ##% unsupported media type, and 406 for an unsupported `Accept`.
         method = scope["method"]
         if method == "POST" and _parse_media_types(scope, b"content-type") != ["application/json"]:
             return _OTHER_MEDIA
@@ -317,7 +318,7 @@ class _Arrival:
 
 
 class BodyLimit:
-    """Reads bodies within limits of size and time, and passes each request on once it is complete."""
+    """Reads bodies within limits of size and time, and passes on each request when it is complete."""
 
     def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
@@ -326,7 +327,7 @@ class BodyLimit:
         self._is_ending = False
 
     def end(self) -> None:
-        """Refuse what has not arrived completely."""
+        """Refuse requests that have not arrived completely."""
         self._is_ending = True
         for arrival in self._arriving:
             arrival.scope.cancel()
@@ -340,11 +341,11 @@ class BodyLimit:
                 body = await self._read(arrival, scope, receive)
         except _TooLargeError:
             ##= man/spec/mcp.md#limits
-            ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than
-            ##% configured with 413, without reading it all.
+            ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and refuse a body above the
+            ##% configured limit with 413, without reading all of it.
             hint = (
-                f"it may have {self._limits.body:,} bytes: "
-                "send less at once, and text as UTF-8, which is shorter than escapes"
+                f"the limit is {self._limits.body:,} bytes; "
+                "split the request, and send text as UTF-8 instead of escapes"
             )
             await send_refusal(scope, send, structs.replace(_TOO_LARGE, hint=hint))
             return
@@ -359,7 +360,7 @@ class BodyLimit:
             await self._app(scope, replay_body(body, receive), send)
 
     async def _read(self, arrival: _Arrival, scope: Scope, receive: Receive) -> bytes | None:
-        """Return the body, or None if the client has left."""
+        """Return the body, or None if the client has disconnected."""
         limit = self._limits.body
         declared = get_headers(scope, b"content-length")
         if get_headers(scope, b"expect") and any(value.isdigit() and int(value[:20]) > limit for value in declared):
@@ -389,7 +390,7 @@ class BodyLimit:
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that starts with this body in one piece."""
+    """Return a `receive` that starts with the whole body."""
     parts = [body]
 
     async def receive_body() -> Message:
@@ -401,7 +402,7 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 class ConcurrencyLimit:
-    """Limits the requests and streams at work, in total and per client, and waits for their answers at the end."""
+    """Limits the requests and streams in progress, in total and per client, and waits for their answers at shutdown."""
 
     def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
@@ -411,7 +412,7 @@ class ConcurrencyLimit:
         self._stopping = False
         self._answered = anyio.Event()
         self._unanswered: set[anyio.CancelScope] = set()
-        """Requests without the beginning of an answer; streams are not among them."""
+        """Requests whose answer has not started; streams are not included."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_get = scope["method"] == "GET" and not scope["path"].startswith(API_PREFIX)
@@ -422,7 +423,7 @@ class ConcurrencyLimit:
             return
         self._free[is_stream] -= 1
         self._taken[is_stream, client] += 1
-        # The place is free again once the answer is complete, or will never be.
+        # The place is free again once the answer is complete or has failed.
         place = ExitStack()
         place.callback(self._leave, is_stream, client)
         has_begun = False
@@ -434,7 +435,7 @@ class ConcurrencyLimit:
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 place.close()
             if message.get("status") == 503:
-                # The SDK says that there are too many sessions, but not when to try again.
+                # The SDK's answer about too many sessions doesn't say when to try again.
                 message = {**message, "headers": [*message["headers"], (b"retry-after", b"5")]}
             await send(message)
 
@@ -450,12 +451,12 @@ class ConcurrencyLimit:
             await send_refusal(scope, send, _ENDING)
 
     def give_up(self) -> None:
-        """Refuse every request whose answer hasn't begun."""
+        """Refuse every request whose answer hasn't started."""
         for work in list(self._unanswered):
             work.cancel()
 
     async def drain(self) -> None:
-        """Refuse new requests, and wait until every request but the streams is answered."""
+        """Refuse new requests, and wait until all requests except streams are answered."""
         self._stopping = True
         if self._is_working:
             await self._answered.wait()
@@ -471,7 +472,7 @@ class ConcurrencyLimit:
         if not free:
             return make_busy_refusal(503, "Too many requests at once", 1)
         if self._taken[is_stream, client] >= max(free, _ALWAYS):
-            return make_busy_refusal(503, "Too many requests of this client at once", 1)
+            return make_busy_refusal(503, "Too many requests from this client at once", 1)
         return None
 
     def _leave(self, is_stream: bool, client: str) -> None:

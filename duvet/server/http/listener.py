@@ -1,4 +1,4 @@
-"""Listening, connections with deadlines, and the run of the HTTP server until a signal stops it."""
+"""Listens for connections, enforces deadlines, and runs the HTTP server until a signal stops it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
 
 
 class ServerAddress(Struct, frozen=True):
-    """A host as it was given, and a port; 0 means any free port."""
+    """A host as given, and a port; port 0 means any free port."""
 
     host: str
     port: int
@@ -64,35 +64,37 @@ def parse_address(text: str) -> ServerAddress:
     """Parse `PORT` or `HOST:PORT`; raise QueryError for anything else."""
     match = _ADDRESS.fullmatch(text)
     if not match or int(match["port"]) > 0xFFFF:
-        raise QueryError(f"{text!r} is not an address", hint="give PORT, HOST:PORT or [IPV6]:PORT, like 127.0.0.1:8931")
+        raise QueryError(
+            f"{text!r} is not an address", hint="use PORT, HOST:PORT or [IPV6]:PORT, such as 127.0.0.1:8931"
+        )
     return ServerAddress(match["six"] or match["name"] or _LOOPBACK, int(match["port"]))
 
 
 def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
-    """Resolve an address; raise DuvetError for an unknown host, or without `anywhere` for one that others can reach."""
+    """Resolve an address; DuvetError for an unknown host or, unless `anywhere` is set, one that others can reach."""
     try:
         resolved = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise DuvetError(f"can't listen at {address.authority}: no such host") from error
+        raise DuvetError(f"cannot listen on {address.authority}: unknown host") from error
     ##= man/spec/mcp.md#http
-    ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers
-    ##% only read.
+    ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and allow callers
+    ##% only to read.
     if not anywhere and not all(ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in resolved):
         raise DuvetError(
-            f"{address.host} can be reached by others, and no token is set",
-            hint="set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen at 127.0.0.1",
+            f"other machines can reach {address.host}, but no token is set",
+            hint="set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen on 127.0.0.1",
         )
     return resolved[0]  # type: ignore[return-value]
 
 
 def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
-    """Listen at an address; raise DuvetError if it can't be used."""
+    """Listen on an address; raise DuvetError if that fails."""
     family, _, _, _, place = check_reach(address, anywhere)
     try:
         return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise DuvetError(f"can't listen at {address.authority}: {reason}", hint="choose another port") from error
+        raise DuvetError(f"cannot listen on {address.authority}: {reason}", hint="choose another port") from error
 
 
 class ServedApplication(Struct, frozen=True, kw_only=True):
@@ -106,12 +108,12 @@ class ServedApplication(Struct, frozen=True, kw_only=True):
 class ServingOptions(Struct, frozen=True, kw_only=True):
     address: ServerAddress
     tokens: AccessTokens = AccessTokens()
-    hosts: tuple[str, ...] = ()  # Names that the server goes by, beside the one it listens at.
+    hosts: tuple[str, ...] = ()  # Allowed host names in addition to the one it listens on.
     limits: guards.HttpLimits = guards.HttpLimits()
 
 
 class _StoppedError(BaseException):
-    """A signal came before the server was there to handle it."""
+    """A signal arrived before the server could handle it."""
 
 
 def serve_over_http(
@@ -123,11 +125,11 @@ def serve_over_http(
         raise _StoppedError
 
     try:
-        # Until the server handles signals, they end the preparation.
+        # Until the server handles signals, they stop the preparation.
         with _handle_signals(stop), open_listener(options.address, anywhere=bool(options.tokens)) as listener:
-            # Reading the project takes longest, so it begins first.
+            # Reading the project takes longest, so it starts first.
             application.live.begin()
-            # The command line switches garbage collection off for short runs; imported modules stay anyway.
+            # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
             gc.enable()
             gc.freeze()
             forward_logging(log)
@@ -158,7 +160,7 @@ def _handle_signals(handler: Callable[[int, FrameType | None], object]) -> Itera
 
 
 class HttpServer(uvicorn.Server):
-    """A uvicorn server that reports when it listens, and ends its streams before it waits for them."""
+    """A uvicorn server that reports when it listens, and ends its streams before it waits for requests."""
 
     def __init__(self, app: HttpApplication, limits: guards.HttpLimits, begun: Callable[[], None]) -> None:
         super().__init__(
@@ -193,19 +195,19 @@ class HttpServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     def leave(self) -> None:
-        """Stop as soon as the requests at work are answered."""
+        """Stop as soon as the requests in progress are answered."""
         self.should_exit = True
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        # uvicorn's own method raises the signal again at the end, which would change the exit code. The handler is not
-        # a method of this server: sse_starlette would find that, and cut off streams that still have something to send.
+        # uvicorn's own method raises the signal again at exit, which would change the exit code. The handler is not
+        # a method of this server: sse_starlette would find it there, and cut off streams that still have data to send.
         with _handle_signals(lambda *_: self.leave()):
             yield
 
 
 class Connection(H11Protocol):
-    """A client's connection, with deadlines for its requests and for reading the answers."""
+    """A client's connection, with deadlines for its requests and for reading its answers."""
 
     def __init__(self, limits: guards.HttpLimits, **given: Any) -> None:
         super().__init__(**given)
@@ -216,8 +218,8 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast(asyncio.Transport, CoalescingTransport(transport)))
         ##= man/spec/mcp.md#limits
-        ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of
-        ##% the client that has the most.
+        ##% The server MUST close connections beyond their limit and, beyond the limit of sessions, end the longest idle
+        ##% session of the client with the most sessions.
         if len(self.connections) > self._limits.connections:
             transport.abort()
         self._arrival.begin(transport)
@@ -232,7 +234,7 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self._is_idle and self.conn.trailing_data[0]:
-            # The next request has begun already.
+            # The next request has already started.
             self._arrival.begin(self.transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -251,7 +253,7 @@ class Connection(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a malformed request; h11's exception, which is being handled, has the status."""
+        """Answer a malformed request with the status of the h11 exception that is being handled."""
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         message = _MALFORMED.get(status, _MALFORMED[400])
@@ -271,7 +273,7 @@ class Connection(H11Protocol):
 
 
 class _Deadline:
-    """Aborts a connection after so many seconds."""
+    """Aborts a connection after some seconds."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -288,14 +290,14 @@ class _Deadline:
 
 
 class CoalescingTransport:
-    """A transport that sends everything that is written in one turn of the event loop together."""
+    """A transport that collects all writes of one turn of the event loop and sends them together."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._unsent: list[bytes] = []
         connection = transport.get_extra_info("socket")
         if connection is not None:
-            # asyncio does this only for sockets of its own: otherwise a small write waits for the last one's receipt.
+            # asyncio sets this only on sockets that it creates. Without it, a small write waits for the last acknowledgement.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def write(self, data: bytes) -> None:

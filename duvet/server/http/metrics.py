@@ -21,7 +21,7 @@ from duvet.tools.tool import KNOWLEDGE_SERVICE, ErrorCode
 
 METRICS_PATH = "/metrics"
 KNOWLEDGE_PACK = "knowledge"
-UNKNOWN_LABEL = "unknown"  # Label of every tool that does not exist.
+UNKNOWN_LABEL = "unknown"  # The label of all unknown tools.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _MAX_REPORTS = 100
 _RESULTS = ("success", "error")
@@ -34,62 +34,62 @@ _COMMON_FAILURES = (
     ErrorCode.UNSUPPORTED_OPERATION,
     ErrorCode.CANCELLED,
 )
-"""Codes that every tool of the pack may fail with."""
+"""Error codes of every tool of the pack."""
 _EXTRA_COUNTERS = {
     "km-search": ("km_search_requests", "Searches", "status"),
-    "km-upload": ("km_mcp_upload", "Files that were copied", "result"),
-    "km-storetext": ("km_mcp_storetext", "Texts that were stored", "result"),
+    "km-upload": ("km_mcp_upload", "Uploaded files", "result"),
+    "km-storetext": ("km_mcp_storetext", "Stored texts", "result"),
 }
-"""Further counters of some tools: metric, documentation and label."""
+"""Additional counters of some tools: metric, documentation and label."""
 _FIGURES = {
-    "ingest_duration_seconds": "How long the last run took",
-    "ingest_artifacts_total": "Files that there were in the last run",
-    "ingest_chunks_total": "Pieces that there were after the last run",
-    "ingest_last_run_status": "Whether the last run has succeeded",
-    "ingest_last_run_timestamp": "When the last run began",
-    "ingest_skips_total": "Files that were as before in the last run",
-    "ingest_stale_resolved_total": "Files that the last run has forgotten",
-    "coverage_last_run_status": "Whether there is a report of coverage of the last run",
-    "coverage_last_run_timestamp": "When the last report of coverage was made",
+    "ingest_duration_seconds": "Duration of the last ingest run",
+    "ingest_artifacts_total": "Files in the last ingest run",
+    "ingest_chunks_total": "Chunks after the last ingest run",
+    "ingest_last_run_status": "1 if the last ingest run succeeded",
+    "ingest_last_run_timestamp": "Start time of the last ingest run",
+    "ingest_skips_total": "Unchanged files in the last ingest run",
+    "ingest_stale_resolved_total": "Files that the last ingest run removed from the index",
+    "coverage_last_run_status": "1 if the last ingest run has a coverage report",
+    "coverage_last_run_timestamp": "Time of the last coverage report",
     "coverage_missing_artifacts_total": "Files that can't be searched",
-    "coverage_stale_artifacts_total": "Files that are gone since the run before",
-    "coverage_history_snapshots": "Reports of coverage that are kept",
-    "lifecycle_last_run_status": "Whether there is a report of the lifecycle of the last run",
-    "lifecycle_last_run_timestamp": "When the last report of the lifecycle was made",
-    "lifecycle_stale_docs_total": "Documents that nobody has changed for long",
-    "lifecycle_isolated_nodes_total": "Files that lead to nothing else",
+    "coverage_stale_artifacts_total": "Files removed since the previous run",
+    "coverage_history_snapshots": "Stored coverage reports",
+    "lifecycle_last_run_status": "1 if the last ingest run has a lifecycle report",
+    "lifecycle_last_run_timestamp": "Time of the last lifecycle report",
+    "lifecycle_stale_docs_total": "Stale documents",
+    "lifecycle_isolated_nodes_total": "Isolated files",
     "lifecycle_missing_test_subsystems_total": "Subsystems without tests",
-    "lifecycle_removed_artifacts_total": "Files that are gone since the run before",
-    "lifecycle_history_snapshots": "Reports of the lifecycle that are kept",
+    "lifecycle_removed_artifacts_total": "Files removed since the previous run",
+    "lifecycle_history_snapshots": "Stored lifecycle reports",
 }
 """Gauges of the index, without their prefix `km_`, and their documentation."""
 
 
 class ServerMetrics:
     def __init__(self, version: str) -> None:
-        # The default registry of the package would last as long as the process.
+        # The default registry of the package is global to the process.
         own = self._registry = CollectorRegistry()
         ProcessCollector(registry=own)
-        Gauge("duvet_info", "The version that runs", ["version"], registry=own).labels(version).set(1)
-        self._calls = Counter("duvet_tool_requests", "Calls of tools", ["tool", "face", "result"], registry=own)
+        Gauge("duvet_info", "Version of the server", ["version"], registry=own).labels(version).set(1)
+        self._calls = Counter("duvet_tool_requests", "Tool calls", ["tool", "face", "result"], registry=own)
         self._seconds = Histogram(
-            "duvet_tool_request_seconds", "How long calls of tools take", ["tool"], buckets=_BUCKETS, registry=own
+            "duvet_tool_request_seconds", "Duration of tool calls", ["tool"], buckets=_BUCKETS, registry=own
         )
-        self._failures = Counter("duvet_tool_failures", "Calls of tools that failed", ["tool", "error"], registry=own)
-        self._requests = Counter("duvet_http_requests", "Requests over HTTP", ["path", "status"], registry=own)
-        self._at_work = Gauge("duvet_http_requests_at_work", "Requests that are being answered", registry=own)
+        self._failures = Counter("duvet_tool_failures", "Failed tool calls", ["tool", "error"], registry=own)
+        self._requests = Counter("duvet_http_requests", "HTTP requests", ["path", "status"], registry=own)
+        self._at_work = Gauge("duvet_http_requests_at_work", "HTTP requests in progress", registry=own)
         self._knowledge = KnowledgeMetrics(own)
         self._dispatcher: ToolDispatcher | None = None
 
     def attach(self, dispatcher: ToolDispatcher) -> None:
-        """Report the tools and the index of this dispatcher, too."""
+        """Add the metrics of this dispatcher's tools and index."""
         self._dispatcher = dispatcher
 
     def record_call(self, call: audit.CallRecord) -> None:
         ##= man/spec/service.md#operations
         ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call
         ##% tools.
-        # Names that clients make up would fill the memory.
+        # A label for each name that clients invent would fill the memory.
         tool = call.tool if call.is_known else UNKNOWN_LABEL
         self._calls.labels(tool, call.face, _RESULTS[bool(call.code)]).inc()
         self._seconds.labels(tool).observe(call.seconds)
@@ -120,11 +120,11 @@ class KnowledgeMetrics(Collector):
     """Counters of the tools of the pack `knowledge`, and gauges of the index."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._requests = Counter("km_mcp_requests", "Calls of tools", ["tool", "result"], registry=registry)
+        self._requests = Counter("km_mcp_requests", "Tool calls", ["tool", "result"], registry=registry)
         self._seconds = Histogram(
-            "km_mcp_request_seconds", "How long calls of tools take", ["tool"], buckets=_BUCKETS, registry=registry
+            "km_mcp_request_seconds", "Duration of tool calls", ["tool"], buckets=_BUCKETS, registry=registry
         )
-        self._failures = Counter("km_mcp_failures", "Calls of tools that failed", ["tool", "error"], registry=registry)
+        self._failures = Counter("km_mcp_failures", "Failed tool calls", ["tool", "error"], registry=registry)
         self._extra = {
             tool: Counter(name, documentation, [label], registry=registry)
             for tool, (name, documentation, label) in _EXTRA_COUNTERS.items()
@@ -134,8 +134,8 @@ class KnowledgeMetrics(Collector):
 
     def count(self, call: audit.CallRecord) -> None:
         ##= man/spec/gateway.md#telemetry
-        ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, from 0 on and
-        ##% without labels that callers choose.
+        ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, starting at 0
+        ##% and without labels that callers choose.
         result = _RESULTS[bool(call.code)]
         self._requests.labels(call.tool, result).inc()
         self._seconds.labels(call.tool).observe(call.seconds)
@@ -145,7 +145,7 @@ class KnowledgeMetrics(Collector):
             self._extra[call.tool].labels(result).inc()
 
     async def refresh(self, dispatcher: ToolDispatcher) -> None:
-        """Begin every counter at 0, and read the figures of the index."""
+        """Start every counter at 0, and read the figures of the index."""
         has_tools = self._declare_tools(dispatcher.registry)
         self._figures = await read_knowledge_figures(dispatcher) if has_tools else None
 
@@ -167,7 +167,7 @@ class KnowledgeMetrics(Collector):
 
 
 async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, float] | None:
-    """Return the figures of the index, zeros if it can't be read, or None without an index service."""
+    """Return the figures of the index; zeros if it can't be read, None without an index service."""
     knowledge: Knowledge | None = dispatcher.environment.services.get(KNOWLEDGE_SERVICE)
     if knowledge is None:
         return None

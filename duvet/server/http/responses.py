@@ -1,4 +1,4 @@
-"""JSON responses and refusals: every failure becomes an HTTP answer here."""
+"""JSON responses and refusals: turns every failure into an HTTP answer."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
 
 
 def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") -> dict[str, object]:
-    """Return an error in the shape that is usual below this path."""
+    """Return an error in the format of this path."""
     ##= man/spec/service.md#rest
     ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
     ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
@@ -108,7 +108,7 @@ async def _refuse_failure(request: Request, error: Exception) -> Response:
 
 
 ERROR_HANDLERS: Mapping[Any, Any] = {HTTPException: _refuse_route, Exception: _refuse_failure}
-"""For the application: an unknown path, another method, and a defect of ours."""
+"""Exception handlers of the application: unknown path, wrong method, defect."""
 
 
 def get_headers(scope: Scope, name: bytes) -> list[str]:

@@ -136,10 +136,10 @@ async def _send_result(
         result = await call()
     except ToolError as error:
         await responses.send_refusal(scope, send, refuse(error))
-    except Exception:  # noqa: BLE001 - clients see no internals
+    except Exception:  # noqa: BLE001 - clients must not see internals
         ##= man/spec/gateway.md#access
-        ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index
-        ##% cannot be read, the folder of the project or the text of exceptions.
+        ##% Answers and log lines MUST NOT contain tokens, nor the folder of the project or the text of exceptions
+        ##% except in `stored_path` and in the reason why an index cannot be read.
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
         await responses.send_refusal(scope, send, responses.UNEXPECTED_ERROR)
     else:
@@ -147,7 +147,7 @@ async def _send_result(
 
 
 def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
-    """Return the tool and its arguments; null means the same as no arguments."""
+    """Return the tool and its arguments; null means no arguments."""
     ##= man/spec/service.md#rest
     ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
     ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
@@ -156,12 +156,12 @@ def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
     except messages.InvalidMessageError as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid JSON body: invalid request format", _SHAPE) from error
     if not isinstance(call, dict):
-        raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: the body is no object", _SHAPE)
+        raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: the body is not an object", _SHAPE)
     name, arguments = call.get("tool"), call.get("input")
     if not isinstance(name, str) or not name:
         raise ToolError(ErrorCode.INVALID_REQUEST, "Missing 'tool' field: the tool is not found", _SHAPE)
     if not isinstance(arguments, dict | None):
-        raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is no object", _SHAPE)
+        raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is not an object", _SHAPE)
     return name, arguments or {}
 
 
@@ -176,7 +176,7 @@ class ReportEndpoint:
     async def _report(self, scope: Scope) -> object:
         ##= man/spec/gateway.md#access
         ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to
-        ##% callers who may use their tools, and 404 before the first ingest run.
+        ##% callers who may call their tools, and 404 before the first ingest run.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
         caller = call_context.Caller(scopes=current_caller().scopes, face=REST_SOURCE)
@@ -189,7 +189,11 @@ def _read_limit(scope: Scope) -> int:
         "limit", [str(_DEFAULT_LIMIT)]
     )
     if len(limits) != 1 or not _NUMBER.fullmatch(limits[0]) or not 1 <= int(limits[0]) <= _MAX_LIMIT:
-        raise ToolError(ErrorCode.INVALID_REQUEST, "limit is no number of reports", f"give one from 1 to {_MAX_LIMIT}")
+        raise ToolError(
+            ErrorCode.INVALID_REQUEST,
+            f"limit must be a number from 1 to {_MAX_LIMIT}",
+            f"omit it for the last {_DEFAULT_LIMIT}",
+        )
     return int(limits[0])
 
 
@@ -198,5 +202,5 @@ def _refuse_report(path: str, error: ToolError) -> responses.HttpRefusal:
     if not is_off and error.message != NOTHING_INGESTED:
         return replace(responses.make_tool_refusal(error, {}), message=error.message, details=None)
     message = f"{'Coverage' if path == _COVERAGE_PATH else 'Lifecycle'} report not found"
-    hint = f"{_REPORT_TOOLS[path]}, of the pack `knowledge`, is switched off" if is_off else error.hint
+    hint = f"{_REPORT_TOOLS[path]} of the pack `knowledge` is disabled" if is_off else error.hint
     return responses.HttpRefusal(status=404, code=ErrorCode.NOT_FOUND, message=message, hint=hint)

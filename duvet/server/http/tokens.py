@@ -1,4 +1,4 @@
-"""Token scopes: the tokens of callers, and what each allows."""
+"""Tokens of callers and their scopes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
 class TokenHolder(Struct, frozen=True):
-    """Somebody who shows a known token, or anybody if there are no tokens."""
+    """A caller with a known token, or any caller if no tokens are set."""
 
     name: str
     scopes: frozenset[Scope]
@@ -29,7 +29,7 @@ ADMIN_HOLDER = TokenHolder("admin", frozenset(Scope))
 
 
 class AccessTokens(Struct, frozen=True):
-    """Digests of the known tokens, which all have one length, with their holders."""
+    """Digests of the known tokens with their holders. All digests have the same length."""
 
     known: tuple[tuple[bytes, TokenHolder], ...] = ()
 
@@ -37,7 +37,7 @@ class AccessTokens(Struct, frozen=True):
         return bool(self.known)
 
     def holder(self, token: str) -> TokenHolder | None:
-        """Return whose token it is; every token is compared in constant time."""
+        """Return the holder of the token; every token is compared in constant time."""
         digest = _digest(token)
         holders = [holder for known, holder in self.known if compare_digest(known, digest)]
         return holders[0] if holders else None
@@ -52,24 +52,27 @@ def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
 
 
 def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """Return the reader's and the admin's token in plain text, for a client that shows them."""
+    """Return the reader's and the admin's token in plain text, for a client that sends them."""
     reader, admin = _read_token(environ, _READER), _read_token(environ, _ADMIN)
     if admin and admin == reader:
-        raise QueryError(f"{_READER[0]} and {_ADMIN[0]} are the same", hint="readers would be admins")
+        raise QueryError(
+            f"{_READER[0]} and {_ADMIN[0]} are the same",
+            hint="use two different tokens; otherwise readers are maintainers",
+        )
     return reader, admin
 
 
 def _read_token(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
     values = {name: environ[name] for name in names if name in environ}
     ##= man/spec/mcp.md#http
-    ##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two
-    ##% names.
+    ##% duvet MUST refuse to start with a token that is empty, cannot be sent in a header, or differs between its two
+    ##% variables.
     for name, value in values.items():
         if not _VISIBLE.fullmatch(value):
-            fault = "holds what a header can't" if value else "is empty"
-            raise QueryError(f"{name} {fault}", hint="a token is one or more visible ASCII characters; else unset it")
+            fault = "contains characters that a header can't" if value else "is empty"
+            raise QueryError(f"{name} {fault}", hint="set it to one or more visible ASCII characters, or unset it")
     if len(set(values.values())) > 1:
-        raise QueryError(f"{names[0]} and {names[1]} differ", hint="they are two names of one setting: unset one")
+        raise QueryError(f"{names[0]} and {names[1]} differ", hint="they are two names of one setting; unset one")
     return next(iter(values.values()), None)
 
 

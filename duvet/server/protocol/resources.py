@@ -26,7 +26,7 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import ResultPage, find_server_hint
 
-_NOT_FOUND = -32002  # The code in versions with a handshake; later ones use that of invalid parameters.
+_NOT_FOUND = -32002  # The code in versions with a handshake; later versions use that of invalid parameters.
 _TEMPLATES = [
     types.ResourceTemplate(
         uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=documents.MIME_TYPE
@@ -35,19 +35,19 @@ _TEMPLATES = [
 ]
 
 
-RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists among URIs, which have a colon.
+RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists; they can't be URIs, which have a colon.
 MAX_SUBSCRIPTIONS = 1_000  # Streams that may be open.
 _MAX_URIS = 1_000  # Resources that a client may subscribe to, or name for one stream.
 
 
 class ListResourcesParams(types.PaginatedRequestParams):
-    """A page of all resources, or of those directly below a path."""
+    """Parameters for a page of all resources, or of those directly below a path."""
 
     path: str | None = None
 
 
 class GetResourceParams(types.RequestParams):
-    """A resource by its path or its URI."""
+    """Parameters for a resource, by its path or its URI."""
 
     path: str | None = None
     uri: str | None = None
@@ -89,9 +89,10 @@ class ResourcesPart:
 
     async def get(self, request: ServerRequest, params: GetResourceParams) -> dict[str, Any]:
         ##= man/spec/mcp.md#resources
-        ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
+        ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries of the
+        ##% array.
         if (params.path is None) == (params.uri is None):
-            raise QueryError("give a `path` or a `uri`")
+            raise QueryError("set `path` or `uri`")
         value, _ = await self._read(request, params.path or params.uri or "")
         plain = to_builtins(value)
         return messages.wrap_array(plain) if isinstance(plain, list) else plain
@@ -107,13 +108,13 @@ def _list_resources(
     context: ProjectSnapshot, params: ListResourcesParams
 ) -> tuple[Sequence[documents.ResourceDescription], ResultPage]:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
-    ##% their objects.
+    ##% `resources/list` MUST list every resource once, in pages, or with `path` only the resources directly below it,
+    ##% each with its object.
     if params.path is None:
         return documents.list_all_resources(context, params.cursor)
     request = tree.parse_resource_request(params.path)
     if request.cursor is not None:
-        raise QueryError("the path has a cursor", hint="give `cursor` beside `path`")
+        raise QueryError("the path contains a cursor", hint="pass `cursor` as a separate parameter")
     node = tree.find_resource_node(tree.get_resource_tree(context), request)
     return documents.list_resources_below(context, node, params.cursor, request.limit)
 
@@ -124,8 +125,8 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
         yield
     except NotFoundError as error:
         ##= man/spec/mcp.md#resources
-        ##% The server MUST answer for an unknown resource with the error -32602, or -32002 before version 2026-07-28,
-        ##% and with its `uri`.
+        ##% The server MUST answer a request for an unknown resource with its `uri` and the error -32602, or -32002
+        ##% before version 2026-07-28.
         is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
         message = ": ".join(filter(None, ["Resource not found", error.message, find_server_hint(error)]))
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
@@ -144,7 +145,7 @@ def _make_resource(one: documents.ResourceDescription) -> types.Resource:
 
 
 class Outbox:
-    """Notifications for a client, each once however often something changes before it is sent."""
+    """Pending notifications of a client, without repetition."""
 
     def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
         """Notifications wait while the connection is not open."""
@@ -155,7 +156,7 @@ class Outbox:
         self._is_busy = False
 
     def put(self, uri: str) -> bool:
-        """Add a notification; return whether `deliver` has to be called."""
+        """Add a notification; return whether the caller must call `deliver`."""
         self._waiting[uri] = None
         return not self._is_busy
 
@@ -163,7 +164,7 @@ class Outbox:
         self._waiting.pop(uri, None)
 
     async def deliver(self) -> None:
-        """Send everything; this may take long if the client doesn't read."""
+        """Send all notifications. This blocks while the client doesn't read."""
         if self._is_busy:
             return
         self._is_busy = True
@@ -185,7 +186,7 @@ class Outbox:
 
 
 class Subscriptions:
-    """Notifies clients of changes, in the way of their version of the protocol."""
+    """Notifies clients of changes, as their version of the protocol does."""
 
     def __init__(self, live: live_project.LiveProject, dispatcher: ToolDispatcher) -> None:
         self._live = live
@@ -199,7 +200,7 @@ class Subscriptions:
         self._turn = anyio.Lock()
         self._group: TaskGroup | None = None
         self.reaches: Callable[[str | None], bool] = lambda session: True
-        """Returns whether a session has something open that carries notifications."""
+        """Returns whether a session has a stream open that carries notifications."""
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
@@ -209,11 +210,11 @@ class Subscriptions:
 
     @property
     def wanted(self) -> set[str]:
-        """The resources that anybody has subscribed to."""
+        """The resources that any client has subscribed to."""
         return self._watched.uris
 
     async def joined(self, request: ServerRequest, params: types.NotificationParams) -> None:
-        """Notify this client of lists from now on."""
+        """Notify this client of changed lists from now on."""
         self._outbox(get_connection(request))
 
     def _outbox(self, connection: Connection) -> Outbox:
@@ -246,7 +247,7 @@ class Subscriptions:
         uris = set(params.notifications.resource_subscriptions or ())
         _check_uris(uris)
         if self._open_streams >= MAX_SUBSCRIPTIONS:
-            hint = {"hint": "one stream can tell of many resources"}
+            hint = {"hint": "request notifications about several resources in one stream"}
             raise MCPError(code=messages.TOO_MUCH_CODE, message="Too many streams are open", data=hint)
         self._open_streams += 1
         try:
@@ -259,7 +260,7 @@ class Subscriptions:
             self._open_streams -= 1
 
     def reached(self, session: str) -> None:
-        """Deliver what has waited for a session to open a stream."""
+        """Deliver notifications that waited for a session to open a stream."""
         for connection, outbox in self._outboxes.items():
             if connection.session_id == session and self._group:
                 self._group.start_soon(outbox.deliver)
@@ -271,12 +272,12 @@ class Subscriptions:
         try:
             return await self._live.context()
         except DuvetError:
-            # Once the project can be read again, its resources have changed.
+            # When the project becomes readable again, its resources have changed.
             return None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Watch the project; of several runs at the same time, one does it for all."""
+        """Watch the project. If several tasks run this, one watches for all."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch)
             yield
@@ -289,7 +290,7 @@ class Subscriptions:
     async def _notify(self, group: TaskGroup, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
         ##= man/spec/mcp.md#freshness
         ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
-        ##% requirements or citations come or go.
+        ##% requirements or citations are added or removed.
         async for uri in self._watched.changed(after):
             await self._bus.publish(subscriptions.ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
@@ -322,7 +323,9 @@ def _check_uris(uris: Collection[str]) -> None:
         ##= man/spec/mcp.md#limits
         ##% The server MUST refuse more than 1,000 subscriptions of a client with the error -32602, and more than 1,000
         ##% streams with -32010.
-        raise MCPError(code=types.INVALID_PARAMS, message=f"No more than {_MAX_URIS:,} resources can be subscribed to")
+        raise MCPError(
+            code=types.INVALID_PARAMS, message=f"Too many subscriptions: the limit is {_MAX_URIS:,} resources"
+        )
     for uri in uris:
         try:
             tree.parse_resource_request(uri)

@@ -29,11 +29,11 @@ _MAX_COMPLETIONS = 100
 _REFUSES_DOTS = re.compile(
     "claude|anthropic|openai|codex|cursor|vscode|visual studio code|windsurf|gemini", re.IGNORECASE
 )
-"""Clients whose models accept only letters, digits, `_` and `-` in names of tools."""
+"""Clients whose models accept only letters, digits, `_` and `-` in tool names."""
 
 
 class DuvetServer(Server[Any]):
-    """The MCP server of a project, made of parts that each answer some methods."""
+    """The MCP server of a project. Each of its parts answers some methods."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class DuvetServer(Server[Any]):
         *,
         parts: Sequence[session.ServerPart] = (),
     ) -> None:
-        """Further parts come last, and may replace methods of the others."""
+        """Additional parts come last, and may replace methods of other parts."""
         self._instructions = instructions
         super().__init__(
             identity.name,
@@ -66,7 +66,7 @@ class DuvetServer(Server[Any]):
             *parts,
         )
         pinned = [VersionPin(identity.protocol_version)] if identity.protocol_version else []
-        # The outermost first. This replaces the SDK's own middleware, which collects traces.
+        # Outermost first. This replaces the SDK's middleware, which collects traces.
         self.middleware[:] = [
             session.guard_request,
             *pinned,
@@ -82,14 +82,14 @@ class DuvetServer(Server[Any]):
 
     @instructions.setter
     def instructions(self, value: str | None) -> None:
-        # The SDK sets what it was not given.
+        # The SDK sets defaults for missing values.
         assert value is None
 
     def _get_instructions(self) -> str:
         return self._instructions if isinstance(self._instructions, str) else self._instructions()
 
     def close_streams(self) -> None:
-        """End every stream that would last as long as its client."""
+        """End every stream that would otherwise stay open as long as its client."""
         for part in self.parts:
             if isinstance(part, session.StreamingPart):
                 part.close_streams()
@@ -113,7 +113,7 @@ class DuvetServer(Server[Any]):
 
 @asynccontextmanager
 async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-    """Send notifications while the server runs, and close what calls have opened; once for all clients."""
+    """Send notifications while the server runs, and close resources of calls at the end; once for all clients."""
     assert isinstance(server, DuvetServer)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(server.dispatcher.aclose)
@@ -132,7 +132,7 @@ class VersionPin:
         if ctx.method != "initialize" or not isinstance(result, dict):
             return result
         ##= man/spec/mcp.md#handshake
-        ##% The server MUST use the version of the protocol that the configuration names, or else the one that the
+        ##% The server MUST use the protocol version from the configuration, or else the version that the
         ##% client requests if the server supports it.
         return {**result, "protocolVersion": self._version}
 
@@ -146,7 +146,7 @@ class ToolsPart:
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("tools/list", types.PaginatedRequestParams, self.list)
         server.add_request_handler("tools/call", types.CallToolRequestParams, self.call)
-        # Otherwise the SDK lists all tools for every call over HTTP, to check the parameters of one.
+        # Otherwise, for every call over HTTP, the SDK lists all tools to check the parameters of one.
         server.get_tool_input_schema = self.input_schema
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
@@ -217,7 +217,7 @@ def describe_tool(tool: Tool) -> types.Tool:
 
 
 def name_for_client(request: session.ServerRequest, tool: Tool, described: types.Tool) -> types.Tool:
-    """Return the tool under a name that this client accepts; every name works in calls."""
+    """Return the tool with a name that this client accepts; calls accept all names."""
     params = request.session.client_params
     ##= man/spec/service.md#workflows
     ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME` to callers who may call
@@ -228,9 +228,9 @@ def name_for_client(request: session.ServerRequest, tool: Tool, described: types
 
 
 def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
-    """Return an answer as JSON text, with its notes in a second block, and as structured content."""
+    """Return an answer as JSON text, notes in a second block, and structured content."""
     ##= man/spec/mcp.md#tools
-    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
+    ##% The first block of a result MUST contain only the JSON of the answer, and a second block MAY add the next
     ##% step or a note.
     notes = " ".join(filter(None, [answer.warning, answer.next_step]))
     blocks = [json.encode(answer.value).decode(), *filter(None, [notes])]
@@ -240,10 +240,10 @@ def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
 
 
 def make_error_result(error: ToolError) -> types.CallToolResult:
-    """Return an error as JSON text, without structured content, which would have to match the output schema."""
+    """Return an error as JSON text only: structured content would have to match the output schema."""
     ##= man/spec/mcp.md#errors
-    ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a `hint`
-    ##% without commands; an unknown tool MUST be the protocol error -32602.
+    ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message`
+    ##% and a `hint` without commands, and a call of an unknown tool with the protocol error -32602.
     details = {} if error.details is None else {"details": error.details}
     fields = {"code": error.code.value, "message": error.message, "hint": error.hint, **details}
     text = json.encode({"status": "error", "error": fields}).decode()
@@ -251,7 +251,7 @@ def make_error_result(error: ToolError) -> types.CallToolResult:
 
 
 class PromptsPart:
-    """Lists prompts and fills them with the state of the project, and completes arguments of prompts and templates."""
+    """Lists and renders prompts, and completes arguments of prompts and templates."""
 
     def __init__(self, dispatcher: ToolDispatcher, live: LiveProject, instructions: Callable[[], str]) -> None:
         self._dispatcher = dispatcher
@@ -283,7 +283,7 @@ class PromptsPart:
 
     async def get(self, request: session.ServerRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         prompt = library.check_prompt_request(params.name, params.arguments or {})
-        # The prompt about the server works even if the project can't be read.
+        # The system prompt works even if the project can't be read.
         if prompt.name == library.SYSTEM_PROMPT:
             text = self._instructions()
         else:
@@ -304,7 +304,7 @@ class PromptsPart:
 def _complete(context: ProjectSnapshot, params: types.CompleteRequestParams) -> Sequence[str]:
     argument = params.argument
     if isinstance(params.ref, types.PromptReference):
-        # Arguments of one name mean the same in every prompt; unknown names have no completions.
+        # An argument name means the same in every prompt; unknown names have no completions.
         return library.complete_prompt_argument(context.catalogue, argument.name, argument.value)
     ##= man/spec/mcp.md#resources
     ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the

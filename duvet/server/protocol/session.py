@@ -28,16 +28,16 @@ from duvet.tools.tool import ErrorCode, PendingError, ToolError, make_tool_error
 
 ServerRequest = ServerRequestContext[Any, Any]  # A request without its parameters.
 PROTOCOL_LOGGER = logging.getLogger("duvet.server")
-"""For failures that clients don't see; its messages go to standard error."""
+"""The log of failures that clients don't see, on standard error."""
 _SEVERITIES = {level: number for number, level in enumerate(get_args(types.LoggingLevel))}
 _LEVEL_KEY = "duvet/level"
 _DEFAULT_LEVEL: types.LoggingLevel = "warning"
 MAX_ROUNDS = 32
 _MAX_STATE_BYTES = 8 << 20
-_MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third, and the result has to fit into the body of a request.
-_STATE_SECONDS = 3600.0  # The client may have to ask its user first.
-_CANCELLED = {"action": "cancel"}  # An answer that the protocol accepts, and that no model gives.
-_NOT_TEXT = "the client's model answers something else than text"
+_MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third, and the result must fit into the body of a request.
+_STATE_SECONDS = 3600.0  # The client may ask its user first.
+_CANCELLED = {"action": "cancel"}  # A valid answer that no model gives.
+_NOT_TEXT = "the client's model returned something other than text"
 
 
 class ServerPart(Protocol):
@@ -49,25 +49,27 @@ class ServerPart(Protocol):
 
 @runtime_checkable
 class StreamingPart(Protocol):
-    """A part with streams that are open as long as their clients like."""
+    """A part with streams that stay open until their clients close them."""
 
     def close_streams(self) -> None:
-        """End each stream with its last message; more may be opened afterwards."""
+        """End each stream with its last message. New streams may be opened afterwards."""
 
 
 def refuse_cursor(params: types.PaginatedRequestParams) -> None:
     """Refuse a cursor for a list that has only one page."""
     if params.cursor is not None:
-        raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor", data={"hint": "the list has no parts"})
+        raise MCPError(
+            code=types.INVALID_PARAMS, message="Invalid cursor", data={"hint": "omit it: the list has only one page"}
+        )
 
 
 def get_connection(request: ServerRequest) -> Connection:
-    """Return the connection of a request, which the SDK doesn't make public."""
+    """Return the connection of a request, which has no public name in the SDK."""
     return request.session._connection
 
 
 async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Answer a request; clients see only errors that are meant for them."""
+    """Answer a request; clients see only errors made for them."""
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):
@@ -81,8 +83,8 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
         raise MCPError(code=number, message=failure.message, data=data) from error
     except Exception as error:
         ##= man/spec/mcp.md#errors
-        ##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard
-        ##% error as one line without the text of the request.
+        ##% The server MUST report an unexpected failure to the client only as `Internal error` with the code
+        ##% -32603, and log it on standard error as one line without the text of the request.
         PROTOCOL_LOGGER.exception("%s failed", ctx.method)
         raise MCPError(code=types.INTERNAL_ERROR, message="Internal error") from error
 
@@ -91,7 +93,7 @@ class LoggingPart:
     """Stores the log level of each connection, and logs requests to their clients."""
 
     def register(self, server: Server[Any]) -> None:
-        # The argument of the constructor for this is deprecated, and says so on standard error.
+        # The constructor's argument for this is deprecated, and prints a warning on standard error.
         server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self.set)
         server.middleware.append(self.log_request)
 
@@ -117,7 +119,7 @@ class LoggingPart:
 
 def wants_level(request: ServerRequest, level: types.LoggingLevel) -> bool:
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST send a client only log messages of the level that the client has set, or of a higher one.
+    ##% The server MUST send a client only log messages at or above the level that the client has set.
     if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return level in allowed_log_levels(request.protocol_version, request.meta)
     lowest = get_connection(request).state.get(_LEVEL_KEY, _DEFAULT_LEVEL)
@@ -139,25 +141,25 @@ def _describe_request(request: ServerRequest) -> dict[str, Any]:
 
 
 class ModelWantedError(PendingError):
-    """The client has to ask its model, and to repeat the call with the answer."""
+    """The client must ask its model and repeat the call with the answer."""
 
     def __init__(self, key: str, request: types.CreateMessageRequest, rounds: CallState) -> None:
         super().__init__()
         if rounds.count >= MAX_ROUNDS:
-            message = f"the client's model was asked {MAX_ROUNDS} times in one call, which is the most"
-            raise ModelError(ModelFault.REFUSED, message, hint="ask it in fewer steps, or by several calls")
+            message = f"a call may ask the client's model at most {MAX_ROUNDS} times"
+            raise ModelError(ModelFault.REFUSED, message, hint="use fewer steps that ask it, or several calls")
         data = msgspec.json.encode(rounds)
         state = b64encode(zlib.compress(data)).decode() if len(data) <= _MAX_STATE_BYTES else None
         if state is None or len(state) > _MAX_ENCODED_LENGTH:
-            message = "the results before the client's model is asked are too large to be handed to the client"
+            message = "the results so far are too large to pass through the client while its model is asked"
             raise ModelError(
-                ModelFault.TOO_LARGE, message, hint="ask for less in the steps before, or ask another model"
+                ModelFault.TOO_LARGE, message, hint="reduce the results of earlier steps, or use another model"
             )
         self.result = types.InputRequiredResult(input_requests={key: request}, request_state=state)
 
 
 def make_state_seal(audience: str) -> RequestStateBoundary:
-    """Return middleware that seals the state given to clients, and accepts it only unchanged and for the same call."""
+    """Return middleware that seals the state sent to clients, and accepts it only unchanged and for the same call."""
     ##= man/spec/service.md#models-of-clients
     ##% The server MUST refuse state from a client that it did not issue for the same call, and fail a call after 32
     ##% rounds or with results that are too large for the client.
@@ -165,7 +167,7 @@ def make_state_seal(audience: str) -> RequestStateBoundary:
 
 
 def read_rounds(state: str | None) -> CallState:
-    """Decode the state of the earlier rounds, whose seal has been checked."""
+    """Decode the state of earlier rounds, after its seal was checked."""
     if state is None:
         return CallState()
     rounds = msgspec.json.decode(zlib.decompress(b64decode(state)), type=CallState)
@@ -175,7 +177,7 @@ def read_rounds(state: str | None) -> CallState:
 
 
 def attach_client_model(caller: Caller, request: ServerRequest, params: types.CallToolRequestParams) -> Caller:
-    """Return the caller with its own model, if the client offers one."""
+    """Return the caller, with the client's model if it offers one."""
     ##= man/spec/service.md#models-of-clients
     ##% With a provider of the kind `client`, the server MUST ask the model of the calling client if that client offers
     ##% it, and fail the step for an answer that is not text.
@@ -204,7 +206,9 @@ class _DirectSampler:
             )
         except MCPError as error:
             raise ModelError(
-                ModelFault.REFUSED, "the client's model does not answer", hint="allow it in the client"
+                ModelFault.REFUSED,
+                "the client's model did not answer",
+                hint="allow the server to use the model (sampling) in the client's settings",
             ) from error
         except ValidationError as error:
             raise ModelError(ModelFault.MALFORMED, _NOT_TEXT) from error
@@ -212,7 +216,7 @@ class _DirectSampler:
 
 
 class _DeferredSampler:
-    """Takes answers from the call itself; without an answer, the call ends with the question."""
+    """Takes answers from the call's parameters; without an answer, the call ends with the question."""
 
     def __init__(self, rounds: CallState, answers: types.InputResponses) -> None:
         self._rounds = rounds
@@ -229,7 +233,7 @@ class _DeferredSampler:
 
 
 async def deliver_model_answers(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Replace answers that aren't text, so that the step that asked fails instead of the whole call."""
+    """Replace answers that aren't text, so that only the step that asked fails, not the whole call."""
     answers = (ctx.params or {}).get("inputResponses")
     if ctx.method == "tools/call" and isinstance(answers, dict):
         answers = {key: answer if _is_text(answer) else _CANCELLED for key, answer in answers.items()}

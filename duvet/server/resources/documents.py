@@ -1,4 +1,4 @@
-"""Documents and descriptions of resources, and what changed between two readings."""
+"""Documents and descriptions of resources, and changes between two readings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MIME_TYPE = "application/json"
 _SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)
-"""Kinds whose documents come from the catalogue alone, so that their size is cheap to find out."""
+"""Kinds whose documents come only from the catalogue, so that their size is cheap to compute."""
 COLLECTIONS = {
     tree.NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
     tree.NodeKind.ALL_REQUIREMENTS: (
@@ -33,7 +33,7 @@ COLLECTIONS = {
     ),
     tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
 }
-"""Name, title and description of the lists that every project has."""
+"""Name, title and description of the collections that every project has."""
 _Row = TypeVar("_Row")
 NO_DIGEST = ""  # The digest of a missing document.
 _LISTED = (
@@ -147,7 +147,7 @@ class ResourceDescription(Struct, frozen=True):
     title: str
     description: str
     size: int | None
-    object: CollectionEntry | None = None  # Its entry in the collection that was listed.
+    object: CollectionEntry | None = None  # The entry of the resource in the listed collection.
 
 
 def describe_resource(
@@ -176,7 +176,7 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
     card = catalogue.specifications[node.specification]
     match node.kind:
         case tree.NodeKind.SPECIFICATION:
-            return card.id, card.name, card.description or f"A specification, at {card.cited_as}"
+            return card.id, card.name, card.description or f"The specification at {card.cited_as}"
         case tree.NodeKind.SECTIONS:
             return f"{card.id}/sections", f"Sections of {card.name}", f"The sections of {card.name}"
         case tree.NodeKind.SECTION:
@@ -186,7 +186,7 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
             return (
                 f"{card.id}#{node.section}/requirements",
                 f"Requirements of {title}",
-                f"What the section {title} of {card.name} requires",
+                f"The requirements of the section {title} of {card.name}",
             )
     requirement = catalogue.requirements[node.requirement]
     id, text = requirement.id[:SHORT_ID_DIGITS], shorten_text(requirement.text)
@@ -198,7 +198,7 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
 def read_resource(
     context: ProjectSnapshot, request: tree.ResourceRequest
 ) -> tuple[ResourceDocument | Sequence[CollectionEntry], ResultPage | None]:
-    """Return the document of a resource, or the requested part of a list with its page."""
+    """Return the document of a resource, or the requested page of a list."""
     resources = tree.get_resource_tree(context)
     node = tree.find_resource_node(resources, request)
     if node is tree.ROOT:
@@ -253,7 +253,7 @@ def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -
     """Return the URIs whose document has changed, with their new digests."""
     ##= man/spec/mcp.md#freshness
     ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
-    ##% requirements or citations come or go.
+    ##% requirements or citations are added or removed.
     now = {uri: digest_document(after, uri) for uri in digests}
     return {uri: new for uri, new in now.items() if new != digests[uri]}
 

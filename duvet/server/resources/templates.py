@@ -65,31 +65,35 @@ TEMPLATES = (
         f"{RESOURCE_SCHEME}/citations/{{citation_id}}",
         "citation",
         "Citation",
-        "A citation wherever it stands, with the lines around it",
+        "Any citation, with the lines around it",
     ),
 )
 
 
 _Arguments = Mapping[str, str]
-_Choice = tuple[str, str]  # A value, and the words that it can be found by.
+_Choice = tuple[str, str]  # A value, and the words to find it by.
 
 
 def complete_variable(
     context: ProjectSnapshot, template: str, variable: str, prefix: str, arguments: _Arguments
 ) -> Sequence[str]:
-    """Return the values of a variable that match, given the arguments before it."""
+    """Return the matching values of a variable, given the variables before it."""
     found = next((one for one in TEMPLATES if one.uri == template), None)
     if found is None:
-        raise QueryError(f"there is no template {quote_text(template)}", hint="`resources/templates/list` names them")
+        raise QueryError(
+            f"unknown template {quote_text(template)}", hint="list the templates with `resources/templates/list`"
+        )
     if variable not in found.variables:
-        raise QueryError(f"{quote_text(variable)} is no variable of it", hint=f"it has {', '.join(found.variables)}")
+        raise QueryError(
+            f"the template has no variable {quote_text(variable)}", hint=f"available: {', '.join(found.variables)}"
+        )
     with suppress(NotFoundError):
         return match_values(_CHOICES[variable](get_resource_tree(context), arguments), prefix)
     return ()
 
 
 def match_values(choices: Iterable[_Choice], prefix: str) -> Sequence[str]:
-    """Return the values that begin with the prefix, then those whose words contain it; each once."""
+    """Return the values that begin with the prefix, then those whose words contain it, without duplicates."""
     text = prefix.casefold()
     known = list(choices)
     first = [value for value, _ in known if value.casefold().startswith(text)]
@@ -121,7 +125,7 @@ def _list_citations(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choi
 
 
 def _find_parent(tree: ResourceTree, arguments: _Arguments, *variables: str) -> ResourceNode | None:
-    """Return the node of the leading variables that have a value."""
+    """Return the node that the leading variables with values name."""
     names = list(takewhile(bool, (arguments.get(variable) for variable in variables)))
     specification, section, id, *_ = (*names, None, None, None)
     return find_named_node(tree, ResourcePath(specification, section, id)) if names else None

@@ -1,4 +1,4 @@
-"""The tree of resources: its nodes, their URIs, and how a URI is resolved."""
+"""The tree of resources: nodes, their URIs, and the resolution of URIs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MAX_URI_LENGTH = 16_384
 _CONTROLS = re.compile(r"[\0-\x1f\x7f]")
-# Only lists have queries; elsewhere a question mark belongs to the name of a file.
+# Only lists have queries; elsewhere, a question mark is part of a file name.
 _QUERY = re.compile(
     r"(.*/(?:specifications|sections|requirements|citations))/?\?((?:limit|cursor)=[^?/]*)\Z", re.DOTALL
 )
@@ -57,11 +57,11 @@ _COLLECTION_BELOW = {
 
 
 class ResourceNode(Struct, frozen=True, gc=False):
-    """A resource: its kind, and its place in the catalogue."""
+    """A resource: its kind and its position in the catalogue."""
 
     kind: NodeKind
-    specification: int = -1  # -1 above all specifications, and for a citation below none.
-    section: str = ""  # Its id, which is empty if its title has neither letters nor digits, and above all sections.
+    specification: int = -1  # -1 for collections of everything, and for a citation without a specification.
+    section: str = ""  # Its id; empty for a title without letters and digits, and for nodes above sections.
     requirement: int = -1
     citations: tuple[int, ...] = ()  # The annotations of one line.
 
@@ -103,7 +103,7 @@ class ResourceTree:
 
     @cached_property
     def all(self) -> Sequence[ResourceNode]:
-        """Every node once: the collections of everything, then the specifications, level by level."""
+        """All nodes: the collections of everything, then the specifications, level by level."""
         nodes = [*self.children(ROOT)]
         level = self.children(SPECIFICATIONS)
         while level:
@@ -113,12 +113,12 @@ class ResourceTree:
 
     @cached_property
     def requirements(self) -> Sequence[ResourceNode]:
-        """Every requirement, in the order of the catalogue."""
+        """All requirements, in the order of the catalogue."""
         return [self.requirement(index) for index in range(len(self.catalogue.requirements))]
 
     @cached_property
     def citations(self) -> Sequence[ResourceNode]:
-        """Every citation, below the first requirement that it refers to."""
+        """All citations, each below the first requirement that it cites."""
         return [self.citation(numbers) for numbers in self.citation_ids.values()]
 
     @cached_property
@@ -137,7 +137,7 @@ class ResourceTree:
 
     @cached_property
     def citation_ids(self) -> dict[str, tuple[int, ...]]:
-        """The annotations of each line that cites, by its id."""
+        """The annotations of each line with citations, by its id."""
         return self._group_by_id(range(len(self.catalogue.citations)))
 
     def citations_of(self, requirements: Iterable[int]) -> dict[str, tuple[int, ...]]:
@@ -157,19 +157,19 @@ class ResourceTree:
         return ResourceNode(NodeKind.REQUIREMENT, card.specification, card.section, index)
 
     def citation(self, numbers: tuple[int, ...]) -> ResourceNode:
-        """Return the node of these annotations, below the first requirement that they refer to."""
+        """Return the node of these annotations, below the first requirement that they cite."""
         cards = self.catalogue.citations
         index = next((index for number in numbers for index in cards[number].requirements), None)
         if index is None:
             ##= man/spec/mcp.md#resources
-            ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below
-            ##% it with their objects.
+            ##% `resources/list` MUST list every resource once, in pages, or with `path` only the resources directly
+            ##% below it, each with its object.
             return ResourceNode(NodeKind.CITATION, citations=numbers)
         return replace(self.requirement(index), kind=NodeKind.CITATION, citations=numbers)
 
 
 def get_resource_tree(context: ProjectSnapshot) -> ResourceTree:
-    """Return the tree of a reading, which is made once."""
+    """Return the tree of a reading; it is built once."""
     return context.once(_make_tree)
 
 
@@ -224,7 +224,9 @@ def make_node_uri(tree: ResourceTree, node: ResourceNode) -> str:
 
 
 class ResourceRequest(Struct, frozen=True):
-    spellings: tuple[tuple[str, bool], ...]  # The path with whether it is percent-encoded, the likelier reading first.
+    spellings: tuple[
+        tuple[str, bool], ...
+    ]  # The path, and whether it is percent-encoded; the likelier interpretation first.
     limit: int | None = None
     cursor: str | None = None
 
@@ -236,17 +238,17 @@ class ResourceRequest(Struct, frozen=True):
 def parse_resource_request(reference: str) -> ResourceRequest:
     """Parse a URI or a path; raise QueryError for an invalid one."""
     if len(reference) > _MAX_URI_LENGTH:
-        raise QueryError(f"a URI has no more than {_MAX_URI_LENGTH} characters")
+        raise QueryError(f"the URI is too long: the limit is {_MAX_URI_LENGTH:,} characters")
     is_uri = reference[: len(RESOURCE_SCHEME)].lower() == RESOURCE_SCHEME
     if is_uri and _CONTROLS.search(reference):
-        raise QueryError("a URI has no control characters", hint="percent-encode them")
+        raise QueryError("the URI contains control characters", hint="percent-encode them")
     path, options = _split_query(reference[len(RESOURCE_SCHEME) :] if is_uri else reference)
     limit = options.get("limit")
     if limit is not None and not _LIMIT.match(limit):
-        raise QueryError("`limit` is a number from 1 to 999999999")
+        raise QueryError("`limit` must be a number from 1 to 999999999")
     ##= man/spec/mcp.md#resources
-    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
-    ##% characters or contains control characters.
+    ##% The server MUST accept plain and percent-encoded names in a URI, and refuse a URI that is longer than
+    ##% 16,384 characters or contains control characters.
     spellings = ((path, is_uri), (path, not is_uri))
     return ResourceRequest(spellings, None if limit is None else int(limit), options.get("cursor"))
 
@@ -258,7 +260,7 @@ def _split_query(reference: str) -> tuple[str, dict[str, str]]:
     pairs = parse_qsl(match[2], keep_blank_values=True)
     options = dict(pairs)
     if len(pairs) != len(options) or not options.keys() <= {"limit", "cursor"}:
-        raise QueryError("a list is asked for with `limit` and `cursor`, each once")
+        raise QueryError("the query of a list may contain only `limit` and `cursor`, each once")
     return match[1], options
 
 
@@ -268,7 +270,7 @@ _SEPARATOR = re.compile(r"[/\\]")
 
 
 def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> ResourceNode:
-    """Return the node of a request; raise NotFoundError with similar names if there is none."""
+    """Return the requested node; raise NotFoundError with similar names if it doesn't exist."""
     failures = []
     for path, is_encoded in request.spellings:
         try:
@@ -283,12 +285,12 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
                     _refuse_parent_steps(id)
                 spelling = next((spelling for spelling in list_citation_spellings(id) if spelling in ids), None)
                 if spelling is None:
-                    raise NotFoundError(f"there is no citation {quote_text(id)}")
+                    raise NotFoundError(f"unknown citation {quote_text(id)}")
                 return tree.citation(ids[spelling])
             resource = parse_resource(path, is_encoded=is_encoded)
             if resource is None:
-                hint = "begin with /specifications, /requirements or /citations"
-                raise NotFoundError(f"there is no resource {quote_text(path)}", hint=hint)
+                hint = "use a path that begins with /specifications, /requirements or /citations"
+                raise NotFoundError(f"unknown resource {quote_text(path)}", hint=hint)
             if resource.specification is None:
                 return SPECIFICATIONS
             if _ends_with_slash(tree, resource):
@@ -301,7 +303,7 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
 
 
 def _ends_with_slash(tree: ResourceTree, resource: ResourcePath) -> bool:
-    """Return whether this is the list of sections, because there is no section with an empty id."""
+    """Return whether the path means the list of sections: true unless a section has an empty id."""
     if resource.section != "" or resource.is_collection or resource.id is not None:
         return False
     index = tree.specification_ids.get(resource.specification or "")
@@ -309,12 +311,12 @@ def _ends_with_slash(tree: ResourceTree, resource: ResourcePath) -> bool:
 
 
 def find_named_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    """Return the single node with these names; raise NotFoundError with similar names if there is none."""
+    """Return the single node with these names; raise NotFoundError with similar names if it doesn't exist."""
     return _find_exact_node(tree, resource) or _resolve_node(tree, resource)
 
 
 def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode | None:
-    """Return the node with exactly these names, without a look at any other."""
+    """Return the node with exactly these names, without loading others."""
     index = tree.specification_ids.get(resource.specification or "")
     if index is None:
         return None
@@ -333,7 +335,7 @@ def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode
 
 
 def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    """Return the node that people may call so."""
+    """Return the node for names in another spelling."""
     if resource.citation is not None:
         _refuse_parent_steps(resource.citation)
     above = replace(resource, citation=None)
@@ -354,4 +356,4 @@ def _refuse_parent_steps(id: str) -> None:
     ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
     ##% outside exists.
     if ".." in _SEPARATOR.split(id):
-        raise NotFoundError(f"there is no citation {quote_text(id)}")
+        raise NotFoundError(f"unknown citation {quote_text(id)}")

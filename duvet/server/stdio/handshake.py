@@ -25,37 +25,37 @@ _Objects = dict[str, _Object]
 
 
 class ClientPipes(msgspec.Struct, frozen=True):
-    """Descriptors that the client is read from and written to."""
+    """The descriptors for reading from and writing to the client."""
 
     reading: int
     writing: int
 
 
 class SessionOpening(msgspec.Struct, frozen=True):
-    """The beginning of the client's input."""
+    """The start of the client's input."""
 
     read: bytes
-    is_answered: bool = False  # Whether the first line has its answer.
+    is_answered: bool = False  # True if the first line has been answered.
 
 
 def take_standard_streams() -> ClientPipes:
-    """Move the client away from standard input and output: input is empty then, and output goes to standard error.
+    """Move the client to other descriptors; then standard input is empty and standard output goes to standard error.
 
-    Child processes inherit that.
+    Child processes inherit this.
     """
     for descriptor in (_INPUT, _OUTPUT, _ERRORS):
         try:
             os.fstat(descriptor)
         except OSError:
-            # Otherwise a copy of another descriptor would take the place of the missing one.
+            # Otherwise, a copy of another descriptor would get the number of the missing one.
             os.open(os.devnull, os.O_RDWR)
     wire = ClientPipes(_copy_descriptor(_INPUT), _copy_descriptor(_OUTPUT))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, _INPUT)
     os.close(nothing)
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends in a
-    ##% line feed, whatever it or a child process prints.
+    ##% The server MUST write only protocol messages to its client, each as one line of UTF-8 that ends in a line feed,
+    ##% even if it or a child process prints something else.
     os.dup2(_ERRORS, _OUTPUT)
     return wire
 
@@ -66,19 +66,19 @@ def _copy_descriptor(descriptor: int) -> int:
     if sys.platform == "win32":
         import msvcrt
 
-        # Otherwise each line would end in a carriage return, too.
+        # Otherwise, each line would also end in a carriage return.
         msvcrt.setmode(copy, os.O_BINARY)
     return copy
 
 
 def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instructions: str) -> SessionOpening:
-    """Wait for the first line, and answer it at once if it is a plain handshake."""
+    """Wait for the first line, and answer it immediately if it is a plain handshake."""
     read = _read_first_line(wire.reading)
     line, end, _ = read.partition(b"\n")
     answer = make_early_answer(line, identity, instructions) if end else None
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
-    ##% an invalid configuration.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, with the same answer as later,
+    ##% and even with an invalid configuration.
     if answer:
         rest = memoryview(messages.encode_message(answer))
         while rest:
@@ -91,7 +91,7 @@ def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instr
 
 def _read_first_line(descriptor: int) -> bytes:
     read = bytearray()
-    # A descriptor that can't be read any more, such as a closed terminal, has come to its end.
+    # A descriptor that can no longer be read, such as a closed terminal, counts as the end of the input.
     with suppress(OSError):
         while b"\n" not in read and len(read) <= MAX_LINE_BYTES:
             try:
@@ -111,7 +111,7 @@ class LineSplitter:
     def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
         self._longest = longest
         self._line = bytearray()
-        self._is_skipping = False  # Whether the rest of a line that is too long comes next.
+        self._is_skipping = False  # True while the rest of a line that is too long follows.
         self._is_first = True
 
     def feed(self, data: bytes) -> Iterator[bytes | None]:
@@ -124,11 +124,11 @@ class LineSplitter:
         yield from self._add(rest)
 
     def end(self) -> Iterator[bytes]:
-        """Yield the line so far, unless it is blank."""
+        """Yield the collected line, unless it is blank."""
         line = bytes(self._line)
         self._line.clear()
         if self._is_first:
-            # Some shells put a byte order mark before what they pipe.
+            # Some shells put a byte order mark before piped data.
             line = line.removeprefix(_BYTE_ORDER_MARK)
             self._is_first = False
         if line.strip():
@@ -145,7 +145,7 @@ class LineSplitter:
 
 
 class _Record(msgspec.Struct, frozen=True, rename="camel"):
-    """A part of a request, so narrow that what fits is valid without a doubt; the SDK judges everything else."""
+    """Part of a request. Messages that match it are certainly valid; the SDK checks all others."""
 
 
 class _Roots(_Record, frozen=True):
@@ -201,7 +201,7 @@ def make_early_answer(line: bytes, identity: messages.ServerIdentity, instructio
     except (messages.InvalidMessageError, msgspec.ValidationError):
         return None
     version = params.protocol_version if params.protocol_version in HANDSHAKES else HANDSHAKES[-1]
-    # In the alphabetical order of the SDK.
+    # In alphabetical order, as in the SDK's answer.
     result = {
         "capabilities": messages.CAPABILITIES,
         "instructions": instructions,

@@ -24,9 +24,9 @@ from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
 from duvet.tools.dispatcher import ToolDispatcher
 
-GRACE_SECONDS = 10.0  # Time for open requests when the input ends.
+GRACE_SECONDS = 10.0  # Seconds for open requests when the input ends.
 _FLUSH_SECONDS = 2.0
-_HANG_UP_SECONDS = 5.0  # Time between two checks whether the client is still there.
+_HANG_UP_SECONDS = 5.0  # Seconds between two checks whether the client is still connected.
 _ATOMIC_BYTES = 4096  # Bytes that a writable pipe takes without blocking.
 MAX_PENDING_REQUESTS = 512
 MAX_PENDING_BYTES = 16 * 1024 * 1024
@@ -44,9 +44,9 @@ def serve_client(
     live: live_project.LiveProject,
     dispatcher: ToolDispatcher,
 ) -> None:
-    """Continue after the opening until the input ends."""
+    """Serve the client, from the rest of its opening until its input ends."""
     server = DuvetServer(identity, instructions, live, dispatcher)
-    # The command line switches garbage collection off for short runs; imported modules stay anyway.
+    # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
     gc.freeze()
     ##= man/spec/mcp.md#standard-input-and-output
@@ -58,7 +58,7 @@ def serve_client(
 async def converse(
     wire: ClientPipes, opening: SessionOpening, server: Server[Any], grace: float = GRACE_SECONDS
 ) -> None:
-    """Let the server answer until the client leaves."""
+    """Let the server answer until the client disconnects."""
     reading, writing = open_byte_stream(wire.reading), open_byte_stream(wire.writing)
     requests = PendingRequests()
     outbound = OutboundChannel(writing, requests)
@@ -85,10 +85,10 @@ async def converse(
 
 
 async def _wait_for_hang_up(reading: ByteStream, grace: float) -> None:
-    """Return some time after the client has closed its side: a client that reads no answers would block the end."""
+    """Return some time after the client has closed its side, because a client that reads no answers would block exit."""
     while not reading.hung_up:
         await anyio.sleep(min(_HANG_UP_SECONDS, grace))
-    # Once the end of the input has been read, open requests still have their grace.
+    # After the end of the input, open requests still have some seconds.
     await anyio.sleep(2 * grace)
 
 
@@ -96,13 +96,13 @@ class ByteStream(Protocol):
     """One direction of a connection."""
 
     async def read(self) -> bytes:
-        """Return what has arrived; nothing at the end."""
+        """Return the bytes that have arrived; none at the end."""
 
     async def write(self, data: bytes) -> None: ...
 
     @property
     def hung_up(self) -> bool:
-        """True if the other end is closed, as far as the system tells."""
+        """True if the system reports that the other end is closed."""
 
 
 def open_byte_stream(descriptor: int) -> ByteStream:
@@ -110,7 +110,7 @@ def open_byte_stream(descriptor: int) -> ByteStream:
 
 
 class PolledStream:
-    """Waits on the event loop for a call that would block, so that a cancelled call leaves no thread behind."""
+    """Waits on the event loop instead of in a call, so that a cancelled call leaves no thread behind."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -135,7 +135,7 @@ class PolledStream:
         while rest:
             if not self._poll_write(0):
                 await anyio.wait_writable(self._descriptor)
-            # The descriptor may be non-blocking all the same.
+            # The descriptor may be non-blocking nevertheless.
             with suppress(BlockingIOError):
                 rest = rest[os.write(self._descriptor, rest[:_ATOMIC_BYTES]) :]
 
@@ -151,7 +151,7 @@ def _make_poll(descriptor: int, event: int) -> Callable[[int], list[tuple[int, i
 
 
 class ThreadedStream:
-    """Blocks in a thread, which a cancelled call abandons."""
+    """Blocks in a thread; a cancelled call abandons it."""
 
     hung_up = False
 
@@ -168,13 +168,13 @@ class ThreadedStream:
 
 
 class ResponseBatch:
-    """Messages that came in one array, whose answers go out in one."""
+    """Messages that arrived in one array; their answers are sent in one array."""
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
         self.size = 0  # Bytes of these.
         self.pending: list[PendingRequest] = []
-        self.is_read = False  # Whether all messages have been passed to the server.
+        self.is_read = False  # True if all messages have been passed to the server.
 
     @property
     def is_done(self) -> bool:
@@ -188,7 +188,7 @@ class PendingRequest:
         self.id = id
         self.size = size
         self.batch = batch
-        self.is_answered = is_answered  # Whether the client has its answer already, and gets no other.
+        self.is_answered = is_answered  # True if the client has an answer and gets no other.
         self.is_handshake = method == "initialize"
         self.is_stream = method == jsonrpc.LISTEN_METHOD
         self.settled = anyio.Event()
@@ -197,7 +197,7 @@ class PendingRequest:
 class PendingRequests:
     def __init__(self) -> None:
         self._requests: list[PendingRequest] = []
-        self._short = 0  # How many are not streams.
+        self._short = 0  # The number that are not streams.
         self._bytes = 0
         self._eased = anyio.Event()
 
@@ -212,7 +212,7 @@ class PendingRequests:
         return next((request for request in self._requests if request.id == id), None)
 
     def settle(self, request: PendingRequest) -> None:
-        """Remove a request that needs no answer any more."""
+        """Remove a request that no longer needs an answer."""
         self._requests.remove(request)
         self._short -= not request.is_stream
         self._bytes -= request.size
@@ -229,7 +229,7 @@ class PendingRequests:
             await self._eased.wait()
 
     async def wait_until_answered(self) -> None:
-        """Wait until every request but the streams is answered."""
+        """Wait until all requests except streams are answered."""
         while self._short:
             await self._eased.wait()
 
@@ -261,7 +261,7 @@ class UnreadAnswers:
 
 
 class CountingSendStream:
-    """The server's output, which counts the answers that wait in it."""
+    """The server's output; counts the answers that wait in it."""
 
     def __init__(self, stream: MemoryObjectSendStream[SessionMessage], unread: UnreadAnswers) -> None:
         self._stream = stream
@@ -294,14 +294,14 @@ class ClientGoneError(Exception):
 
 
 class OutboundChannel:
-    """Writes messages, one a line, and matches answers to their requests."""
+    """Writes messages, one per line, and matches answers to their requests."""
 
     def __init__(self, stream: ByteStream, requests: PendingRequests) -> None:
         self._stream = stream
         self._requests = requests
         self._turn = anyio.Lock()
         self._collected = 0  # Bytes of answers that wait for the rest of their batch.
-        self.version: str | None = None  # The version of the protocol that the handshake has negotiated.
+        self.version: str | None = None  # The protocol version from the handshake.
 
     async def run(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Send all messages until the server closes."""
@@ -315,8 +315,8 @@ class OutboundChannel:
 
     async def send(self, value: object) -> None:
         ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends
-        ##% in a line feed, whatever it or a child process prints.
+        ##% The server MUST write only protocol messages to its client, each as one line of UTF-8 that ends in a line
+        ##% feed, even if it or a child process prints something else.
         line = jsonrpc.encode_message(value)
         async with self._turn:
             try:
@@ -334,7 +334,7 @@ class OutboundChannel:
         if request.batch:
             size = len(jsonrpc.encode_message(answer))
             if self._collected + size > MAX_UNREAD_BYTES:
-                message, size = "The answers to the batch are too large: ask in smaller ones", 0
+                message, size = "The answers to the batch are too large; send smaller batches", 0
                 answer = jsonrpc.make_error_response(jsonrpc.TOO_MUCH_CODE, message, id)
             request.batch.answers.append(answer)
             request.batch.size += size
@@ -381,15 +381,15 @@ class InboundChannel:
         self._grace = grace
 
     async def run(self, server: MemoryObjectSendStream[InboundItem]) -> None:
-        """Read to the end, and then wait some seconds for the open requests."""
+        """Read to the end, then wait some seconds for open requests."""
         async with server:
             async for line in self._read_lines():
                 try:
                     ##= man/spec/mcp.md#limits
-                    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than
-                    ##% configured with 413, without reading it all.
+                    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and refuse a body above
+                    ##% the configured limit with 413, without reading all of it.
                     if line is None:
-                        raise jsonrpc.make_refusal(f"a line has at most {MAX_LINE_BYTES} bytes")
+                        raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
                     value = jsonrpc.decode_message(line)
                     if isinstance(value, list):
                         await self._take_batch(server, value, len(line))
@@ -407,7 +407,7 @@ class InboundChannel:
             for line in lines.feed(data):
                 yield line
             data = b""
-            # A terminal that is gone is an end, too.
+            # A closed terminal counts as the end of the input.
             with suppress(OSError):
                 data = await self._stream.read()
         for line in lines.end():
@@ -415,21 +415,21 @@ class InboundChannel:
 
     async def _take_batch(self, server: MemoryObjectSendStream[InboundItem], values: list[Any], size: int) -> None:
         ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it
-        ##% in all others, over HTTP too.
+        ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse it
+        ##% in all others, also over HTTP.
         if self._outbound.version not in BATCH_VERSIONS:
-            raise jsonrpc.make_refusal("this version of the protocol has no batches")
+            raise jsonrpc.make_refusal("this protocol version has no batches")
         if not 0 < len(values) <= MAX_BATCH_SIZE:
-            raise jsonrpc.make_refusal(f"a batch has from 1 to {MAX_BATCH_SIZE} messages")
+            raise jsonrpc.make_refusal(f"a batch must have 1 to {MAX_BATCH_SIZE} messages")
         batch = ResponseBatch()
         for value in values:
             try:
                 message = jsonrpc.check_message(value)
                 id = message.get("id")
                 if message.get("method") == "initialize":
-                    raise jsonrpc.make_refusal("a handshake is no part of a batch", id)
+                    raise jsonrpc.make_refusal("a batch must not contain initialize", id)
                 if any(pending.id == id for pending in batch.pending):
-                    raise jsonrpc.make_refusal("the id is used twice in a batch", id)
+                    raise jsonrpc.make_refusal("a batch must not use an id twice", id)
                 await self._take_message(server, message, size // len(values), batch)
             except jsonrpc.InvalidMessageError as error:
                 batch.answers.append(error.answer)

@@ -1,1 +1,1 @@
-"""The knowledge pack: search, graph, reports, maintenance of the index."""
+"""The knowledge pack: search, graph, reports and maintenance of the index."""

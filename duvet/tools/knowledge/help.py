@@ -1,4 +1,4 @@
-"""`km-help`: how the tools of the index are used."""
+"""`km-help`: usage of the tools of this pack."""
 
 from __future__ import annotations
 
@@ -41,10 +41,8 @@ def render_usage(tools: Sequence[Tool]) -> str:
 
 
 class KmHelpInput(Struct, frozen=True, forbid_unknown_fields=True):
-    tool: Annotated[
-        str, Meta(description="The name of one of these tools, such as km-search; all where none is named")
-    ] = ""
-    include_spec: Annotated[bool, Meta(description="Whether to add the document about all of them")] = False
+    tool: Annotated[str, Meta(description="The name of a tool, such as km-search [default: all]")] = ""
+    include_spec: Annotated[bool, Meta(description="Include the full document about all tools")] = False
 
 
 class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
@@ -56,7 +54,7 @@ class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
 
 @declare_knowledge_tool("km-help", "Help", KmHelpInput, KmHelpOutput)
 async def show_help(arguments: KmHelpInput, ctx: call_context.CallContext) -> ToolAnswer:
-    """How one of the km-tools is used, or all of them; with include_spec their whole document."""
+    """Return usage notes for one of the km-tools, or for all; include_spec adds the full document."""
     tools = {tool.name: tool for tool in await ctx.pack()}
     ##= man/spec/knowledge.md#answers
     ##% `km-help` MUST describe exactly the enabled tools, and with `include_spec` return one document about them.
@@ -67,5 +65,5 @@ async def show_help(arguments: KmHelpInput, ctx: call_context.CallContext) -> To
         return ToolAnswer(value=KmHelpOutput(tools=usages, spec=spec))
     if name not in tools:
         message = f"Unknown tool '{shorten_text(name)}'. Available tools: {', '.join(sorted(tools))}"
-        raise ToolError(ErrorCode.INVALID_REQUEST, message, "name one of them, or none for all")
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, "use one of these names, or omit tool for all")
     return ToolAnswer(value=KmHelpOutput(tool=name, usage=describe_usage(tools[name]), spec=spec))

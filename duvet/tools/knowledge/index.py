@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
-from duvet.knowledge import graph, index, settings
+from duvet.knowledge import graph, index
 from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
 from duvet.store.location import can_be_replaced
 from duvet.tools import tool
@@ -21,21 +21,21 @@ _Row = TypeVar("_Row")
 
 declare_knowledge_tool = partial(tool.declare_tool, labels=("knowledge",))
 _REPAIRED = (StoreMissingError, StoreVersionError, StoreDamagedError)  # Errors that an ingest run repairs.
-NOTHING_INGESTED = "nothing was taken in of this project yet"
+NOTHING_INGESTED = "this project has no index yet"
 MAX_HISTORY = 100
-# A higher value counts as the maximum, so the schema mentions it without checking.
+# A higher value is lowered to the maximum, so the schema names it but msgspec does not check it.
 HistoryCount = Annotated[
-    int, Meta(ge=0, description="How many earlier ones to tell of", extra_json_schema={"maximum": MAX_HISTORY})
+    int, Meta(ge=0, description="How many earlier ones to include", extra_json_schema={"maximum": MAX_HISTORY})
 ]
-EntryCount = Annotated[int, Meta(ge=1, description="Entries of each list; the totals are those of all")]
+EntryCount = Annotated[int, Meta(ge=1, description="The most entries of each list; the totals count all")]
 
 
 async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], Result]) -> Result:
     """Answer a question from the index, in a thread; ToolError if the index can't be read."""
     knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
     if knowledge is None:
-        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
-    # One question is answered at a time: the others wait here instead of in the few threads.
+        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "this server has no index")
+    # Questions are answered one at a time. The others wait here, so that they don't block the few threads.
     limiter = get_loop_limiter("duvet_knowledge_turn", 1)
     try:
         return await run_blocking(lambda: knowledge.ask(question), limiter=limiter)
@@ -46,14 +46,14 @@ async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], 
 
 
 def require_maintenance(ctx: CallContext) -> index.Maintenance:
-    found: index.Maintenance | None = ctx.services.get(tool.UPKEEP_SERVICE)
+    found: index.Maintenance | None = ctx.services.get(tool.MAINTENANCE_SERVICE)
     if found is None:
-        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
+        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "this server has no index")
     return found
 
 
 async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
-    """Run work in a thread of its own; ToolError if the store can't be used."""
+    """Run work in a thread; ToolError if the store can't be used."""
     try:
         return await run_blocking(work)
     except StoreError as error:
@@ -69,26 +69,29 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
         NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
     )
     if ctx.caller.face == tool.SHELL_SOURCE:
-        knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
-        hint = _find_shell_hint(error, knowledge.rules().root if knowledge else "")
+        hint = _find_shell_hint(error)
+    elif isinstance(error, StoreMissingError):
+        hint = "index the project, then ask again"
+    elif isinstance(error, _REPAIRED):
+        hint = "index the project again; then ask again"
     elif isinstance(error, StoreBusyError):
         hint = error.hint
     else:
-        # Agents have no shell.
+        # Agents may have no shell.
         hint = f"{error.hint}; then ask again" if error.hint else "ask again in a moment"
     return tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint)
 
 
-def _find_shell_hint(error: StoreError, root: str) -> str:
+def _find_shell_hint(error: StoreError) -> str:
     if isinstance(error, StoreDamagedError) and can_be_replaced(error.path):
-        return f"{error.hint}; `duvet ingest --full` does both"
-    if isinstance(error, StoreMissingError) and (above := settings.find_project_above(root)):
-        return f"the project is in {above}, a folder above: ask with `duvet -C {above} call`, or take it in from there"
-    return f"{error.hint}; `duvet ingest` takes everything in" if isinstance(error, _REPAIRED) else error.hint
+        return "index the project again: run `duvet ingest --full`"
+    if isinstance(error, StoreMissingError):
+        return "index the project: run `duvet ingest`"
+    return error.hint
 
 
 def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:
-    """Return the first rows; without a limit, as many as fit into a share of an answer for agents."""
+    """Return the first `limit` rows; without a limit, agents get as many as fit into a share of an answer."""
     found = tuple(rows)
     if limit is not None:
         return found[:limit]
@@ -99,7 +102,7 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
 
 
 def compute_row_budget(face: str, limit: int, usual: int) -> int | None:
-    """Return the most bytes of an answer with `limit` entries, `usual` by default; None is no limit."""
+    """Return the most bytes of an answer with `limit` entries, where `usual` is the default; None means no limit."""
     return MAX_PAGE_BYTES * max(limit, usual) // usual if face == tool.MCP_SOURCE else None
 
 

@@ -1,4 +1,4 @@
-"""Tools that change the index: ingest and recipe runs, backups, uploads and texts."""
+"""Tools for maintainers: ingest runs, recipes, backups, uploads and texts."""
 
 from __future__ import annotations
 
@@ -38,42 +38,38 @@ SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
 _MANUAL = "manual"
 _REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.
 _DESTINATION = (
-    f"A folder, or a file that ends in {' or '.join(settings.BACKUP_ENDINGS)}, in the project; "
-    "by default the folder of backups"
+    f"A folder, or a new file that ends in {' or '.join(settings.BACKUP_ENDINGS)}, in the project "
+    "[default: the configured folder]"
 )
-_PROFILE = "What to call the run: up to 64 letters, digits, `.`, `-` and `_`; by default as configured, or manual"
+_PROFILE = "The name of the profile: up to 64 letters, digits, `.`, `-` and `_` [default: as configured, else manual]"
 DestinationArgument = Annotated[
     str,
     Meta(
-        description="A path below the content root: a file where it has a suffix, and a folder otherwise; by default the "
-        "folder for documents"
+        description="A path below the content root: a file if it has a suffix, else a folder [default: the folder for "
+        "documents]"
     ),
 ]
-OverwriteArgument = Annotated[
-    bool, Meta(description="Whether to replace a file that is there; as configured by default")
-]
-IngestArgument = Annotated[
-    bool, Meta(description="Whether to take the project in afterwards; as configured by default")
-]
+OverwriteArgument = Annotated[bool, Meta(description="Replace an existing file [default: as configured]")]
+IngestArgument = Annotated[bool, Meta(description="Index the project afterwards [default: as configured]")]
 _MAX_TEXT_BYTES = 500_000
-"""Line ends and quotes need twice as many bytes in JSON, and over HTTP a request has at most 1 MiB."""
-_CONTENT = f"The text, in Markdown; at most {_MAX_TEXT_BYTES:,} bytes in UTF-8"
-_SOURCE = "The path of a file that the server can read; over HTTP, of one below the content root"
+"""In JSON, line ends and quotes take two bytes, and an HTTP request has at most 1 MiB."""
+_CONTENT = f"The text, in Markdown: at most {_MAX_TEXT_BYTES:,} bytes of UTF-8"
+_SOURCE = "The path of a file that the server can read; over HTTP, one below the content root"
 _NAME = "The name of the recipe, such as daily-health"
 
 
-async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: settings.IngestOptions) -> IngestRun:
-    """Return the run, even one that failed; ToolError if it left no record."""
+async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options: settings.IngestOptions) -> IngestRun:
+    """Return the run, even if it failed; ToolError if it left no record."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
     def work() -> IngestRun:
         try:
-            found = upkeep.ingest(options, _CallProgress(ctx))
+            found = maintenance.ingest(options, _CallProgress(ctx))
             return found.run
         except (StoreError, QueryError):
             raise
         except DuvetError:
-            failed = None if options.dry_run else upkeep.failed_run(options.run_id)
+            failed = None if options.dry_run else maintenance.failed_run(options.run_id)
             if failed is None:
                 raise
             return failed
@@ -109,7 +105,7 @@ class _CallProgress(Progress):
             return
         self._last = now
         with suppress(Exception):
-            # A failed report is no reason to stop.
+            # Go on if the progress can't be reported.
             from_thread.run(self._ctx.progress, self._steps + min(share, 0.999), None, step)
 
 
@@ -133,36 +129,36 @@ class KmBackupTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
     status: str = "ok"
-    archive: str  # The path in the project, or else an absolute path.
+    archive: str  # The path in the project; absolute if it is outside.
     size: int
 
 
 @_declare(
     "km-backup-trigger",
-    "Back up what is known",
+    "Back up the index",
     KmBackupTriggerInput,
     KmBackupTriggerOutput,
     accountable=("destination",),
 )
 async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Makes an archive of what is known of the project, with the feedback on it, and answers where it is. Others are
-    answered meanwhile, and a run may go on."""
-    upkeep = index.require_maintenance(ctx)
-    found = await index.run_in_thread(ctx, lambda: _create_backup(upkeep, (arguments.destination or "").strip()))
-    path = os.path.relpath(found.path, upkeep.places.root)
+    """Write the index and the feedback to a backup archive, and return its path. Searches and ingest runs go on
+    meanwhile."""
+    maintenance = index.require_maintenance(ctx)
+    found = await index.run_in_thread(ctx, lambda: _create_backup(maintenance, (arguments.destination or "").strip()))
+    path = os.path.relpath(found.path, maintenance.places.root)
     archive = found.path if path.startswith("..") else path.replace(os.sep, "/")
-    step = "`duvet restore` brings it back." if ctx.caller.face == tool.SHELL_SOURCE else ""
+    step = "Restore it with `duvet restore`." if ctx.caller.face == tool.SHELL_SOURCE else ""
     return tool.ToolAnswer(value=KmBackupTriggerOutput(archive=archive, size=found.size), next_step=step)
 
 
-def _create_backup(upkeep: Maintenance, destination: str) -> backup.Backup:
-    places = upkeep.places
+def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
+    places = maintenance.places
     path = os.path.join(places.root, destination) if destination else places.backups
     _check_backup_path(places, path, destination)
     try:
-        return backup.create_backup(places, path, upkeep.now())
+        return backup.create_backup(places, path, maintenance.now())
     except OutputExistsError as error:
-        raise QueryError(f"{quote_text(shorten_text(destination))} is there already", hint=_DESTINATION) from error
+        raise QueryError(f"{quote_text(shorten_text(destination))} already exists", hint=_DESTINATION) from error
 
 
 def _check_backup_path(places: settings.StorePaths, path: str, destination: str) -> None:
@@ -170,14 +166,14 @@ def _check_backup_path(places: settings.StorePaths, path: str, destination: str)
     ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
     ##% folder.
     if "\0" in path or not any(leads_into_folder(folder, path) for folder in places.for_backups):
-        hint = "backups go into the project, or below store.backups of the configuration"
+        hint = "choose a path in the project, or in the folder store.backups of the configuration"
         shown = quote_text(shorten_text(destination) or settings.BACKUPS_FOLDER)
-        raise QueryError(f"{shown} is outside of the project", hint=hint)
+        raise QueryError(f"{shown} is outside the project", hint=hint)
     backup.check_backup_name(path)
     more = "" if path.endswith(settings.BACKUP_ENDINGS) else f"/{settings.BACKUP_PREFIX}"
     try:
         if leads_into_folder(places.backups, path):
-            # The configuration is trusted with the way to its own folder.
+            # The configured folder is trusted; only the path below it is checked.
             check_destination(places.backups, os.path.relpath(path + more, places.backups).replace(os.sep, "/"))
             return
         check_destination(places.root, destination.rstrip("/") + more)
@@ -189,15 +185,15 @@ def _check_backup_path(places: settings.StorePaths, path: str, destination: str)
 
 class KmIngestTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Annotated[str, Meta(description=_PROFILE)] | None = None
-    dry_run: Annotated[bool, Meta(description="Whether to tell what there would be, and change nothing")] = False
+    dry_run: Annotated[bool, Meta(description="Report what the run would index, and change nothing")] = False
     use_dummy_embeddings: Annotated[
-        bool, Meta(description="Whether to make vectors without a model: they mean nothing, and show that it works")
+        bool, Meta(description="Use meaningless vectors instead of the embedding model, for tests")
     ] = False
-    paths: Annotated[Any, Meta(description="Not supported: everything that has changed is taken in")] = None
+    paths: Annotated[Any, Meta(description="Not supported: a run indexes everything that has changed")] = None
 
 
 class KmIngestTriggerOutput(Struct, frozen=True, kw_only=True):
-    """The fields of the run, and the same as `run`."""
+    """The fields of the run, and the run itself as `run`."""
 
     status: str
     run_id: str
@@ -217,21 +213,21 @@ class KmIngestTriggerOutput(Struct, frozen=True, kw_only=True):
 
 @_declare(
     "km-ingest-trigger",
-    "Take the project in",
+    "Index the project",
     KmIngestTriggerInput,
     KmIngestTriggerOutput,
-    safety_notes=("It replaces what is known of the project.",),
+    safety_notes=("It replaces the index of the project.",),
     accountable=("profile", "dry_run", "use_dummy_embeddings"),
 )
 async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Takes in everything in the project that has changed, and answers when that is done. With dry_run nothing is
-    changed."""
+    """Index all files of the project that have changed, and answer when the run is complete. With dry_run, change
+    nothing."""
     if arguments.paths is not None:
         ##= man/spec/gateway.md#indexing-and-feedback
         ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer
         ##% as `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
-        hint = "leave paths out: what has not changed is not read again"
-        raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Single paths can't be taken in on their own", hint)
+        hint = "omit paths; the run skips files that have not changed"
+        raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Single paths can't be indexed", hint)
     profile = "" if arguments.profile is None else settings.require_profile(arguments.profile)
     options = settings.IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
     run = await run_ingest_or_fail(ctx, index.require_maintenance(ctx), options)
@@ -241,7 +237,7 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> t
     return tool.ToolAnswer(
         value=KmIngestTriggerOutput(status=status, run=last, dry_run=arguments.dry_run, **flat),
         warning="; ".join(run.warnings),
-        next_step="" if run.success else "What was known before is as it was.",
+        next_step="" if run.success else "The index is unchanged.",
     )
 
 
@@ -255,10 +251,10 @@ class StoreFileOutput(Struct, frozen=True, kw_only=True):
 
 
 async def _finish_storing(
-    ctx: CallContext, upkeep: Maintenance, stored: StoredFile, wants_ingest: bool | None
+    ctx: CallContext, maintenance: Maintenance, stored: StoredFile, wants_ingest: bool | None
 ) -> tool.ToolAnswer:
-    """Return the answer after an ingest run, if one is wanted; ToolError if that fails."""
-    run = await _ingest(ctx, upkeep, stored) if upkeep.content.ingests(wants_ingest) else None
+    """Return the answer, after an ingest run if one is requested; ToolError if that fails."""
+    run = await _ingest(ctx, maintenance, stored) if maintenance.content.ingests(wants_ingest) else None
     return tool.ToolAnswer(
         value=StoreFileOutput(
             stored_path=stored.path,
@@ -267,17 +263,17 @@ async def _finish_storing(
             ingest_triggered=run is not None,
             ingest_run=run,
         ),
-        warning="" if run is None else await _check_indexed(ctx, upkeep, stored),
+        warning="" if run is None else await _check_indexed(ctx, maintenance, stored),
     )
 
 
-async def _ingest(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> reports.RunRow:
+async def _ingest(ctx: CallContext, maintenance: Maintenance, stored: StoredFile) -> reports.RunRow:
     ##= man/spec/gateway.md#uploads
     ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
     ##% index does not contain the file.
     cause: Exception | None = None
     try:
-        run = await run_ingest_or_fail(ctx, upkeep, settings.IngestOptions())
+        run = await run_ingest_or_fail(ctx, maintenance, settings.IngestOptions())
         if run.success:
             return reports.make_run_row(run)
         reason, hint = run.error, ""
@@ -285,31 +281,31 @@ async def _ingest(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> 
         cause, reason, hint = error, error.message, error.hint
     except DuvetError as error:
         cause, reason, hint = error, tool.make_tool_error(error).message, error.hint
-    message = f"{stored.relative_path} is stored, but the project could not be taken in: {reason}"
-    hint = hint or "put that right, and call km-ingest-trigger"
+    message = f"{stored.relative_path} was stored, but the project could not be indexed: {reason}"
+    hint = hint or "fix this, then call km-ingest-trigger"
     raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint) from cause
 
 
-async def _check_indexed(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> str:
+async def _check_indexed(ctx: CallContext, maintenance: Maintenance, stored: StoredFile) -> str:
     """Return a warning if the index doesn't contain the file."""
-    path = os.path.relpath(stored.path, os.path.realpath(upkeep.places.root)).replace(os.sep, "/")
+    path = os.path.relpath(stored.path, os.path.realpath(maintenance.places.root)).replace(os.sep, "/")
     try:
         if await index.ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
             return ""
     except tool.ToolError:
-        # The run has succeeded, which is the point of the call.
+        # The run has succeeded, so the call has.
         return ""
-    why = "it is not in the project" if path.startswith("../") else "git ignores it, or the configuration leaves it out"
-    return f"{stored.relative_path} is stored, but is not among what was taken in: {why}"
+    why = "it is not in the project" if path.startswith("../") else "git or the configuration ignores it"
+    return f"{stored.relative_path} was stored, but is not in the index: {why}"
 
 
 class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
     content: Annotated[str, Meta(description=_CONTENT, extra_json_schema={"maxLength": _MAX_TEXT_BYTES})]
-    title: Annotated[str, Meta(description="What the text is called, and its file after that")] = ""
+    title: Annotated[str, Meta(description="The title of the text; the file is named after it")] = ""
     destination: DestinationArgument | None = None
-    subsystem: Annotated[str, Meta(description="The subsystem that it is about")] = ""
-    tags: Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=100, description="Words")] = ()
-    metadata: Annotated[dict[str, Any], Meta(description="What else there is to say of it")] = field(
+    subsystem: Annotated[str, Meta(description="The subsystem that the text describes")] = ""
+    tags: Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=100, description="Keywords")] = ()
+    metadata: Annotated[dict[str, Any], Meta(description="Further fields for the front matter")] = field(
         default_factory=dict
     )
     overwrite: OverwriteArgument | None = None
@@ -318,25 +314,27 @@ class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 @_declare(
     "km-storetext",
-    "Write a text down",
+    "Store a text",
     KmStoretextInput,
     StoreFileOutput,
     replaces=True,
-    safety_notes=("With overwrite it replaces a file.",),
+    safety_notes=("With overwrite, it replaces an existing file.",),
     accountable=("destination", "overwrite", "ingest"),
     longest=_MAX_TEXT_BYTES,
 )
 async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Stores a text as a Markdown document below the content root, with its title, subsystem, tags and metadata before
-    it, and takes the project in where that is wanted."""
+    """Store a text as a Markdown document below the content root, with title, subsystem, tags and metadata as front
+    matter, and index the project if requested."""
     require_argument("content", arguments.content, _CONTENT)
     ##= man/spec/gateway.md#uploads
-    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
-    ##% to a file named after the title or the time.
-    if len(arguments.content.encode()) > _MAX_TEXT_BYTES:
-        hint = "store it in parts, or as a file with km-upload"
-        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, f"content has more than {_MAX_TEXT_BYTES:,} bytes", hint)
-    upkeep = index.require_maintenance(ctx)
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML front
+    ##% matter, to a file named after the title or the time.
+    size = len(arguments.content.encode())
+    if size > _MAX_TEXT_BYTES:
+        hint = "split it, or upload it as a file with km-upload"
+        message = f"content has {size:,} bytes, the limit is {_MAX_TEXT_BYTES:,}"
+        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, message, hint)
+    maintenance = index.require_maintenance(ctx)
     text = StoredText(
         content=arguments.content,
         title=arguments.title.strip(),
@@ -346,14 +344,14 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
     )
 
     def write() -> StoredFile:
-        name = text.file_name(upkeep.now())
+        name = text.file_name(maintenance.now())
         data, overwrite = text.document().encode(), arguments.overwrite
-        return upkeep.content.store(
+        return maintenance.content.store(
             data, arguments.destination, name, overwrite=overwrite, is_made_up=not text.is_named
         )
 
     stored = await index.run_in_thread(ctx, write)
-    return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
+    return await _finish_storing(ctx, maintenance, stored, arguments.ingest)
 
 
 class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -365,29 +363,34 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 @_declare(
     "km-upload",
-    "Hand a file in",
+    "Upload a file",
     KmUploadInput,
     StoreFileOutput,
     replaces=True,
-    safety_notes=("With overwrite it replaces a file.",),
+    safety_notes=("With overwrite, it replaces an existing file.",),
     accountable=("source_path", "destination", "overwrite", "ingest"),
 )
 async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Copies a file below the content root, where it is taken in, and takes the project in where that is wanted."""
-    source, upkeep = require_argument("source_path", arguments.source_path, _SOURCE), index.require_maintenance(ctx)
+    """Copy a file to a place below the content root, and index the project if requested."""
+    source, maintenance = (
+        require_argument("source_path", arguments.source_path, _SOURCE),
+        index.require_maintenance(ctx),
+    )
 
     def copy() -> StoredFile:
-        content = upkeep.content
+        content = maintenance.content
         data = content.read(source, only_inside=bool(ctx.caller.holder))
         return content.store(data, arguments.destination, os.path.basename(source), overwrite=arguments.overwrite)
 
     stored = await index.run_in_thread(ctx, copy)
-    return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
+    return await _finish_storing(ctx, maintenance, stored, arguments.ingest)
 
 
 class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):
     recipe: Annotated[str, Meta(description=_NAME)]
-    vars: Annotated[dict[str, Any], Meta(description="What its variables are, by name")] = field(default_factory=dict)
+    vars: Annotated[dict[str, Any], Meta(description="The values of the recipe's variables, by name")] = field(
+        default_factory=dict
+    )
 
 
 class RecipeStepResult(Struct, frozen=True, kw_only=True):
@@ -425,22 +428,22 @@ class KmRecipeRunOutput(Struct, frozen=True, kw_only=True):
     ),
 )
 async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Has the steps of a recipe of the project done, tool by tool, such as daily-health, release-prep, stale-audit or
-    subsystem-freshness, and tells what came of each and of all."""
+    """Run a recipe, such as daily-health, release-prep, stale-audit or subsystem-freshness, and return the result of
+    each step and of the whole."""
     recipes: RecipeRunner | None = ctx.services.get(tool.RECIPES_SERVICE)
     if recipes is None:
-        raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "recipes are not run here")
+        raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "this server runs no recipes")
     name = require_argument("recipe", arguments.recipe, _NAME)
     run = await recipes.run(name, arguments.vars, ctx)
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
-    ##% step, and record the run like a workflow's.
+    ##% step, and record the run as a workflow run is recorded.
     done = make_recipe_output(name, run)
     if run.error is None:
         return tool.ToolAnswer(value=done)
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
-    ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
+    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps if a
+    ##% recipe fails, and `recipe_not_found` with the available names if it is unknown.
     raise tool.ToolError(
         tool.ErrorCode(run.error.code.value), run.error.describe(name), run.error.hint, details=to_builtins(done)
     )

@@ -17,7 +17,7 @@ from duvet.tools.tool import ErrorCode, Scope, ToolAnswer, ToolError
 _Report = TypeVar("_Report", reports.CoverageReport, reports.LifecycleReport)
 _PastReport = TypeVar("_PastReport", reports.PastCoverage, reports.PastLifecycle)
 _ARTIFACTS, _OTHERS = 2, 4
-"""The shares of an answer: a half for all files, a quarter for missing and for removed ones each."""
+"""Shares of an answer: half for all files, and a quarter each for missing and removed ones."""
 _LISTS = 5
 
 
@@ -35,7 +35,7 @@ async def _make_report(
     *,
     graph: bool,
 ) -> _Report:
-    """Return the whole report with its history; ToolError if there was no ingest run."""
+    """Return the whole report with its history; ToolError without an ingest run."""
     server: ServerFacts | None = ctx.services.get(FACTS_SERVICE)
     now = (server.clock if server else get_current_time)().timestamp()
 
@@ -43,7 +43,9 @@ async def _make_report(
         facts = reports.load_facts(known.store, known.rules.ingest, graph=graph)
         if facts.run is None:
             raise ToolError(
-                ErrorCode.UPSTREAM_ERROR, index.NOTHING_INGESTED, "have the project taken in, and ask again"
+                ErrorCode.UPSTREAM_ERROR,
+                index.NOTHING_INGESTED,
+                "index the project with km-ingest-trigger or `duvet ingest`, then ask again",
             )
         report = make(facts, now)
         count = index.cap_count(arguments.history, index.MAX_HISTORY)
@@ -56,7 +58,7 @@ async def _make_report(
 def _describe_cut(whole: Struct, shown: Struct) -> str:
     lengths = dict(_measure_lists(whole))
     found = [f"{count} of {lengths[name]} {name}" for name, count in _measure_lists(shown) if count < lengths[name]]
-    return f"Lists are cut, to {', '.join(found)}; limit gives as many as it says." if found else ""
+    return f"Lists are cut: {', '.join(found)} shown; set limit for more." if found else ""
 
 
 def _measure_lists(report: Struct) -> Iterator[tuple[str, int]]:
@@ -68,10 +70,10 @@ def _measure_lists(report: Struct) -> Iterator[tuple[str, int]]:
             yield name, sum(map(len, value.values()))
 
 
-@index.declare_knowledge_tool("km-coverage-summary", "Coverage of the files", ReportInput, reports.CoverageReport)
+@index.declare_knowledge_tool("km-coverage-summary", "Index coverage", ReportInput, reports.CoverageReport)
 async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
-    """How many files and pieces of files were taken in, of which kinds and how old, which files can't be searched and
-    why, and which are gone."""
+    """Report what the index contains: files and chunks by kind and age, files that can't be searched and why, and
+    removed files."""
     whole = await _make_report(
         arguments, ctx, reports.make_coverage_report, reports.COVERAGE_NAME, reports.PastCoverage, graph=False
     )
@@ -87,7 +89,7 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
 
 @index.declare_knowledge_tool(
     "km-lifecycle-report",
-    "Lifecycle",
+    "Lifecycle report",
     ReportInput,
     reports.LifecycleReport,
     ##= man/spec/knowledge.md#reports
@@ -97,8 +99,8 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
     reads=True,
 )
 async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
-    """Documents that nobody has changed for long, files that lead to nothing else, subsystems without tests, files that
-    are gone, and requirements whose citing files have all grown old."""
+    """Report stale documents, isolated files, subsystems without tests, removed files, and requirements that only old
+    files cite."""
     whole = await _make_report(
         arguments, ctx, reports.make_lifecycle_report, reports.LIFECYCLE_NAME, reports.PastLifecycle, graph=True
     )
@@ -116,12 +118,12 @@ async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnsw
 
 
 class KmIngestStatusInput(Struct, frozen=True, forbid_unknown_fields=True):
-    profile: Annotated[str, Meta(description="Of runs with this profile alone, such as `local`")] | None = None
+    profile: Annotated[str, Meta(description="Only runs with this profile, such as `local`")] | None = None
     history: index.HistoryCount = 0
 
 
 class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
-    """The fields of the run, and the same as `run`; without a run, the requested profile."""
+    """The fields of the run, and the run itself as `run`; without a run, the requested profile."""
 
     status: str
     profile: str | UnsetType = UNSET
@@ -141,22 +143,21 @@ class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
 
 @index.declare_knowledge_tool(
     "km-ingest-status",
-    "Status of taking in",
+    "Ingest status",
     KmIngestStatusInput,
     KmIngestStatusOutput,
     scope=Scope.MAINTAINER,
     reads=True,
 )
 async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -> ToolAnswer:
-    """How the last run went that took in the project: when, with which profile, how many files and pieces, at which
-    commit."""
+    """Report the last ingest run: its outcome, time, profile, numbers of files and chunks, and commit."""
     profile = (arguments.profile or "").strip() or None
     limit = max(index.cap_count(arguments.history, index.MAX_HISTORY), 1)
     runs: Sequence[records.IngestRun] = ()
     try:
         runs = await index.ask_knowledge(ctx, lambda known: known.store.runs(profile, limit))
     except ToolError as error:
-        # Without a store there was certainly no run.
+        # Without a store, there was no run.
         if error.code is not ErrorCode.UPSTREAM_ERROR or not isinstance(error.__cause__, database.StoreMissingError):
             raise
     ##= man/spec/knowledge.md#reports
@@ -167,5 +168,5 @@ async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -
     last = reports.make_run_row(runs[0])
     flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
     past = tuple(map(reports.make_run_row, runs)) if arguments.history else UNSET
-    warning = "" if last.success else "The last run has failed: what is known comes from an earlier one."
+    warning = "" if last.success else "The last run failed; the index is that of an earlier run."
     return ToolAnswer(value=KmIngestStatusOutput(status="ok", run=last, history=past, **flat), warning=warning)

@@ -1,4 +1,4 @@
-"""Tools that search the index and its graph and take feedback, with answers shortened to fit an agent's context."""
+"""Tools that search the index and its graph and store feedback; answers are cut to fit an agent's context."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from duvet.knowledge import feedback, graph, reports, search_query
 from duvet.knowledge.index import OpenStore
-from duvet.text import shorten_text
+from duvet.text import format_count, shorten_text
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge import index
@@ -21,23 +21,23 @@ _TEXTS = (1000, 500)  # Characters if there is some room.
 _MAX_ROWS = 3  # Relationships, related files and requirements of a shortened result.
 _REQUIREMENT_TEXT = 160
 FEEDBACK_TOOL = "km-feedback-submit"
-_PROMPT = f"{FEEDBACK_TOOL} takes your vote on a result, by the request_id here and its chunk_id"
-_REQUEST = "The request_id of the metadata that km-search has answered"
-_CHUNK = "The chunk_id of one of the results"
+_PROMPT = f"Vote on a result with {FEEDBACK_TOOL}, this request_id and the result's chunk_id"
+_REQUEST = "The request_id from the metadata of the km-search answer"
+_CHUNK = "The chunk_id of the result"
 _MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
 _DEFAULT_EDGES, _MAX_EDGES = 50, 200
 _NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
 _MAX_NODES = 50
-_TERM = "A part of a name or a path, or of the text of a requirement"
+_TERM = "Part of a name, path or requirement text"
 _DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
-_HALVES = 2  # The related nodes get one half of the room, the files the other; without files, the nodes get all of it.
-_NAME = "The name of the subsystem, in whatever case"
+_HALVES = 2  # Related nodes and files get half of the room each; without files, the nodes get all of it.
+_NAME = "The name of the subsystem, in any case"
 
 
 def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
-    """Return the response in about so many bytes of JSON, and the number of shortened results.
+    """Return the response cut to about `room` bytes of JSON, and the number of shortened results.
 
-    The first results are kept whole as long as there is room.
+    The first results stay whole as long as there is room.
     """
     whole = response.results
     shown = [_reduce(result, _MIN_TEXT) for result in whole]
@@ -55,7 +55,7 @@ def fit_response(response: search_query.SearchResponse, room: int) -> tuple[sear
 
 
 def _list_shorter(result: search_query.SearchResult) -> Iterator[search_query.SearchResult]:
-    """Yield the result with less and less of it."""
+    """Yield ever shorter versions of the result."""
     yield result
     context = result.graph_context
     brief = replace(result, scoring=replace(result.scoring, signals=UNSET), graph_context=context and _shorten(context))
@@ -65,7 +65,7 @@ def _list_shorter(result: search_query.SearchResult) -> Iterator[search_query.Se
 
 
 def _reduce(result: search_query.SearchResult, characters: int) -> search_query.SearchResult:
-    """Return the beginning of the text, and nothing else that can be left out."""
+    """Return the result with the beginning of its text, and without optional parts."""
     text = result.chunk.text
     beginning = text if len(text) <= characters else f"{text[:characters].rstrip()} …"
     return search_query.SearchResult(
@@ -92,7 +92,7 @@ def _empty(context: search_query.GraphContext) -> search_query.GraphContext:
 
 @index.declare_knowledge_tool(
     "km-search",
-    "Search everything",
+    "Search the index",
     search_query.SearchRequest,
     search_query.SearchResponse,
     record_of=search_query.parse_search_request,
@@ -103,8 +103,8 @@ def _empty(context: search_query.GraphContext) -> search_query.GraphContext:
     ),
 )
 async def search_everything(request: search_query.SearchRequest, ctx: CallContext) -> ToolAnswer:
-    """Pieces of code, tests and documents that match a query by words and by meaning, each with what its file belongs
-    to and which requirements it cites."""
+    """Search code, tests and documents by words and by meaning; each result is a chunk with its place in the graph and
+    the requirements its file cites."""
     found = await index.ask_knowledge(ctx, lambda known: known.engine.search(request))
     found = await add_feedback_hint(found, ctx)
     shown, cut = found, 0
@@ -118,20 +118,20 @@ async def search_everything(request: search_query.SearchRequest, ctx: CallContex
     if cut:
         warnings = (*found.metadata.warnings, _describe_cut(cut, len(found.results)))
         shown = replace(shown, metadata=replace(found.metadata, warnings=warnings))
-    step = "" if found.results else "km-graph-search finds files by a part of their paths."
+    step = "" if found.results else "km-graph-search finds files by part of their path."
     return ToolAnswer(value=shown, warning="; ".join(shown.metadata.warnings), next_step=step)
 
 
 def _describe_cut(count: int, total: int) -> str:
     return (
-        f"{count} of {total} results are not told as a whole: texts, symbols, signals, relationships and requirements are cut, "
-        "those of the last results first. km-graph-node has the whole text of one as Chunk:CHUNK_ID, and what its file is "
-        "connected with; a lower limit leaves more room for each"
+        f"{count} of {total} results are shortened (texts, symbols, signals, relationships, requirements), the last ones "
+        "first. km-graph-node returns the whole text of Chunk:CHUNK_ID and the connections of its file; a lower limit "
+        "leaves more room for each"
     )
 
 
 async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext) -> search_query.SearchResponse:
-    """Return the response with a hint on feedback if the caller may give any."""
+    """Return the response, with a hint on feedback if the caller may submit it."""
     prompt: str | UnsetType = UNSET
     if found.results and (tool := await ctx.sibling(FEEDBACK_TOOL)) and tool.scope in ctx.caller.scopes:
         prompt = _PROMPT
@@ -141,12 +141,11 @@ async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext
 class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
     request_id: Annotated[str, Meta(description=_REQUEST)]
     chunk_id: Annotated[str, Meta(description=_CHUNK)]
-    vote: (
-        Annotated[float, Meta(ge=-1, le=1, description="From -1, of no use, to 1, just what was looked for")] | None
-    ) = None
+    vote: Annotated[float, Meta(ge=-1, le=1, description="From -1 (useless) to 1 (exactly right)")] | None = None
     note: Annotated[str, Meta(description="Why")] | None = None
     context: (
-        Annotated[dict[str, Any], Meta(description="What it was wanted for, such as the task; an object")] | None
+        Annotated[dict[str, Any], Meta(description="An object about the purpose of the search, such as the task")]
+        | None
     ) = None
 
 
@@ -171,37 +170,40 @@ class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
     accountable=("request_id", "chunk_id", "vote"),
 )
 async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) -> ToolAnswer:
-    """Keeps what you say of a result of km-search: a vote from -1 to 1, a note, or both."""
+    """Store feedback on a result of km-search: a vote from -1 to 1, a note, or both."""
     request = _require_id("request_id", arguments.request_id, _REQUEST)
     chunk = _require_id("chunk_id", arguments.chunk_id, _CHUNK)
-    if arguments.context is not None and len(json.encode(arguments.context)) > _MAX_CONTEXT_BYTES:
-        message = f"context has more than {_MAX_CONTEXT_BYTES:,} bytes"
-        raise ToolError(ErrorCode.INVALID_REQUEST, message, "say it in fewer words")
-    upkeep = index.require_maintenance(ctx)
+    size = len(json.encode(arguments.context))
+    if size > _MAX_CONTEXT_BYTES:
+        message = f"context has {size:,} bytes of JSON, the limit is {_MAX_CONTEXT_BYTES:,}"
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, "shorten it")
+    maintenance = index.require_maintenance(ctx)
     vote = feedback.Vote(
         request_id=request,
         chunk_id=chunk,
         vote=arguments.vote,
         note=arguments.note,
         context=arguments.context,
-        timestamp=upkeep.now().isoformat(timespec="milliseconds"),
+        timestamp=maintenance.now().isoformat(timespec="milliseconds"),
     )
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
     ##% three are missing.
-    await index.run_in_thread(ctx, lambda: feedback.submit_vote(upkeep.places, vote))
+    await index.run_in_thread(ctx, lambda: feedback.submit_vote(maintenance.places, vote))
     warnings = []
     if vote.vote is None and not (vote.note or "").strip() and not vote.context:
-        warnings.append("That says nothing of the result: a vote from -1 to 1 or a note would.")
+        warnings.append("The feedback is empty; submit a vote from -1 to 1, or a note.")
     if not await _is_known_chunk(ctx, chunk):
-        warnings.append("No piece is called so now; what you say of it is kept all the same.")
+        warnings.append("The index has no chunk with this chunk_id; the feedback was stored anyway.")
     return ToolAnswer(value=KmFeedbackSubmitOutput(**asdict(vote)), warning=" ".join(warnings))
 
 
 def _require_id(argument: str, value: str, hint: str) -> str:
     found = require_argument(argument, value, hint)
     if len(found) > _MAX_ID:
-        raise ToolError(ErrorCode.INVALID_REQUEST, f"{argument} has more than {_MAX_ID} characters", hint)
+        raise ToolError(
+            ErrorCode.INVALID_REQUEST, f"{argument} has {len(found):,} characters, the limit is {_MAX_ID}", hint
+        )
     return found
 
 
@@ -214,16 +216,18 @@ async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
     try:
         return await index.ask_knowledge(ctx, question)
     except ToolError:
-        # The vote is stored, which is the point of the call.
+        # The vote is stored, so the call has succeeded.
         return True
 
 
 class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
     node_id: Annotated[str, Meta(description=_NODE_ID)]
     relationships: Annotated[
-        Literal["outgoing", "incoming", "all", "none"], Meta(description="Which edges of the node to tell of")
+        Literal["outgoing", "incoming", "all", "none"], Meta(description="Which edges of the node to return")
     ] = "outgoing"
-    limit: Annotated[int, Meta(ge=1, description="Edges", extra_json_schema={"maximum": _MAX_EDGES})] = _DEFAULT_EDGES
+    limit: Annotated[int, Meta(ge=1, description="The most edges", extra_json_schema={"maximum": _MAX_EDGES})] = (
+        _DEFAULT_EDGES
+    )
 
 
 class KmGraphNodeOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
@@ -232,11 +236,11 @@ class KmGraphNodeOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
 
 
 @index.declare_knowledge_tool(
-    "km-graph-node", "Node of the graph", KmGraphNodeInput, KmGraphNodeOutput, failures=(ErrorCode.INVALID_IDENTIFIER,)
+    "km-graph-node", "Graph node", KmGraphNodeInput, KmGraphNodeOutput, failures=(ErrorCode.INVALID_IDENTIFIER,)
 )
 async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> ToolAnswer:
-    """A file, piece of a file, subsystem, specification, section or requirement by its id, with the edges that connect
-    it: what belongs to what, tests, describes, links to or cites it."""
+    """Return a graph node (file, chunk, subsystem, specification, section or requirement) by its id, with its edges:
+    belongs to, tests, describes, links to, cites."""
     name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), index.cap_count(arguments.limit, _MAX_EDGES)
     selection = graph.EdgeSelection(arguments.relationships)
     found = await index.ask_knowledge(ctx, lambda known: graph.find_node_edges(known.store, name, selection, limit))
@@ -244,18 +248,20 @@ async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> Tool
     edges = tuple(index.limit_rows_by_size(found.relationships, budget))
     step = ""
     if found.is_cut or len(edges) < len(found.relationships):
-        more = "give a higher limit" if limit < _MAX_EDGES else "more of them are never told at once"
-        step = f"There are more edges than these {len(edges)}: {more}."
+        more = "raise limit" if limit < _MAX_EDGES else f"{_MAX_EDGES} are the most in one answer"
+        step = f"Only {format_count(len(edges), 'edge')} shown: {more}."
     elif found.others:
         count = f"{found.others} or more" if found.others == graph.MAX_OTHERS else str(found.others)
         direction = "incoming" if arguments.relationships == "outgoing" else "outgoing"
-        step = f"{count} {direction} {'edge' if count == '1' else 'edges'}: relationships=all tells of them."
+        step = (
+            f"{count} {direction} {'edge' if count == '1' else 'edges'} not shown; set relationships=all for all edges."
+        )
     return ToolAnswer(value=KmGraphNodeOutput(node=found.node, relationships=edges), next_step=step)
 
 
 class KmGraphSearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     term: Annotated[str, Meta(description=_TERM)]
-    limit: Annotated[int, Meta(ge=1, description="Nodes", extra_json_schema={"maximum": _MAX_NODES})] = 20
+    limit: Annotated[int, Meta(ge=1, description="The most nodes", extra_json_schema={"maximum": _MAX_NODES})] = 20
 
 
 class KmGraphSearchOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
@@ -264,28 +270,31 @@ class KmGraphSearchOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
 
 @index.declare_knowledge_tool("km-graph-search", "Search the graph", KmGraphSearchInput, KmGraphSearchOutput)
 async def search_graph(arguments: KmGraphSearchInput, ctx: CallContext) -> ToolAnswer:
-    """Subsystems, specifications, sections, requirements and files by a part of what they are called."""
+    """Find subsystems, specifications, sections, requirements and files by part of their name, path or text."""
     term, limit = require_argument("term", arguments.term, _TERM), index.cap_count(arguments.limit, _MAX_NODES)
     found = await index.ask_knowledge(ctx, lambda known: graph.search_nodes(known.store, term, limit))
-    step = "km-graph-node tells of one of them by its id." if found else "km-search looks into the texts of files."
+    step = "km-graph-node returns one of them by its id." if found else "km-search searches the texts of files."
     return ToolAnswer(value=KmGraphSearchOutput(results=found), next_step=step)
 
 
 class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(description=_NAME)]
     depth: Annotated[
-        int, Meta(ge=0, description="How many edges away a node may be", extra_json_schema={"maximum": _MAX_HOPS})
+        int,
+        Meta(
+            ge=0,
+            description="The most edges between the subsystem and a related node",
+            extra_json_schema={"maximum": _MAX_HOPS},
+        ),
     ] = 1
-    limit: Annotated[int, Meta(ge=1, description="Related nodes", extra_json_schema={"maximum": _MAX_RELATED})] = (
-        _DEFAULT_RELATED
-    )
-    cursor: Annotated[str, Meta(description="Where to go on, as the last answer has it")] | None = None
+    limit: Annotated[
+        int, Meta(ge=1, description="The most related nodes", extra_json_schema={"maximum": _MAX_RELATED})
+    ] = _DEFAULT_RELATED
+    cursor: Annotated[str, Meta(description="The cursor of the previous answer")] | None = None
     include_artifacts: (
         Annotated[
             bool,
-            Meta(
-                description=f"Whether to list its files, {graph.MAX_SUBSYSTEM_ARTIFACTS} at most; they are unless false"
-            ),
+            Meta(description=f"List its files, at most {graph.MAX_SUBSYSTEM_ARTIFACTS} [default: true, cut to fit]"),
         ]
         | None
     ) = None
@@ -299,8 +308,8 @@ class KmGraphSubsystemOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True)
 
 @index.declare_knowledge_tool("km-graph-subsystem", "Subsystem", KmGraphSubsystemInput, KmGraphSubsystemOutput)
 async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> ToolAnswer:
-    """A subsystem with its files, and with what is reached from it: each node with how far away it is and the way
-    there. Parts of the list come page by page."""
+    """Return a subsystem with its files and related nodes, each with its distance and path. The list of nodes is
+    paged."""
     name, limit = require_argument("name", arguments.name, _NAME), index.cap_count(arguments.limit, _MAX_RELATED)
     has_files = arguments.include_artifacts is not False
     space = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)
@@ -319,8 +328,8 @@ async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> 
         _HALVES,
     )
     related = found.related
-    more = f"{len(related.nodes)} of {related.total} related nodes shown; for more give cursor={related.cursor}."
-    cut = f"{len(artifacts)} of {len(found.artifacts)} files shown: include_artifacts=true lists them."
+    more = f"{len(related.nodes)} of {related.total} related nodes shown; for more, set cursor={related.cursor}."
+    cut = f"{len(artifacts)} of {len(found.artifacts)} files shown; for more, set include_artifacts=true."
     return ToolAnswer(
         value=KmGraphSubsystemOutput(subsystem=found.subsystem, related=related, artifacts=artifacts),
         next_step=more if related.cursor else "",

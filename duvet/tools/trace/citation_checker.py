@@ -1,4 +1,4 @@
-"""Checks a citation that isn't in a file yet, and finds what it should say."""
+"""Checks a citation that isn't in a file yet, and finds the nearest correction."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from duvet.trace.match import QuoteMatcher
 from duvet.trace.nearest import Neighbourhood, TextStretch
 from duvet.tree.files import MemoryTree, Tree
 
-_MAX_COMPARED = 1000  # Longer quotes are not compared: that takes too long.
-_MAX_COMPARED_EVERYWHERE = 400  # Longer quotes are compared in their own section only.
+_MAX_COMPARED = 1000  # Longer quotes are not compared, which would take too long.
+_MAX_COMPARED_EVERYWHERE = 400  # Longer quotes are compared only with the section that they cite.
 _MIN_SIMILARITY = 60
 _MAX_HINT = 600
 _Answer = TypeVar("_Answer")
 _ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\s*[\"'])")
 
 
-_PATH = "\0"  # The path of a given citation, which no target can name.
+_PATH = "\0"  # A path for the given citation that no target can name.
 _MAX_ERROR = 500
 _MAX_MATCHERS = 512
 
 
 class SpecCatalogue(library.Library):
-    """Loads specifications of the catalogue, each text once, and no other files outside of the project."""
+    """Loads the specifications of the catalogue, each text once, and no other files outside the project."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         project = context.project
         ##= man/spec/mcp.md#tools
-        ##% Tools MUST NOT download anything in order to read.
+        ##% Tools MUST NOT download specifications.
         super().__init__(project.tree, project.downloads, None, project.root)
         self.project = project
         self.cards = context.catalogue.specifications
@@ -86,9 +86,9 @@ class SpecCatalogue(library.Library):
                 return known if known.locator == locator else structs.replace(known, locator=locator)
             path = known.path
         elif locator.is_url and not self.tree.is_file(path):
-            raise errors.FetchError(f"{locator.name} is no specification of this project")
+            raise errors.FetchError(f"{locator.name} is not a specification of this project")
         elif not locator.is_url and not self._may_be_read(path):
-            raise errors.UnreadableError("it is no specification of this project", path=path)
+            raise errors.UnreadableError("it is not a specification of this project", path=path)
         try:
             return self.load_from(path, locator)
         finally:
@@ -98,7 +98,7 @@ class SpecCatalogue(library.Library):
     def _may_be_read(self, path: str) -> bool:
         if self._make_absolute(path) in self._by_path:
             return True
-        # A hidden file is no specification, but may be a secret.
+        # A hidden file is not a specification, and may be secret.
         is_hidden = "/." in self._make_absolute(path).removeprefix(self.cwd)
         return not is_hidden and is_inside_project(self.cwd, path)
 
@@ -134,7 +134,7 @@ class NearestFinder:
         answer = correct_drifted_quote(self.texts, annotation)
         spot = self.texts.spot(annotation)
         if spot is None or spot.section is None:
-            # Its file is gone by now.
+            # Its file has been removed meanwhile.
             return NearestMatch(hint=answer.hint)
         own = spot.near.near(spot.section, annotation.quote)
         text = answer.quote or (own.text if own else answer.target)
@@ -168,7 +168,7 @@ class NearestFinder:
 
 
 class _Neighbourhood(Neighbourhood):
-    """Compares sections with a quote once, and a long quote only with its own section."""
+    """Compares sections with a quote once, and a long quote only with the section it cites."""
 
     weighs = False
     _quote: str | None = None  # The quote that the cached answers are about.
@@ -240,7 +240,7 @@ class CitationVerdict(Struct, frozen=True, kw_only=True):
 
 
 class CitationChecker:
-    """Checks citations against one snapshot of the project, and keeps the parsed specifications."""
+    """Checks citations against one snapshot of the project, and caches the parsed specifications."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         self.specifications = context.once(SpecCatalogue)
@@ -251,19 +251,19 @@ class CitationChecker:
         self._indexes = context.once(group_requirements_by_section)
         self._requirements = context.catalogue.requirements
         self._spans: dict[tuple[int, int], list[records.Piece]] = {}
-        """The pieces of requirements, by the indexes of a specification and of a section in it."""
+        """The spans of requirements, by the indexes of a specification and of a section in it."""
         self._matchers: dict[int, QuoteMatcher] = {}
 
     def check(self, citation: str, *, looks: bool = True) -> CitationVerdict:
-        """Check all citations in a text; the verdict is that of the first wrong one, or of all of them.
+        """Check all citations in a text. The verdict is about the first invalid one, or else about all of them.
 
-        With `looks`, it includes the nearest correction, which takes longer than all the rest.
+        With `looks`, it includes the nearest correction, which takes longer than the check itself.
         """
         pasted = self._parse(citation)
         wrong = [one for one in pasted.problems if one.severity is Severity.ERROR]
         if wrong or not pasted.annotations:
             first = next(iter([*wrong, *pasted.problems]), None)
-            reason = first.message if first else "no target can be read; it is written `spec#section`"
+            reason = first.message if first else "no target found; write it as `spec#section`"
             return CitationVerdict(error=f"{URL_NOT_FOUND}: {reason}", hint=first.hint if first else "")
         warnings: list[str] = []
         for annotation in pasted.annotations:
@@ -280,7 +280,7 @@ class CitationChecker:
         if not _ENTRY.match(text):
             return parse_pasted(_PATH, text, self.styles)
         annotations, problems = requirement_files.read_requirement_file(_PATH, text.encode(errors="replace"))
-        # Outside of a file, paths in it are relative to the project, as in comments.
+        # Without a file, paths are relative to the project, as in comments.
         return PastedText(text, [structs.replace(one, from_file=False) for one in annotations], problems)
 
     def _check_annotation(self, annotation: Annotation, pasted: PastedText, *, looks: bool) -> CitationVerdict:
@@ -311,15 +311,15 @@ class CitationChecker:
             if first != locator.name:
                 ##= man/spec/trace.md#targets-and-quotes
                 ##% duvet SHOULD warn about two spellings of one specification.
-                yield f"this counts as another specification than {first}: name that one"
+                yield f"this spelling counts as a separate specification; write {first}"
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
-            yield "this exception does not say why: add a line `reason=…`"
+            yield "this exception has no reason; add a line `reason=…`"
         is_required = number is not None and self._is_required(number, match.section, match.pieces)
         if match.fit is not records.Fit.TITLE and not is_required and annotation.kind is not Kind.SPEC:
-            yield "these words stand in the section, but in no requirement"
+            yield "the section contains this quote, but none of its requirements does"
 
     def _is_required(self, number: int, index: int, pieces: Sequence[records.Piece]) -> bool:
-        """Return True if some of these pieces of a section belong to a requirement."""
+        """Return True if some of these spans of a section belong to a requirement."""
         if (number, index) not in self._spans:
             section = self.specifications.known(number).sections[index]
             matcher = QuoteMatcher(section)
@@ -329,8 +329,8 @@ class CitationChecker:
         return any(one.start < other.end and other.start < one.end for one in spans for other in pieces)
 
     def _make_matcher(self, section: Section) -> QuoteMatcher:
-        """Return the matcher of a section; the last ones are kept, for making one takes longer than using it."""
-        # A section that is kept here can't share its id with another.
+        """Return the matcher of a section. The most recent ones are cached: making one takes longer than using it."""
+        # The matcher keeps its section alive, so its id is not reused.
         found = self._matchers.pop(id(section), None) or QuoteMatcher(section)
         self._matchers[id(section)] = found
         if len(self._matchers) > _MAX_MATCHERS:

@@ -11,23 +11,23 @@ from msgspec import Meta, Struct
 from duvet import errors, model
 from duvet.queries.references import CitationRef, find_citable, resolve_reference
 from duvet.sources import comments, editor, glob
-from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text, suggest_nearest
+from duvet.text import decode_utf8, join_names, quote_text, shorten_text, suggest_nearest
 from duvet.tools.context import ProjectSnapshot, is_inside_project
 from duvet.tools.tool import ErrorCode, ResultPage, ToolAnswer, ToolError, declare_query
 from duvet.tools.trace import citation_checker, invalid_citations
 from duvet.trace import locations
 
-CitationText = Annotated[str, Meta(max_length=10_000)]  # Longer texts would block other calls for too long.
+CitationText = Annotated[str, Meta(max_length=10_000)]  # A longer text would block other calls for too long.
 _STEPS = {
     invalid_citations.SPECIFICATION_NOT_FOUND: "Find its id with resolve_spec_id, or the text with search_requirements.",
     invalid_citations.SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
-    invalid_citations.REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation writes the comment.",
+    invalid_citations.REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation returns the comment.",
 }
-_AS_NEAREST = "Name the target as `nearest` says."
-_AS_NEAREST_WHOLE = "Name the specification as `nearest` says, and one of its sections: spec#section."
-_WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
+_AS_NEAREST = "Change the target to `nearest`."
+_AS_NEAREST_WHOLE = "Change the specification to `nearest`, and add one of its sections: spec#section."
+_WRITE = "Write the target as spec#section, or get the comment from suggest_citation."
 _ROOM = 8_000  # Characters of errors, warnings and texts in an answer.
-_MAX_COMPARED = 6_000  # Characters of wrong citations that are compared with all texts, which takes long.
+_MAX_COMPARED = 6_000  # Characters of invalid citations that are compared with all texts, which is slow.
 _MAX_NUMBERS = 10
 _COMMENT_WIDTH = 100
 _KINDS = {"implementation": model.Kind.CITATION, **{kind.name.lower(): kind for kind in model.Kind}}
@@ -35,7 +35,7 @@ _DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
 
 class ValidateCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
-    citation: Annotated[CitationText, Meta(description="The whole comment, or spec#section alone")]
+    citation: Annotated[CitationText, Meta(description="The whole comment, or just spec#section")]
 
 
 class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
@@ -47,13 +47,13 @@ class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
 
 @declare_query("validate_citation", "Validate a citation", ValidateCitationInput, ValidateCitationOutput)
 def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Whether a citation leads to a specification, its section, and the text it quotes."""
+    """Check that a citation's URL, section and quote exist. Call it on every citation you write."""
     verdict = context.once(citation_checker.CitationChecker).check(arguments.citation)
     return ToolAnswer(value=_make_output(verdict), next_step=_suggest_step(verdict))
 
 
 def _make_output(verdict: citation_checker.CitationVerdict, most: int | None = None) -> ValidateCitationOutput:
-    """Return a verdict as the tools answer it, with at most so many characters of each text."""
+    """Return the answer for a verdict, with each text cut to at most `most` characters."""
     texts = (text or None for text in (verdict.error, verdict.warning, verdict.nearest))
     return ValidateCitationOutput(
         not verdict.error, *(text and (shorten_text(text, most) if most else text) for text in texts)
@@ -79,7 +79,7 @@ class ValidateCitationsInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 @declare_query("validate_citations", "Validate citations", ValidateCitationsInput, tuple[ValidateCitationOutput, ...])
 def validate_citations(arguments: ValidateCitationsInput, context: ProjectSnapshot) -> ToolAnswer:
-    """validate_citation for many at once; answers in their order."""
+    """Check several citations at once; the answers are in the same order."""
     checker, left = context.once(citation_checker.CitationChecker), _MAX_COMPARED
     verdicts: list[citation_checker.CitationVerdict] = []
     for citation in arguments.citations:
@@ -94,18 +94,19 @@ def validate_citations(arguments: ValidateCitationsInput, context: ProjectSnapsh
 def _summarize_verdicts(verdicts: list[citation_checker.CitationVerdict]) -> str:
     wrong = [str(number) for number, one in enumerate(verdicts, 1) if one.error]
     if not wrong:
-        return f"All {format_count(len(verdicts), 'citation')} valid."
-    step = "validate_citation says what to do about one."
+        return f"All {len(verdicts):,} citations are valid." if len(verdicts) > 1 else "The citation is valid."
+    noun = "number" if len(wrong) == 1 else "numbers"
+    step = "Call validate_citation on each to see how to fix it."
     if any(one.nearest for one in verdicts):
-        step = "Write what `nearest` says, the target or the words, and validate again."
-    return f"{len(wrong)} of {len(verdicts)} invalid: number {join_names(wrong, _MAX_NUMBERS)}. {step}"
+        step = "Use the target or the quote in `nearest`, and validate again."
+    return f"{len(wrong)} of {len(verdicts)} invalid: {noun} {join_names(wrong, _MAX_NUMBERS)}. {step}"
 
 
 class SuggestCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
-    requirement: Annotated[str, Meta(description="Id or full path; or spec#section for its title")]
-    file: Annotated[str, Meta(description="Where to paste it")]
+    requirement: Annotated[str, Meta(description="Id or full path; spec#section cites its title")]
+    file: Annotated[str, Meta(description="The file to paste it into")]
     type: Literal["implementation", "test", "exception", "todo", "implication"] | None = None
-    line: Annotated[int, Meta(ge=1, description="Above this line")] | None = None
+    line: Annotated[int, Meta(ge=1, description="The line to paste it above")] | None = None
     reason: Annotated[str, Meta(max_length=1000)] | None = None
 
 
@@ -117,30 +118,32 @@ class SuggestCitationOutput(Struct, frozen=True, omit_defaults=True):
 
 @declare_query("suggest_citation", "Suggest a citation", SuggestCitationInput, SuggestCitationOutput)
 def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) -> ToolAnswer:
-    """The comment to paste into a file to cite a requirement, in the file's style. Writes nothing."""
+    """Return the comment that cites a requirement, in the style of a file. Paste it yourself: nothing is written."""
     cited, line = find_citable(context.catalogue, context.find(arguments.requirement)), arguments.line
     path, styles = _find_source(context, arguments.file)
     style = editor.choose_style(styles, _KINDS.get(arguments.type or ""))
     kind = _KINDS[arguments.type] if arguments.type else style.kind
     reason = (arguments.reason or "").strip()
     if kind is model.Kind.EXCEPTION and not reason:
-        raise ToolError(ErrorCode.INVALID_REQUEST, "an exception needs a reason", "say in reason why it does not apply")
+        raise ToolError(
+            ErrorCode.INVALID_REQUEST, "an exception needs a reason", "set reason to why the requirement does not apply"
+        )
     if line is not None and not context.project.tree.exists(path):
-        message = f"{path} is not written yet, so it has no line {line}"
-        raise ToolError(ErrorCode.INVALID_REQUEST, message, "leave line out, or write the file first")
+        message = f"{path} does not exist, so it has no line {line}"
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, "omit line, or create the file first")
     annotation = editor.NewAnnotation(cited.target, cited.quote, kind, {"reason": reason} if reason else {})
     try:
         text = "\n" if line is None else decode_utf8(context.project.tree.read(path), path)
         lines = editor.insert_annotation(path, text, line or 1, annotation, style, _COMMENT_WIDTH).lines
     except errors.DuvetError as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
-    where = "right above the code that it is about" if line is None else f"above line {line}"
+    where = "right above the code it refers to" if line is None else f"above line {line}"
     ##= man/spec/mcp.md#tools
-    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
-    ##% a file that cannot have one.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a file or
+    ##% a line that cannot contain one.
     return ToolAnswer(
         value=SuggestCitationOutput("\n".join(lines), path, line),
-        next_step=f"Paste it {where}; validate_citation checks what you change in it.",
+        next_step=f"Paste it {where}. If you change it, check it with validate_citation.",
     )
 
 
@@ -160,8 +163,8 @@ def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[commen
             if found := tuple(dict.fromkeys(styles)):
                 return path, found
     names = [pattern for rule in rules for pattern in rule.patterns]
-    hint = f"sources match {', '.join(names[:8])}" if names else "the configuration names no sources"
-    raise ToolError(ErrorCode.NOT_FOUND, f"{quote_text(name)} is no source of this project", hint)
+    hint = f"sources match {', '.join(names[:8])}" if names else "add a [[source]] to the configuration"
+    raise ToolError(ErrorCode.NOT_FOUND, f"{quote_text(name)} is not a source of this project", hint)
 
 
 def _matches(patterns: tuple[str, ...], path: str) -> bool:
@@ -179,7 +182,7 @@ class GetCitationContextInput(Struct, frozen=True):
             Meta(
                 ge=0,
                 le=_MAX_LINES,
-                description=f"Lines before and after its first; else {_DEFAULT_LINES} around all of it",
+                description=f"Lines before and after its first line [default: {_DEFAULT_LINES}, around the whole citation]",
             ),
         ]
         | None
@@ -200,17 +203,17 @@ class _Location(NamedTuple):
 
 @declare_query("get_citation_context", "Code around a citation", GetCitationContextInput, GetCitationContextOutput)
 def get_citation_context(arguments: GetCitationContextInput, context: ProjectSnapshot) -> ToolAnswer:
-    """The lines of code around a citation. Use it to see whether the code does what it cites."""
+    """Show the code around a citation. Use it to check that the code does what it cites."""
     path, (first, last), text = _locate(context, arguments.citation_id)
     around = arguments.context_lines
-    # Without a number, the code below is shown however long the comment is.
+    # By default, the code below is shown even if the comment is long.
     end = last + _DEFAULT_LINES if around is None else first + around
     start = first - 1 - (_DEFAULT_LINES if around is None else around)
     lines = text.lines[max(start, 0) : end]
     is_cut = any(len(one) > _MAX_WIDTH for one in lines)
     return ToolAnswer(
         value=GetCitationContextOutput(path, first, tuple(one[:_MAX_WIDTH] for one in lines)),
-        next_step=f"Lines are cut after {_MAX_WIDTH} characters." if is_cut else "",
+        next_step=f"Lines are cut at {_MAX_WIDTH} characters." if is_cut else "",
     )
 
 
@@ -219,8 +222,8 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
     if locations.parse_resource(reference.strip()):
         cited = resolve_reference(catalogue, reference)
         if not isinstance(cited, CitationRef):
-            hint = "get_requirement lists the citations of one"
-            raise errors.NotFoundError(f"{quote_text(reference)} is no citation", hint=hint)
+            hint = "find the citations of a requirement with get_requirement"
+            raise errors.NotFoundError(f"{quote_text(reference)} is not a citation", hint=hint)
         card = catalogue.citations[cited.indexes[0]]
         text = context.files.text(card.path)
         return _Location(
@@ -228,7 +231,7 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
         )
     place = locations.parse_file_line(reference.strip())
     if place is None:
-        raise errors.QueryError(f"{quote_text(reference)} is not file:line", hint="give it as src/main.rs:42")
+        raise errors.QueryError(f"{quote_text(reference)} is not file:line", hint="write it like src/main.rs:42")
     root = context.project.root
     paths = [
         *locations.list_possible_paths(place.path, root),
@@ -249,15 +252,15 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
     ##% `get_citation_context` MUST NOT show lines of a file without citations.
     if not found:
         known = sorted({card.path for card in context.catalogue.citations})
-        hint = suggest_nearest(place.path, known) or "list_invalid_citations and get_requirement name citations"
-        raise errors.NotFoundError(f"there is no citation in {quote_text(place.path)}", hint=hint)
+        hint = suggest_nearest(place.path, known) or "find citations with get_requirement or list_invalid_citations"
+        raise errors.NotFoundError(f"no citation in {quote_text(place.path)}", hint=hint)
     path = found[0].path
     near = ", ".join(
         f"{path}:{line}" for line in locations.find_nearest_lines([one.lines.first for one in found], place.line)
     )
     ##= man/spec/show.md#references
     ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
-    raise errors.NotFoundError(f"there is no citation at {path}:{place.line}", hint=f"near are {near}")
+    raise errors.NotFoundError(f"no citation at {path}:{place.line}", hint=f"nearest: {near}")
 
 
 def _select_at(found: Sequence[_Location], line: int) -> list[_Location]:
@@ -265,7 +268,7 @@ def _select_at(found: Sequence[_Location], line: int) -> list[_Location]:
 
 
 def _list_citations(context: ProjectSnapshot, paths: list[str]) -> list[_Location]:
-    """Return the citations in a file, given the spellings of its path."""
+    """Return the citations in a file, given several spellings of its path."""
     catalogue = context.catalogue
     numbers = locations.find_annotations_in_file(catalogue, paths)
     if not numbers:

@@ -20,7 +20,7 @@ from duvet.tools.trace.requirements import ListArguments, make_list_answer
 from duvet.trace.locations import SourceText, find_last_line, read_comment
 
 _TABLE = "[["
-_LONGEST = 50  # Lines of an entry that are looked at: one that is never closed goes on to the end of its file.
+_LONGEST = 50  # The most lines of an entry that are read: an unclosed entry would extend to the end of the file.
 MALFORMED_CODES = frozenset(
     one.code
     for one in (
@@ -120,7 +120,7 @@ def _list_blocks(styles: StylesByPath, text: Callable[[str], SourceText], path: 
 
 
 def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineStretch:
-    """Return the lines of the comment, or else of the entry, that a line belongs to."""
+    """Return the lines of the comment or entry that contains a line."""
     found = next((one for one in blocks if one.first <= line <= one.last), None)
     if found is not None:
         return found
@@ -130,7 +130,7 @@ def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineS
 
 
 def describe_citation_error(problem: model.Problem, target: str) -> str:
-    """Return the message of a problem, after the phrase for its kind, if any."""
+    """Return the message of a problem, with the phrase for its kind, if any, in front."""
     ##= man/spec/mcp.md#tools
     ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
     ##% or `Requirement not found`, and the second block MUST say what to do.
@@ -156,9 +156,9 @@ class InvalidCitation(Struct, frozen=True):
 
 @declare_query("list_invalid_citations", "Invalid citations", ListArguments, tuple[InvalidCitation, ...])
 def list_invalid_citations(arguments: ListArguments, context: ProjectSnapshot) -> ToolAnswer:
-    """Citations in the code that lead nowhere or misquote, and why. Use it after a specification has changed."""
+    """List the citations in the code whose target or quote is wrong, and why. Use it after a specification changes."""
     rows = context.once(_find_invalid)
-    note = "validate_citation tells whether a corrected one is right." if rows else "No citation is invalid."
+    note = "After a fix, check the citation with validate_citation." if rows else "No citation is invalid."
     return make_list_answer(
         context,
         "list_invalid_citations",
@@ -171,7 +171,7 @@ def list_invalid_citations(arguments: ListArguments, context: ProjectSnapshot) -
 
 
 def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
-    """Return the citations that lead nowhere, misquote, or can't be read, sorted by place."""
+    """Return the citations whose target or quote is wrong and those that can't be read, sorted by place."""
     found = []
     for one in context.once(find_malformed_annotations):
         if errors := [problem for problem in one.problems if problem.severity is model.Severity.ERROR]:
@@ -185,7 +185,7 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
         ##% that cannot be read.
         if errors := [problem for problem in problems if problem.code != _PASSED]:
             comment = read_comment(text(annotation.path), AnnotationHead(annotation.line, annotation.source.text))
-            # The target of an entry in a requirement file may stand above all entries.
+            # In a requirement file, one target above all entries may apply to them.
             if annotation.from_file and not _OWN_TARGET.search(comment):
                 comment = f"target = {format_one_line_string(annotation.target)}\n{comment}"
             error = _describe_errors(errors, annotation.target)

@@ -28,9 +28,9 @@ from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
 from duvet.trace import locations, records
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
 
-SpecArgument = Annotated[str, Meta(description="Only of this specification: id, name, URL or path")]
+SpecArgument = Annotated[str, Meta(description="Only this specification: id, name, URL or path")]
 NO_LEVEL = "unspecified"
-# Other spellings are accepted, too; the schema names the ones to use.
+# Other spellings are accepted, too. The schema lists the preferred ones.
 LevelWord = Annotated[str, Meta(extra_json_schema={"enum": ["MUST", "SHOULD", "MAY", NO_LEVEL]})]
 ClassWord = Annotated[
     str, Meta(extra_json_schema={"enum": ["partially_implemented", "not_started", "fully_implemented"]})
@@ -38,30 +38,30 @@ ClassWord = Annotated[
 StatusWord = Annotated[str, Meta(extra_json_schema={"enum": [state.words for state in records.State]})]
 
 _NEIGHBOUR_TEXT = 160  # Characters of a neighbour's text.
-_MAX_PLACES = 10  # Places of one requirement, and requirements of one citation, that are listed.
-_IMPLEMENT = "Implement it; suggest_citation writes the comment."
+_MAX_PLACES = 10  # The most listed places of a requirement, and requirements of a citation.
+_IMPLEMENT = "Implement it; suggest_citation returns the comment."
 _STEPS = {
     "uncited": _IMPLEMENT,
     "to do": _IMPLEMENT,
-    "in progress": "Cite the rest of it; suggest_citation writes the comment.",
-    "needs code": "Implement it and cite it in the code; suggest_citation writes the comment.",
-    "needs tests": "Write a test; suggest_citation with type=test writes the comment.",
+    "in progress": "Cite the rest of it; suggest_citation returns the comment.",
+    "needs code": "Implement it and cite it in the code; suggest_citation returns the comment.",
+    "needs tests": "Write a test; suggest_citation with type=test returns the comment.",
 }
 _Item = TypeVar("_Item")
 _DIGITS = re.compile(r"[0-9a-fA-F]{1,64}\Z")
-_NOT_IMPLEMENTED = "Nothing implements it: suggest_citation writes the comment for the code that will."
+_NOT_IMPLEMENTED = "No code cites it: implement it, and get the comment from suggest_citation."
 _NEXT = {
     records.State.UNCITED: _NOT_IMPLEMENTED,
     records.State.TO_DO: _NOT_IMPLEMENTED,
     records.State.IN_PROGRESS: "get_requirement shows what cites it so far.",
-    records.State.NEEDS_CODE: "Tests cite it; cite it in the code, with suggest_citation.",
-    records.State.NEEDS_TESTS: 'It is implemented; cite it in a test, with suggest_citation and the type "test".',
+    records.State.NEEDS_CODE: "Tests cite it, but not all of it is cited in code: get the comment from suggest_citation.",
+    records.State.NEEDS_TESTS: "Code cites it, but no test does: get the comment from suggest_citation with type=test.",
 }
 
 
 class ListArguments(Struct, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=pagination.MAX_PAGE_ROWS)] | None = None
-    cursor: Annotated[str, Meta(description="next_cursor of the answer before")] | None = None
+    cursor: Annotated[str, Meta(description="next_cursor of the previous answer")] | None = None
 
 
 class RequirementArguments(ListArguments, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class StatusArguments(RequirementArguments, frozen=True, kw_only=True):
 
 
 def _describe_unknown(name: str, value: str) -> str:
-    """Return the message that msgspec gives for a value that is none of the choices."""
+    """Return msgspec's message for a value that is not one of the choices."""
     return f"Invalid enum value '{shorten_text(value)}' - at `$.{name}`"
 
 
@@ -105,13 +105,13 @@ class RequirementSummary(Struct, frozen=True):
 
 
 def summarize_requirement(card: RequirementCard, most: int | None = None) -> RequirementSummary:
-    """Return a summary with at most so many characters of the text."""
+    """Return a summary with the text cut to at most `most` characters."""
     text = card.text if most is None else shorten_text(card.text, most)
     return RequirementSummary(card.id[:SHORT_ID_DIGITS], format_level(card.level) or NO_LEVEL, card.state.words, text)
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
-    reference: Annotated[str, Meta(description="Id, full path, or file:line of a citation")]
+    reference: Annotated[str, Meta(description="Id, full path, or file:line of a citation of it")]
 
 
 class RequirementPlace(Struct, frozen=True):
@@ -150,7 +150,7 @@ class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 
 @declare_query("get_requirement", "Get a requirement", GetRequirementInput, GetRequirementOutput)
 def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) -> ToolAnswer:
-    """All about one requirement: text, level, status and why, places, citations with code, neighbours."""
+    """Return everything about a requirement: text, level, status and reason, places, citations with code, neighbours."""
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference))
     found = details.make_detail(context.material(), requirement)
     assert isinstance(found, RequirementDetail)
@@ -185,34 +185,34 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
     for one, shown in zip(found.citations, citations, strict=False):
         by_type.setdefault(one.type, []).append(shown)
     count = len(found.citations)
-    rest = f"{len(citations)} of {count} citations shown; for all read duvet://{found.full_path}/citations."
+    rest = f"{len(citations)} of {count} citations shown; for all, read duvet://{found.full_path}/citations."
     notes = [_STEPS.get(found.status, ""), rest if len(citations) < count else ""]
     return ToolAnswer(value=structs.replace(whole, citations=by_type), next_step=" ".join(filter(None, notes)))
 
 
 def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference) -> references.RequirementRef:
-    """Return the requirement of a reference; for a citation, the one that it cites."""
+    """Return the requirement that a reference names, or that its citation cites."""
     if isinstance(found, references.RequirementRef):
         return found
     if not isinstance(found, references.CitationRef):
-        raise ToolError(ErrorCode.INVALID_REQUEST, "this names no requirement", "give an id; get_section lists them")
+        raise ToolError(ErrorCode.INVALID_REQUEST, "the reference is not a requirement", "use an id from get_section")
     indexes = {index for number in found.indexes for index in catalogue.citations[number].requirements}
     ids = sorted({catalogue.ids[index] for index in indexes})
     if len(ids) == 1:
         return references.RequirementRef(tuple(index for index, id in enumerate(catalogue.ids) if id == ids[0]))
     if ids:
-        hint = f"give one of these ids: {', '.join(id[:SHORT_ID_DIGITS] for id in ids[:_MAX_PLACES])}"
-        raise ToolError(ErrorCode.NOT_FOUND, f"{len(ids)} requirements are cited there", hint)
+        hint = f"use one of these ids: {', '.join(id[:SHORT_ID_DIGITS] for id in ids[:_MAX_PLACES])}"
+        raise ToolError(ErrorCode.NOT_FOUND, f"the citation cites {len(ids)} requirements", hint)
     card = catalogue.citations[found.indexes[0]]
     if card.is_valid:
-        hint = f"get_section has the requirements of {card.target}"
-        raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is of no requirement", hint)
-    hint = "mend it first: validate_citation tells what it should say"
+        hint = f"find the requirements of {card.target} with get_section"
+        raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} quotes no requirement", hint)
+    hint = "fix it first; validate_citation shows the nearest correction"
     raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is invalid: {card.remark}", hint)
 
 
 def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[RequirementCitation]:
-    """Return the citations with their code, or without it, or as many as fit."""
+    """Return the citations with their code if they fit, else without it, else as many as fit."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
     ##% for more, and say how to get the rest.
@@ -254,7 +254,7 @@ def make_list_answer(
     notes: Sequence[str] = (),
     page_size: int | None = None,
 ) -> ToolAnswer:
-    """Return the requested part of a list of the tool of that name, by default in pages of the context's size."""
+    """Return the requested page of a tool's list; the page size is the context's unless it is given."""
     question = (name, structs.replace(arguments, limit=None, cursor=None))
     request = pagination.PageRequest(
         question, arguments.cursor, arguments.limit, context.page_size if page_size is None else page_size
@@ -296,8 +296,7 @@ class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
     "get_requirement_status", "Status of a requirement", GetRequirementStatusInput, GetRequirementStatusOutput
 )
 def get_requirement_status(arguments: GetRequirementStatusInput, context: ProjectSnapshot) -> ToolAnswer:
-    """The status of a requirement: "done", "needs tests", "in progress", "uncited" and so on. Call it again after you
-    cite the requirement."""
+    """Return the status of a requirement, such as "needs tests" or "done". Call it again after you have cited it."""
     catalogue = context.catalogue
     indexes = _find_indexes(catalogue, arguments.req_identifier.strip())
     ##= man/spec/show.md#details
@@ -323,22 +322,22 @@ def _find_indexes(catalogue: Catalogue, identifier: str) -> Sequence[int]:
         if locations.parse_resource(identifier):
             raise
         cause = error
-    hint = "give the first 4 or more digits of its id, or its full_path; search_requirements finds both"
-    raise errors.NotFoundError(f"{quote_text(identifier)} is no requirement", hint=hint) from cause
+    hint = "use the first 4 or more digits of its id, or its full_path; find them with search_requirements"
+    raise errors.NotFoundError(f"{quote_text(identifier)} is not a requirement", hint=hint) from cause
 
 
 class SearchRequirementsInput(StatusArguments, frozen=True, kw_only=True):
-    query: Annotated[str, Meta(description='Words, "a phrase", an id, file:line or spec#section')]
+    query: Annotated[str, Meta(description='Keywords, "a phrase", an id, file:line or spec#section')]
 
 
 @declare_query("search_requirements", "Search requirements", SearchRequirementsInput, tuple[ListedRequirement, ...])
 def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Requirements by the words in them, or by what names them, the best first. Use it to find out which requirement
-    some code is about."""
+    """Search requirements by keyword, phrase, id, file:line or spec#section; best match first. Use it to find the
+    requirement behind some code."""
     question = search.SearchQuery(arguments.query, make_filter(arguments))
     found = search.find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
     ##= man/spec/mcp.md#tools
-    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
+    ##% The first block of a result MUST contain only the JSON of the answer, and a second block MAY add the next
     ##% step or a note.
     notes = [f"{note[:1].upper()}{note[1:]}." for note in search.describe_answer(found)]
     if not found.indexes:
@@ -353,9 +352,9 @@ def _open_index(context: ProjectSnapshot) -> full_text.RequirementIndex:
 
 @declare_query("list_uncited_requirements", "Uncited requirements", RequirementArguments, tuple[ListedRequirement, ...])
 def list_uncited_requirements(arguments: RequirementArguments, context: ProjectSnapshot) -> ToolAnswer:
-    """Requirements that no code cites yet, in the order of the specifications. Use it for an audit."""
+    """List the requirements that no code cites, in the order of the specifications. Use it for an audit."""
     indexes = filter_requirements(context.catalogue, context.once(_find_uncited), make_filter(arguments))
-    note = "suggest_citation writes the comment for one of them." if indexes else "Nothing is uncited here."
+    note = "suggest_citation returns the comment that cites one." if indexes else "No requirement is uncited."
     return make_requirement_list_answer(context, "list_uncited_requirements", arguments, indexes, [note])
 
 
@@ -381,8 +380,8 @@ class PrioritizedRequirement(Struct, frozen=True):
     tuple[PrioritizedRequirement, ...],
 )
 def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
-    """All requirements, most urgent first: by level, then what has been begun, then todos. Use it to choose what to
-    work on; what is done comes last in its level."""
+    """List all requirements, most urgent first: by level, then by status (started, not started, done), then by TODO
+    count. Use it to choose what to work on."""
     catalogue, ranked = context.catalogue, context.once(_rank)
     indexes = filter_requirements(catalogue, list(ranked), make_filter(arguments))
 
@@ -398,7 +397,7 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
         indexes,
         key=lambda index: make_requirement_path(catalogue, index),
         row=make_row,
-        notes=["get_requirement tells all about one of them." if indexes else "No requirement is like that."],
+        notes=["get_requirement returns the details of one." if indexes else "No requirement matches."],
     )
 
 

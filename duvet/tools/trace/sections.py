@@ -19,9 +19,9 @@ from duvet.tools.trace import citation_checker, invalid_citations, requirements 
 from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.locations import list_known_ids, list_specification_names, match_specifications, require_specification
 
-_TOTAL_ROOM = 1000  # More bytes than the counts of all requirements need.
+_TOTAL_ROOM = 1000  # Bytes reserved for the total.
 _MAX_LIMIT = 200_000
-_SHORT_TEXT = 100  # Characters of a requirement's text if not all fit: the text of the section has them.
+_SHORT_TEXT = 100  # Characters of a requirement's text if not all fit: the section's text contains the rest.
 _MAX_SECTIONS = 8
 _MAX_CACHED = 64
 
@@ -31,7 +31,7 @@ class CoverageSummaryInput(Struct, frozen=True):
 
 
 class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Counts of requirements by status; a count of 0 is left out."""
+    """Counts of requirements by status; a count of 0 is omitted."""
 
     id: str = ""
     level: str = ""
@@ -55,7 +55,7 @@ class CoverageSummaryOutput(Struct, frozen=True, omit_defaults=True):
 
 @declare_query("coverage_summary", "Coverage", CoverageSummaryInput, CoverageSummaryOutput)
 def summarize_coverage(arguments: CoverageSummaryInput, context: ProjectSnapshot) -> ToolAnswer:
-    """How many requirements are done, by specification and level; what is left out is 0. Use it for an overview."""
+    """Count requirements by status, for each specification and level; zero counts are omitted. Use it for an overview."""
     if arguments.spec is None:
         return context.once(_summarize_all)
     whole, catalogue = context.once(_count_all), context.catalogue
@@ -90,21 +90,21 @@ def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
     if len(json.encode(whole)) <= MAX_PAGE_BYTES or not context.page_size:
         return ToolAnswer(value=whole)
     plain = CoverageSummaryOutput(whole.total, tuple(structs.replace(one, levels=()) for one in whole.specifications))
-    note = "Give spec for the levels of one specification."
+    note = "Set spec to see the levels of one specification."
     if len(json.encode(plain)) <= MAX_PAGE_BYTES:
         return ToolAnswer(value=plain, next_step=note)
     ranked = sorted(
         plain.specifications, key=lambda one: one.done + one.excepted + one.not_applicable - one.requirements
     )
     shown = tuple(take_fitting_rows(ranked, MAX_PAGE_BYTES - _TOTAL_ROOM))
-    words = f"{len(shown)} of {len(ranked)} specifications shown, those with most left to do. {note}"
+    words = f"{len(shown)} of {len(ranked)} specifications shown: those with the most open requirements. {note}"
     return ToolAnswer(value=CoverageSummaryOutput(whole.total, shown), next_step=words)
 
 
 class GetSectionInput(Struct, frozen=True, forbid_unknown_fields=True):
-    reference: Annotated[str, Meta(description="spec#section, a full path, or what stands there")]
-    offset: Annotated[int, Meta(ge=0, description="The character of the text to begin at")] = 0
-    limit: Annotated[int, Meta(ge=1, le=_MAX_LIMIT, description="Characters of text")] | None = None
+    reference: Annotated[str, Meta(description="spec#section, a full path, or a requirement or citation in it")]
+    offset: Annotated[int, Meta(ge=0, description="The character of the text to start at")] = 0
+    limit: Annotated[int, Meta(ge=1, le=_MAX_LIMIT, description="The most characters of text to return")] | None = None
 
 
 class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -119,7 +119,7 @@ class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @declare_query("get_section", "Get a section", GetSectionInput, GetSectionOutput)
 def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAnswer:
-    """The text of a section, and its requirements with their status."""
+    """Return the text of a section and its requirements with their status."""
     offset, limit = arguments.offset, arguments.limit
     section = _find_section(context.catalogue, context.find(arguments.reference))
     card = context.catalogue.specifications[section.specification]
@@ -129,9 +129,9 @@ def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAns
     room = max(MAX_PAGE_BYTES - len(json.encode(rows)), MAX_PAGE_BYTES // 2)
     content = _cut_text(text, offset, room) if limit is None else text[offset:][:limit]
     end = offset + len(content)
-    step = f"{end} of {len(text)} characters shown; for more give offset={end}." if end < len(text) else ""
+    step = f"{end} of {len(text)} characters shown; for more, set offset={end}." if end < len(text) else ""
     if offset >= len(text) and offset:
-        step = f"Nothing is left: the text has {len(text)} characters, and offset={offset} is past its end."
+        step = f"offset={offset} is past the end of the text, which has {len(text)} characters."
     return ToolAnswer(
         value=GetSectionOutput(
             id=section.section,
@@ -147,7 +147,7 @@ def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAns
 
 
 def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
-    """Return the section of a reference; for a requirement or citation, the one that contains it."""
+    """Return the section that a reference names, or that contains its requirement or citation."""
     match found:
         case SectionRef():
             return found
@@ -157,16 +157,16 @@ def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
         case CitationRef(numbers) if catalogue.citations[numbers[0]].is_valid:
             cited = catalogue.citations[numbers[0]]
             return SectionRef(cited.specification, cited.section)
-    hint, number = "give spec#section", getattr(found, "specification", None)
+    hint, number = "use spec#section", getattr(found, "specification", None)
     if number is not None:
         specification = catalogue.specifications[number]
         sections = [f"#{one.id}" for one in specification.sections]
-        hint = f"{specification.id} has {join_names(sections, _MAX_SECTIONS)}"
-    raise ToolError(ErrorCode.INVALID_REQUEST, "this names no section", hint)
+        hint = f"available in {specification.id}: {join_names(sections, _MAX_SECTIONS)}"
+    raise ToolError(ErrorCode.INVALID_REQUEST, "the reference is not a section", hint)
 
 
 class _SectionCache:
-    """The texts and requirements of the last sections: agents read one part by part."""
+    """A cache of section texts and requirements, because agents read a section in parts."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         self.text = lru_cache(maxsize=_MAX_CACHED)(partial(_read_text, context))
@@ -192,7 +192,7 @@ def _list_requirements(
 
 
 def _cut_text(text: str, offset: int, room: int) -> str:
-    """Return the part of the text that fits, up to the end of a line."""
+    """Return as much of the text as fits, up to the end of a line if possible."""
     part = text[offset:].encode()[:room].decode(errors="ignore")
     while part and _estimate_cost(part) > room:
         part = part[: len(part) * room // _estimate_cost(part)]
@@ -202,12 +202,12 @@ def _cut_text(text: str, offset: int, room: int) -> str:
 
 
 def _estimate_cost(text: str) -> int:
-    """Return the bytes of prose that have as many tokens: dumps of octets cost more."""
+    """Return the bytes of prose with about as many tokens: hex dumps have more tokens for each byte."""
     return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 
 class ResolveSpecIdInput(Struct, frozen=True):
-    url: Annotated[str, Meta(description="URL, path or name of a specification")]
+    url: Annotated[str, Meta(description="The URL, path or name of a specification")]
 
 
 class ResolveSpecIdOutput(Struct, frozen=True, omit_defaults=True):
@@ -217,13 +217,13 @@ class ResolveSpecIdOutput(Struct, frozen=True, omit_defaults=True):
 
 @declare_query("resolve_spec_id", "Resolve a specification", ResolveSpecIdInput, ResolveSpecIdOutput)
 def resolve_spec_id(arguments: ResolveSpecIdInput, context: ProjectSnapshot) -> ToolAnswer:
-    """The id of the specification at a URL, in any of its spellings. Ids stand in paths of resources."""
+    """Return the id of the specification at a URL, in any spelling. Resource paths contain these ids."""
     catalogue = context.catalogue
     found = match_specifications(catalogue, arguments.url, context.project.root)
     if found:
         return ToolAnswer(value=ResolveSpecIdOutput(spec_id=catalogue.specifications[found[0]].id))
     ##= man/spec/mcp.md#tools
-    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
+    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer an
     ##% unknown URL with an `error` and the nearest names.
     near = suggest_nearest(arguments.url, list_specification_names(catalogue)) or list_known_ids(catalogue)
     output = ResolveSpecIdOutput(error=invalid_citations.SPECIFICATION_NOT_FOUND)

@@ -124,7 +124,7 @@ def test_an_edit_applies_without_a_trace(wire: Start, project: Path) -> None:
     assert "km-search" not in tools_of(process)
     configure("search: {profile: none}\n")
     assert "duvet_health" in tools_of(process)
-    assert "the configuration stays as it was" in process.told()
+    assert "the configuration is invalid; the previous one stays in force" in process.told()
 
 
 ASKING = """
@@ -159,8 +159,8 @@ def test_an_edit_applies_to_providers_and_to_the_log(wire: Start, project: Path)
         assert "the provider is disabled" in said(process)
         assert (len(first.asked), len(second.asked)) == (1, 1)
         told = process.told()
-    assert "WARN a restart is needed for some of the configuration keys=name" in told
-    assert "INFO call face=mcp" in told and "WARN a workflow is faulty workflow=bad at=steps[0].tool" in told
+    assert "WARN restart the server to apply these keys of the configuration keys=name" in told
+    assert "INFO call face=mcp" in told and "WARN a workflow is invalid workflow=bad at=steps[0].tool" in told
 
 
 def test_an_invalid_edit_changes_nothing(process: Wire, project: Path) -> None:
@@ -170,8 +170,8 @@ def test_an_invalid_edit_changes_nothing(process: Wire, project: Path) -> None:
         make(project, {"duvet.config.json": wrong})
         assert tools_of(process) == before
     first, second = process.told().splitlines()
-    reason = 'reason="duvet.config.json:1: toolPacks.trase: there is no pack'
-    assert f"ERROR the configuration stays as it was {reason}" in first
+    reason = 'reason="duvet.config.json:1: toolPacks.trase: unknown pack'
+    assert f"ERROR the configuration is invalid; the previous one stays in force {reason}" in first
     assert "unknown field `serfer`" in second
     make(project, {"duvet.config.json": FEW})
     wait_for(process, *LISTS)

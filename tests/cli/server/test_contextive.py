@@ -58,7 +58,7 @@ def harness(core: str, workplace: Path) -> Iterator[Wire]:
 
 
 async def test_4_1_clients_of_every_version_of_the_protocol(core: str, workplace: Path, version: str) -> None:
-    """The suites of others are put to the same server in `.ci/interop`."""
+    """`.ci/interop` runs external test suites against the same server."""
     server = StdioServerParameters(command=core, args=[], env=environment(), cwd=workplace)
     async with client_of(stdio_client(server), version) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]

@@ -19,7 +19,7 @@ from tests.unit.server.wire import Wire
 from tests.unit.tools.made import FILES
 
 ONLY_READER = {"KM_READER_TOKEN": READER}
-PROMPT = "km-feedback-submit takes your vote on a result, by the request_id here and its chunk_id"
+PROMPT = "Vote on a result with km-feedback-submit, this request_id and the result's chunk_id"
 SEARCH = {"query": "boil"}
 
 
@@ -54,7 +54,7 @@ Open = Callable[..., Desk]
 def desk(duvet_command: str, tmp_path: Path) -> Iterator[Open]:
     folder = make(tmp_path / "desk", FILES)
     yield lambda url, **environ: Desk(duvet_command, folder, url, **environ)
-    # Nothing is stored where calls are forwarded.
+    # Forwarding stores nothing locally.
     assert not (folder / STORE).parent.exists()
 
 
@@ -79,11 +79,11 @@ def test_calls_are_forwarded_with_the_token_of_the_reader_or_else_of_the_admin(
         with command.client(ADMIN) as client:
             counted = samples(client.get("/metrics").text, "duvet_tool_requests_total")
         assert counted == {("rest", "success", "km-search"): 1, ("rest", "success", "km-ingest-status"): 1}
-        # The reader's token is shown there, and votes are taken here.
+        # The reader's token is sent there, and votes are stored here.
         assert metadata_of(both)["feedback_prompt"] == PROMPT
         assert "feedback_prompt" not in metadata_of(readers)
         refused = readers.ask("km-ingest-status")
-        assert refused.code == "exit 1" and "set KM_ADMIN_TOKEN beside KM_GATEWAY_URL" in refused.value
+        assert refused.code == "exit 1" and "set KM_ADMIN_TOKEN as well as KM_GATEWAY_URL" in refused.value
         assert desk(command.url, DUVET_ADMIN_TOKEN=ADMIN).ask("km-lifecycle-report").code == ""
         # The wrong scope, and an unknown token.
         for token, code in ((READER, "forbidden"), ("another-token", "unauthorized")):
@@ -143,7 +143,7 @@ def test_workflows_forward_their_calls(duvet_command: str, project: Path, desk: 
         assert here.ask("workflow.look").value["outputs"] == {"run": "r1"}
         assert readers.run("mcp", "--check").code == 0
         code, message = readers.ask("workflow.look")
-        assert code == "exit 1" and "km-ingest-status needs the scope maintainer" in message
+        assert code == "exit 1" and "km-ingest-status requires the scope maintainer" in message
 
 
 def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
@@ -169,7 +169,7 @@ def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
 def test_an_address_with_credentials_is_refused(desk: Open, words: str) -> None:
     done = desk("https://user:geheim@example.org").run(*words.split())
     assert (done.code, done.out) == (1, "")
-    assert "KM_GATEWAY_URL is not the address of a server" in done.err and "geheim" not in done.err
+    assert "KM_GATEWAY_URL is not the URL of a server" in done.err and "geheim" not in done.err
 
 
 def test_the_configuration_decides_on_forwarding(duvet_command: str, project: Path, desk: Open) -> None:
@@ -179,7 +179,7 @@ def test_the_configuration_decides_on_forwarding(duvet_command: str, project: Pa
     make(here.folder, {"duvet.config.json": '{"toolPacks": {"knowledge": {"tools": {"km-search": false}}}}'})
     listed = here.run("tools").out
     assert "km-search" not in listed and "km-graph-search" in listed
-    # A server over HTTP forwards nothing: it could forward to itself without end.
+    # A server over HTTP forwards nothing, because it could forward to itself forever.
     with Command(duvet_command, project, KM_GATEWAY_URL="http://127.0.0.1:9") as command:
         pass
-    assert "WARN KM_GATEWAY_URL counts over standard input and output alone" in command.first
+    assert "WARN KM_GATEWAY_URL is ignored over HTTP" in command.first

@@ -1,4 +1,4 @@
-"""`duvet mcp --http` as people run it: its addresses, tokens, log and end, and the pages that it serves."""
+"""`duvet mcp --http` as a process: addresses, tokens, log, shutdown, and pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 ##= man/spec/mcp.md#http
 ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
 ##= man/spec/mcp.md#http
-##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
+##% When stopped, the server MUST finish or cancel open requests and exit with 0 within 5 seconds.
 @pytest.mark.parametrize("how", SIGNALS)
 async def test_it_serves_until_a_signal(duvet_command: str, project: Path, how: signal.Signals) -> None:
     with Command(duvet_command, project) as command:
@@ -129,8 +129,8 @@ DIFFERENT = {"DUVET_READER_TOKEN": "secret-1", "KM_READER_TOKEN": "secret-2"}
 @pytest.mark.parametrize(
     ("args", "environ", "code", "message"),
     [
-        (("--http", "here"), {}, 2, "'here' is not an address: give PORT, HOST:PORT or [IPV6]:PORT, like"),
-        (("--http", "0.0.0.0:0"), {}, 1, "0.0.0.0 can be reached by others, and no token is set"),
+        (("--http", "here"), {}, 2, "'here' is not an address: use PORT, HOST:PORT or [IPV6]:PORT, such as"),
+        (("--http", "0.0.0.0:0"), {}, 1, "other machines can reach 0.0.0.0, but no token is set"),
         (("--http", "0"), DIFFERENT, 1, "DUVET_READER_TOKEN and KM_READER_TOKEN differ"),
         (("--http", "0", "--rate", "-1"), {}, 2, "-1.0 is not in the range x>=0"),
     ],

@@ -1,4 +1,4 @@
-"""The tools of the pack `knowledge` on every face, for every caller, and what no answer may contain."""
+"""The tools of the pack `knowledge` on every face and for every caller, and texts that no answer may contain."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Faces:
 
     @cached_property
     def reference(self) -> dict[str, Any]:
-        """What the shell answers, without what differs from call to call."""
+        """The shell's answer, without values that differ from call to call."""
         return {
             tool: team.lasting(team.by_shell(self.command, self.local)(tool, given).value)
             for tool, given in team.ALL.items()
@@ -102,7 +102,7 @@ def test_every_tool_on_every_face_for_every_caller(faces: Faces, row: dict[str, 
     if listed is not None:
         assert (tool in listed) == (face in LOCAL or is_readers or caller == "admin")
     if face == "rest":
-        # A caller who may not call it learns nothing of its arguments.
+        # A caller without permission learns nothing about its arguments.
         assert ask(tool, {"nonsense": 1}).code == (expected or "invalid_request")
 
 

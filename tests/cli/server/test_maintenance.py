@@ -1,4 +1,4 @@
-"""Tools that change something: their audit log, progress, and servers that are killed meanwhile."""
+"""Tools that change something: audit log, progress, and servers killed during a call."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_uploads_over_http_are_below_the_root(duvet_command: str, project: Path)
             assert by_rest(client)("km-upload", {"source_path": path}).code == "invalid_request"
             assert by_mcp(client)("km-upload", {"source_path": path}).code == "invalid_request"
         assert by_rest(client)("km-ingest-trigger", {"paths": ["docs"]}).code == "unsupported_operation"
-        unknown = ("upstream_error", "nothing was taken in of this project yet")
+        unknown = ("upstream_error", "this project has no index yet")
         assert by_rest(client)("km-backup-trigger", {}) == unknown
     assert by_shell(duvet_command, project)("km-upload", {"source_path": str(outside)}).code == ""
     outcomes = ["invalid_request"] * 6 + ["unsupported_operation", "upstream_error", "success"]
@@ -191,7 +191,7 @@ def test_an_admin_cannot_widen_the_root_or_move_the_store(duvet_command: str, pr
                 status, found = client.post_tool("km-storetext", content="Tea", destination=f"{size}.md")
                 assert (status, found["stored_path"]) == (200, str(project / f"{size}.md"))
         log = command.end()[2]
-    warned = [line for line in log.splitlines() if "a restart is needed" in line]
+    warned = [line for line in log.splitlines() if "restart the server to apply" in line]
     assert len(warned) == 1 and warned[0].endswith('keys="uploads store"'), warned
     assert not (project / "elsewhere.db").exists()
 
@@ -204,7 +204,7 @@ def test_the_longest_text(duvet_command: str, project: Path) -> None:
             for ask in (by_rest(client), by_mcp(client)):
                 assert ask("km-storetext", {**given, "content": content}).code == ""
             code, message = by_rest(client)("km-storetext", {**given, "content": content + "y"})
-            assert code == "invalid_request" and message.startswith("content has more than 500,000 ")
+            assert code == "invalid_request" and message.endswith(", the limit is 500,000")
 
 
 @pytest.mark.parametrize("store", [("km-storetext", "content", "x"), ("km-upload", "source_path", "docs/spec.md")])

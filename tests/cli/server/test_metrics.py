@@ -1,4 +1,4 @@
-"""What a server counts and logs of the tools of the pack `knowledge`, and its reports at `/api/v1`."""
+"""Metrics and logs of the tools of the pack `knowledge`, and the reports at `/api/v1`."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def names_in(metrics: str) -> set[str]:
 
 def test_every_tool_is_counted_from_zero_on(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#telemetry
-    ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, from 0 on and without
-    ##% labels that callers choose.
+    ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, starting at 0 and
+    ##% without labels that callers choose.
     with Command(duvet_command, project) as command, command.client() as client:
         text = client.get("/metrics").text
         assert samples(text, "km_mcp_requests_total") == {(of, tool): 0 for tool in ALL for of in ("success", "error")}
@@ -53,7 +53,7 @@ def test_every_tool_is_counted_from_zero_on(duvet_command: str, project: Path) -
         after = client.get("/metrics").text
         assert names_in(after) == before
         assert "made-up" not in after and "argument" not in after
-        # A pack that is off has no metrics.
+        # A disabled pack has no metrics.
         make(project, {"duvet.config.json": "{}"})
         client.post_tool("coverage_summary")
         assert "km_ingest_last_run_status" not in client.get("/metrics").text
@@ -162,7 +162,7 @@ def report(client: HttpClient, path: str, **query: str) -> tuple[int, Any]:
 def test_reports_are_those_of_their_tools(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
     ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to callers
-    ##% who may use their tools, and 404 before the first ingest run.
+    ##% who may call their tools, and 404 before the first ingest run.
     with Command(duvet_command, project, **TOKENS) as command:
         with command.client(ADMIN) as client:
             for path, tool in REPORTS.items():
@@ -173,7 +173,7 @@ def test_reports_are_those_of_their_tools(duvet_command: str, project: Path) -> 
             assert status == 200 and whole.keys() == {"status", "history"} and len(whole["history"]) == 3
             assert whole["history"][0].keys() == {"generated_at", "generated_at_iso", "run", "summary"}
             assert report(client, HISTORY, limit="1") == (200, {"status": "ok", "history": whole["history"][:1]})
-            wrong = refused("invalid_request", "limit is no number of reports", "give one from 1 to 100")
+            wrong = refused("invalid_request", "limit must be a number from 1 to 100", "omit it for the last 10")
             for limit in ("0", "101", "-1", "x", "", "1e1", "9" * 5000):
                 assert report(client, HISTORY, limit=limit) == (400, wrong)
             assert client.head(f"{V1}/coverage").status_code == 200
@@ -200,5 +200,5 @@ def test_there_are_no_reports_before_the_first_run(duvet_command: str, project: 
         status, error = report(client, f"{V1}/coverage")
         assert (status, error["code"]) == (503, "upstream_error") and str(project) not in json.dumps(error)
         make(project, {"duvet.config.json": "{}"})
-        hint = "km-coverage-summary, of the pack `knowledge`, is switched off"
+        hint = "km-coverage-summary of the pack `knowledge` is disabled"
         assert report(client, f"{V1}/coverage") == (404, refused("not_found", "Coverage report not found", hint))

@@ -1,4 +1,4 @@
-"""`duvet mcp` as clients start it: how it begins, what it refuses, what gets out of it, and how it ends."""
+"""`duvet mcp` as clients start it: start, refusals, output and exit."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def cancel(id: object) -> Message:
 
 def test_what_is_printed_does_not_reach_the_client() -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends in a
-    ##% line feed, whatever it or a child process prints.
+    ##% The server MUST write only protocol messages to its client, each as one line of UTF-8 that ends in a line feed,
+    ##% even if it or a child process prints something else.
     done = subprocess.run([sys.executable, "-c", PRINTS], input=b"heard\n", capture_output=True, check=True)
     assert done.stdout == b"before\nmessage\nheard\n"
     assert done.stderr == b"printed\nwritten\nchild ''\ncode 1\n"
@@ -174,8 +174,8 @@ def test_a_person_at_a_terminal_reads_what_it_waits_for(duvet_command: str, proj
         os.close(ours)
     assert (process.returncode, out) == (0, b"")
     assert (first + rest).decode() == (
-        "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
-        "`duvet mcp --print-config claude` prints what makes that agent start it; the others are in `duvet mcp --help`.\n"
+        "duvet mcp is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
+        "To configure an agent, run `duvet mcp --print-config claude`; `duvet mcp --help` lists the other agents.\n"
     )
 
 
@@ -318,7 +318,7 @@ def test_an_answer_of_a_model_that_is_not_text_fails_the_step(asking: tuple[Wire
         pass
     told = called["result"]["content"][0]["text"]
     assert called["result"]["isError"] and '"code":"model_failed"' in told
-    assert "the client's model answers something else than text" in told
+    assert "the client's model returned something other than text" in told
     assert re.findall('"status":"(success|error|skipped)"', told)[-3:] == ["success", "error", "skipped"]
 
 

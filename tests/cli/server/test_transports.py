@@ -1,4 +1,4 @@
-"""What the product has beyond the SDK, over pipes and HTTP, in every version of the protocol."""
+"""Features of duvet beyond the SDK, over pipes and HTTP, in every version of the protocol."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_our_own_methods(connect: Connect, version: str) -> None:
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_answers_are_bare_arrays_and_objects(duvet_command: str, kettle: Path, transport: str, version: str) -> None:
-    """By hand, because the client of the SDK knows no answer that is an array."""
+    """Written by hand, because the SDK's client does not support arrays as answers."""
     asked: list[dict[str, Any]] = [{"path": "/specifications"}, {"uri": "duvet:///specifications"}]
     asked.append({"path": "/specifications/spec"})
     params = [enveloped(one) if version == MODERN else one for one in asked]
@@ -89,7 +89,7 @@ def test_answers_are_bare_arrays_and_objects(duvet_command: str, kettle: Path, t
 async def test_changes_are_notified(connect: Connect, mode: str, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
-    ##% requirements or citations come or go.
+    ##% requirements or citations are added or removed.
     with anyio.fail_after(LONGEST):
         async with hearing(connect(), mode, [HEATING, CITATIONS]) as heard:
             save_by_rename("spec.md", SPECIFICATION.replace("# Heating", "# Heating\n\nQuickly."))(kettle)

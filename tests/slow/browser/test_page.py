@@ -115,7 +115,7 @@ def test_no_project_is_too_large_for_a_browser(visit: Visits, reports: Reports, 
 
 
 def test_most_elements_are_created_later() -> None:
-    problem = Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4), "text here", "look again")
+    problem = Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4), "not in this section", "look again")
     shown = page_of_files(finished(many(3000, 1)), problems=(problem,) * 5000)
     assert elements(shown) < 1000
     assert elements(shown, scripting=False) > 20_000

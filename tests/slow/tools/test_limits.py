@@ -17,8 +17,8 @@ def test_what_is_far_too_much_is_cut() -> None:
     found, words = answer(context, COVERAGE)
     shown = found["specifications"]
     assert words == (
-        f"{len(shown)} of 202 specifications shown, those with most left to do. "
-        "Give spec for the levels of one specification."
+        f"{len(shown)} of 202 specifications shown: those with the most open requirements. "
+        "Set spec to see the levels of one specification."
     )
     assert 100 < len(shown) < 202 and shown[0]["id"] == "a199"
     assert len(json.encode(ask(context, COVERAGE).value)) <= MAX_PAGE_BYTES

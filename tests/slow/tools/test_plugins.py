@@ -68,7 +68,7 @@ def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path,
     assert (wrong.code, wrong.out) == (1, "")
     assert 'the pack kettle has no tool "boyl"' in wrong.err and "did you mean boil?" in wrong.err
     (project / "duvet.config.json").write_text('{"toolPacks": {"kettel": {}}}')
-    assert 'there is no pack "kettel"' in duvet(duvet_command, project, site, "tools").err
+    assert 'unknown pack "kettel"' in duvet(duvet_command, project, site, "tools").err
 
 
 def test_what_the_help_of_a_tool_says(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
@@ -85,10 +85,10 @@ Arguments:
   --litres (number; required; at most 3): How much water there is
   --celsius (integer; default 100): How warm it is to be
 
-Answers:
+Returns:
   seconds, kettle
 
-Think of this first:
+Before you call it:
   The kettle is hot afterwards.
 
 Hints:

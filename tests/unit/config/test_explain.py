@@ -97,5 +97,5 @@ def test_the_file_that_is_explained() -> None:
     assert settings[0] == Setting("config-path", CONFIG_PATH, SettingOrigin.DEFAULT)
     with pytest.raises(UnreadableError) as error:
         explain_file(MemoryTree({}), None, {})
-    message = ".duvet/config.toml: no configuration in this folder"
-    assert (str(error.value), error.value.hint) == (message, "write one with `duvet init`")
+    message = ".duvet/config.toml: no configuration in this folder or above it"
+    assert (str(error.value), error.value.hint) == (message, "create one with `duvet init`")

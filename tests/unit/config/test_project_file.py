@@ -9,7 +9,7 @@ import pytest
 from msgspec import convert, structs
 
 from duvet.config import settings
-from duvet.config.project_file import CONFIG_PATH, find_config, find_parent_project, read_config, require_config
+from duvet.config.project_file import CONFIG_PATH, find_config, read_config, require_config
 from duvet.config.toml import TomlDocument
 from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Place
@@ -19,32 +19,18 @@ from tests.unit.config.made import EXTENDED, PATH, UPSTREAM
 
 def test_a_named_file_wins_over_that_of_the_folder() -> None:
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
-    ##% belongs when nothing is configured.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
+    ##% name the expected path without a configuration.
     tree = MemoryTree({CONFIG_PATH: b"", "config.toml": b""})
     assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
     assert find_config(MemoryTree({"config.toml": b""})) is None
 
 
-def test_parents_are_not_searched_but_named(tmp_path: Path) -> None:
-    (tmp_path / "a" / "b" / ".duvet").mkdir(parents=True)
-    (tmp_path / ".duvet").mkdir()
-    (tmp_path / CONFIG_PATH).touch()
-    tree = DiskTree(str(tmp_path / "a" / "b"))
+def test_a_folder_without_a_configuration(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError) as error:
-        require_config(tree)
-    assert (find_config(tree), error.value.hint) == (None, "there is one in `../..`: add `-C ../..`")
-
-
-def test_the_search_ends_at_the_root_or_where_the_tree_has_none() -> None:
-    class Endless(MemoryTree):
-        def exists(self, path: str) -> bool:
-            return not path.endswith(CONFIG_PATH)
-
-        def identity(self, folder: str) -> object:
-            return folder
-
-    assert [find_parent_project(DiskTree("/")), find_parent_project(Endless({}))] == ["", ""]
+        require_config(DiskTree(str(tmp_path)))
+    assert (error.value.message, error.value.path) == ("no configuration in this folder or above it", CONFIG_PATH)
+    assert error.value.hint == "create one with `duvet init`"
 
 
 NO_TOML = TomlDocument({}, "", "")

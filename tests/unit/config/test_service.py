@@ -38,7 +38,7 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 @pytest.mark.parametrize(
     ("environ", "given", "path", "origin"),
     [
-        (BOTH, "given.json", "given.json", "--config"),
+        (BOTH, "given.json", "given.json", "--service-config"),
         ({"DUVET_CONFIG": "named.toml"}, None, "named.toml", "DUVET_CONFIG"),
         ({"CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "CONTEXTIVE_CONFIG"),
         ({"DUVET_CONFIG": "", "CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "CONTEXTIVE_CONFIG"),
@@ -48,7 +48,7 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 )
 def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str | None, path: str, origin: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service configuration from the file that `--config`, `DUVET_CONFIG` or
+    ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
     ##% and otherwise use the defaults.
     assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
@@ -71,17 +71,17 @@ def test_files_that_can_not_be_chosen() -> None:
     ] == [
         (
             "found several configurations: `duvet.config.yml` and `contextive.config.json`; "
-            "keep one of them, or choose one with `--config`"
+            "keep one of them, or choose one with `--service-config`"
         ),
         (
             "conflicting configurations: DUVET_CONFIG points to named.toml and CONTEXTIVE_CONFIG points to other.yml; "
             "unset one of the variables"
         ),
         (
-            "--config points to config, which has an unknown extension; "
+            "--service-config points to config, which has an unknown extension; "
             "rename the file; supported extensions: `.json`, `.yaml`, `.yml`, `.toml`"
         ),
-        "--config points to gone.json, which does not exist; correct the path",
+        "--service-config points to gone.json, which does not exist; correct the path",
         "DUVET_CONFIG points to gone.json, which does not exist; correct or unset it",
     ]
 
@@ -119,9 +119,9 @@ def test_the_example_with_every_section() -> None:
     assert config.workflows["audit"].steps[0].params["level"] == "${vars.level}"
     assert read.rule == ServerRule(
         name="kettle",
-        title="The requirements of the kettle",
+        title="Requirements of the kettle",
         version="2.1",
-        description="What the kettle must do, and what does it",
+        description="Links the requirements of the kettle to its code",
         page_size=20,
         packs=("trace", "introspect"),
     )
@@ -221,8 +221,8 @@ def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str
 )
 def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | None) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
-    ##% an invalid configuration.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, with the same answer as later,
+    ##% and even with an invalid configuration.
     assert rule(data) == ServerRule()
     assert load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml").rule == ServerRule()
 
@@ -289,8 +289,8 @@ def uploads(text: str, **environ: str) -> UploadRule:
 
 def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
     ##= man/spec/gateway.md#uploads
-    ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads` sets
-    ##% nothing, and be refused at the start if they are invalid.
+    ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` where `uploads`
+    ##% sets nothing, and refuse to start if one of them is invalid.
     environ = {"KM_CONTENT_ROOT": " /content ", "KM_UPLOAD_DEFAULT_OVERWRITE": "TRUE", "KM_UPLOAD_DEFAULT_INGEST": "1"}
     assert uploads("{}") == UploadRule()
     given = UploadRule(root="/content", root_origin="KM_CONTENT_ROOT", overwrite=True, ingest=True)
@@ -308,8 +308,8 @@ def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
 @pytest.mark.parametrize("folder", ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b", *REFUSED])
 def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
-    ##% content root, also by `..` or through a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside the
+    ##% content root, even by `..` or through a link.
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems

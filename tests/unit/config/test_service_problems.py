@@ -18,7 +18,7 @@ WRONG = """\
 server: {port: 0, mode: htt, name: " ", toolTimeout: 0, rate: .nan, pageSize: null}
 providers:
   1x: {}
-  a: {api_key: x, timeout: "1", retries: 0.5}
+  a: {api_kay: x, timeout: "1", retries: 0.5}
 toolPacks:
   trace: {enabled: yes, tools: {a: 1}, settings: {x: .inf}}
 workflows:

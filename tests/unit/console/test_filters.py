@@ -67,5 +67,7 @@ KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPT
     ],
 )
 def test_options(args: tuple[str, ...], wanted: RequirementFilter) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% Filters MUST accept the words of former versions.
     assert chosen(*args) == (wanted, {"own": None})
     assert chosen(*args, "--own", "x") == (wanted, {"own": "x"})

@@ -84,8 +84,8 @@ def test_what_is_next(tmp_path: Path) -> None:
     ##% each.
     found = page(make(tmp_path / "a", KETTLE)).next
     assert [(row.rank, row.level, row.reason) for row in found] == [
-        (1, "SHOULD", "SHOULD, not started: nothing refers to it"),
-        (2, "MAY", "MAY, not started: nothing refers to it"),
+        (1, "SHOULD", "SHOULD, uncited: nothing cites it"),
+        (2, "MAY", "MAY, uncited: nothing cites it"),
     ]
     sentences = "".join(f"It MUST do {number}.\n" for number in range(12))
     many = page(make(tmp_path / "b", {**KETTLE, "spec.md": f"# Kettle\n\n## Heating\n\n{sentences}"}), wrong=True).next

@@ -126,7 +126,7 @@ def test_feedback_is_backed_up_without_an_index(paths: StorePaths, tmp_path: Pat
 
 def test_a_restore_merges_the_feedback(paths: StorePaths, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% Acknowledged feedback MUST survive killed processes, concurrent writers, a replaced index and a
     ##% restored backup.
     archive = stored.make_backup(paths)
     submit_vote(paths, stored.vote("docs/tea.md::0", -1.0))

@@ -124,8 +124,8 @@ NAMES = {
 
 def test_a_text_is_named_after_its_title_or_the_time() -> None:
     ##= man/spec/gateway.md#uploads
-    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
-    ##% to a file named after the title or the time.
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML front
+    ##% matter, to a file named after the title or the time.
     for name, titles in NAMES.items():
         assert {StoredText(content="x", title=title).file_name(CLOCK) for title in titles} == {name}
         assert not any("/" in make_file_slug(title) for title in titles)
@@ -189,8 +189,8 @@ for number in range(200):
 @posix
 def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
-    ##% under a name that duvet has chosen.
+    ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file unless `overwrite` is
+    ##% set and the caller has chosen its name.
     (tmp_path / "old.md").write_text("old")
     with run_program(FULL, tmp_path, "new.md", "old.md") as process:
         lines = process.communicate(timeout=60)[0].splitlines()

@@ -98,7 +98,7 @@ def test_what_only_comments_name_is_downloaded_at_once_too(held: Held, tmp_path:
     assert [shown(one) for one in found.problems] == [
         ("DUV045", ".duvet/config.toml", 6, "e: the server answered 404 Not Found"),
         ("DUV045", "a.rs", 4, "c: the server answered 404 Not Found"),
-        ("DUV044", "a.rs", 16, "b are one text, but count as two specifications"),
+        ("DUV044", "a.rs", 16, "b are the same text, but count as two specifications"),
     ]
     assert [match is not None for match in found.match_of[-6:]] == [True, False, True, False, True, True]
     assert kept(root) == {f"good/{name}.txt": text(name) for name in "abd"}

@@ -16,7 +16,7 @@ USUAL = Registry()
 
 
 def context_of(**changed: str) -> ProjectSnapshot:
-    """The project of tea, with some files changed; a file without text is left out."""
+    """The tea project with some files changed; a file without text is omitted."""
     files = {path: text for path, text in {**TEA_PROJECT, **changed}.items() if text}
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
     return ProjectSnapshot(project, project.catalogue, page_size=50)

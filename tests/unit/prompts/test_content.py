@@ -73,7 +73,7 @@ def test_a_prompt_names_the_enabled_tools(name: str) -> None:
     given = {"requirement": WARM, "section": "tea#pot"}
     wanted = {one.name: given[one.name] for one in library.describe_prompt(name).arguments if one.required}
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and omit whatever exceeds about 4,000 tokens.
     on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
     named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
     assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")
@@ -87,7 +87,7 @@ def test_unreadable_comments_are_reviewed() -> None:
     stray = "- src/pot.rs:5: this quote has no target and is ignored [DUV027]\n  It says: //# The cup\n"
     for given in ({}, {"file": "src"}):
         found = text_of("review_citations", context, **given)
-        wrong, _, doubtful = found.partition("## To look at")
+        wrong, _, doubtful = found.partition("## Doubtful citations")
         assert (unread in wrong, stray in doubtful) == (True, True)
     for given in ({"file": ".duvet"}, {"spec": "tea"}):
         assert "src/pot.rs" not in text_of("review_citations", context, **given)
@@ -99,7 +99,7 @@ def test_unreadable_comments_are_reviewed() -> None:
 def test_a_section_of_one_long_line_is_cut(sentence: str) -> None:
     long = "".join(map(sentence.format, range(2_000)))
     text = text_of("explain_section", context_of(**{"tea.md": f"{TEA}\n## All\n\n{long}\n"}), section="tea#all")
-    assert re.search(r"^\d+ more lines are left out here", text, re.MULTILINE)
+    assert re.search(r"^\d+ more lines are omitted here", text, re.MULTILINE)
     assert sentence.format(1).strip() in text
     assert tokens(text) < MOST
     assert tokens(text_of("triage_uncited", context_of(**{"tea.md": f"# All\n\n{long}\n"}))) < MOST
@@ -113,8 +113,8 @@ def test_a_long_line_of_code_is_cut() -> None:
 
 def test_prompts_of_an_empty_project() -> None:
     context = context_of(**dict.fromkeys(TEA_PROJECT, ""))
-    assert "Nothing is left to triage." in text_of("triage_uncited", context)
-    assert "None is." in text_of("review_citations", context)
+    assert "None: every requirement is cited." in text_of("triage_uncited", context)
+    assert "## Invalid citations\n\nNone.\n" in text_of("review_citations", context)
 
 
 @pytest.mark.parametrize(
@@ -158,14 +158,14 @@ def starred(comment: str) -> str:
 
 TRIAGE, REVIEW, EXPLAIN = "triage_uncited", "review_citations", "explain_section"
 MISUNDERSTOOD: list[tuple[str, dict[str, str], str, str]] = [
-    ("system", {"x": ""}, 'the prompt system has no argument "x"', "it takes none"),
-    (TRIAGE, {"x": ""}, 'the prompt triage_uncited has no argument "x"', "it takes spec, level"),
+    ("system", {"x": ""}, 'the prompt system has no argument "x"', "it has none"),
+    (TRIAGE, {"x": ""}, 'the prompt triage_uncited has no argument "x"', "available: spec, level"),
     (TRIAGE, {"specs": ""}, 'the prompt triage_uncited has no argument "specs"', "did you mean spec?"),
     (
         EXPLAIN,
         {"section": " "},
-        'the prompt explain_section needs the argument "section"',
-        "The section, as SPEC#SECTION or by the path of its resource.",
+        'the prompt explain_section requires the argument "section"',
+        "The section, as SPEC#SECTION or as its resource path.",
     ),
     (TRIAGE, {"level": "shall"}, '"shall" is not a level', "available: must, should, may, none"),
 ]
@@ -173,18 +173,18 @@ UNKNOWN: list[tuple[str, dict[str, str], str, str]] = [
     (
         "write_test",
         {"requirement": "tea#pot"},
-        '"tea#pot" is no requirement',
-        "give the first digits of its id, or the path of its resource",
+        '"tea#pot" is not a requirement',
+        "use the first digits of its id or its resource path",
     ),
-    (EXPLAIN, {"section": WARM}, f'"{WARM}" is no section', "give it as SPEC#SECTION, or the path of its resource"),
+    (EXPLAIN, {"section": WARM}, f'"{WARM}" is not a section', "use SPEC#SECTION or its resource path"),
     (TRIAGE, {"spec": "tee"}, 'unknown specification "tee"', "did you mean tea?"),
     (REVIEW, {"spec": "tee"}, 'unknown specification "tee"', "did you mean tea?"),
-    (REVIEW, {"file": "src/pit.rs"}, 'no source is called "src/pit.rs"', "did you mean src/pot.rs?"),
+    (REVIEW, {"file": "src/pit.rs"}, 'no source file "src/pit.rs"', "did you mean src/pot.rs?"),
     (
         REVIEW,
         {"file": "../../etc/passwd"},
-        'no source is called "../../etc/passwd"',
-        "give the path of a source, or of a folder with some",
+        'no source file "../../etc/passwd"',
+        "use the path of a source file, or of a folder with source files",
     ),
 ]
 
@@ -213,13 +213,13 @@ def large() -> ProjectSnapshot:
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
-        ("triage_uncited", {}, "more are left out here: decide"),
-        ("review_citations", {}, "more are left out here: mend"),
-        ("explain_section", {"section": "tea#all"}, "more lines are left out here"),
+        ("triage_uncited", {}, "more are omitted here: decide"),
+        ("review_citations", {}, "more are omitted here: fix"),
+        ("explain_section", {"section": "tea#all"}, "more lines are omitted here"),
         (
             "implement_requirement",
             {"requirement": make_text_id("The pot number 1 MUST be warm.")},
-            r"more are left out here: `get_requirement` \(`duvet show",
+            r"more are omitted here: see `get_requirement` \(`duvet show",
         ),
     ],
 )
@@ -234,7 +234,7 @@ def test_a_prompt_that_would_be_too_long_says_what_it_leaves_out(
 def test_each_comment_style_is_shown_once() -> None:
     ##= man/spec/mcp.md#prompts
     ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
-    ##% around them, and show the comments to write.
+    ##% around them, and the comments to write.
     tests = SourceRule(("tests/*.rs",), kind=Kind.TEST)
     rules = [SourceRule(("src/*.rs", "bin/*.rs")), tests, SourceRule(("lib/*.rs",)), SourceRule(("c/*.c",), "*=", "*#")]
     assert make_comments(rules, "tea.md#pot", TEXT) == (

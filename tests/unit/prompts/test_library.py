@@ -9,7 +9,7 @@ from duvet.errors import NotFoundError
 from duvet.prompts.library import REQUIREMENT_PROMPTS, load_prompts, render_prompt, require_prompt
 from duvet.templates import prompt_names, prompt_text
 
-KNOWN = "there are explain_section, implement_requirement, review_citations, system, triage_uncited, write_test"
+KNOWN = "available: explain_section, implement_requirement, review_citations, system, triage_uncited, write_test"
 
 
 def test_each_prompt_has_a_title_and_is_described_in_sentences() -> None:
@@ -36,14 +36,15 @@ def test_each_prompt_has_a_title_and_is_described_in_sentences() -> None:
 def test_an_unknown_prompt_is_refused_with_similar_names(name: str, hint: str) -> None:
     with pytest.raises(NotFoundError) as caught:
         require_prompt(name)
-    assert (caught.value.message, caught.value.hint) == (f'there is no prompt "{name}"', hint)
+    assert (caught.value.message, caught.value.hint) == (f'unknown prompt "{name}"', hint)
     with pytest.raises(NotFoundError) as caught:
         require_prompt("system", ("write_test",))
-    assert caught.value.hint == "there are write_test"
+    assert caught.value.hint == "available: write_test"
 
 
 def test_a_missing_value_is_an_error() -> None:
     ##= man/spec/mcp.md#prompts
-    ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
+    ##% duvet MUST refuse an unknown prompt and name similar ones, and refuse an unknown or missing argument and name
+    ##% it.
     with pytest.raises(UndefinedError):
         render_prompt("write_test", {})

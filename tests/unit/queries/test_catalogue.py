@@ -122,5 +122,5 @@ def test_a_specification_that_has_changed_is_refused() -> None:
     files = {".duvet/config.toml": CONFIG, "pot.txt": TEXT}
     (card, *_) = Project(tree=MemoryTree(files)).catalogue.specifications
     project = Project(tree=MemoryTree({**files, "pot.txt": b"2.  Spout\n\n   It MUST NOT drip.\n"}))
-    with pytest.raises(UnreadableError, match="the file changed while it was being read"):
+    with pytest.raises(UnreadableError, match="the file changed during the query"):
         project.specification(card)

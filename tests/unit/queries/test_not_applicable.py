@@ -26,7 +26,7 @@ specification = [
 TEA = "# Tea\n\nIt MUST be hot.\n\n## Pot\n\nIt MUST be warm. It MAY be blue.\n\n### Lid\n\nIt MUST close.\n"
 FILES = {**NUMBERED_FILES, ".duvet/config.toml": CONFIG, "tea.md": TEA, "empty.md": "# Empty\n"}
 SCOPES = Project("/w/inner", tree=MemoryTree({path: text.encode() for path, text in FILES.items()})).scopes
-UNSAID = "no requirement of tea.md#pot says this"
+UNSAID = "no requirement of tea.md#pot contains this quote"
 SIMILAR = 'did you mean "The pot MUST be warm." or "The lid MUST NOT be lost."?'
 
 
@@ -147,22 +147,22 @@ def test_entries_may_overlap() -> None:
     [
         ("tee.md", "", 8, 'DUV081 unknown specification "tee.md"; did you mean tea?'),
         ("tea.md#pott", "", 13, 'DUV081 unknown section "pott" of tea.md; did you mean pot?'),
-        ("tea.md#tea-biscuits", "", 21, "DUV082 tea.md#tea-biscuits has no requirement; did you mean tea.md#cup?"),
+        ("tea.md#tea-biscuits", "", 21, "DUV082 tea.md#tea-biscuits has no requirements; did you mean tea.md#cup?"),
         (
             "manners.md",
             "",
             12,
-            "DUV082 manners.md has no requirement; name a section that has one, or remove the entry",
+            "DUV082 manners.md has no requirements; name a section with requirements, or remove the entry",
         ),
         ("tea.md#pot", "The pot MUST be hot.", 22, f"DUV082 {UNSAID}; {SIMILAR}"),
-        ("tea.md#pot", "xyz", 5, f"DUV082 {UNSAID}; quote a sentence of it that is a requirement, or remove the entry"),
-        ("tea.md#pot", "MUST", 6, "DUV082 2 requirements of tea.md#pot say this; quote the whole of one sentence"),
+        ("tea.md#pot", "xyz", 5, f"DUV082 {UNSAID}; quote one of its requirements, or remove the entry"),
+        ("tea.md#pot", "MUST", 6, "DUV082 2 requirements of tea.md#pot contain this quote; quote one whole sentence"),
     ],
 )
 def test_an_entry_that_matches_no_requirement(target: str, quote: str, length: int, said: str) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest what is most
-    ##% similar.
+    ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest the most
+    ##% similar text.
     found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
     place, (message, hint) = Place(15, 9, length) if quote else Place(13, 10, length), said[7:].split("; ")
     assert found.trace.problems == (Problem(said[:6], message, ".duvet/config.toml", place, hint=hint),)
@@ -197,8 +197,8 @@ def test_an_entry_applies_until_the_end_of_its_last_day(entries: str, today: dat
 
 def test_an_expired_entry_is_reported() -> None:
     found = settled(UNTIL, date(2030, 2, 1))
-    message = "this expired on 2030-01-31, and the requirements of tea.md#cup are owed again"
-    hint = "give it a later date, or remove it"
+    message = "this entry expired on 2030-01-31; the requirements of tea.md#cup count again"
+    hint = "set a later date, or remove the entry"
     assert found.trace.problems == (Problem("DUV080", message, ".duvet/config.toml", Place(15, 10, 10), hint=hint),)
     assert [(one.requirements, one.has_expired) for one in found.not_applicable] == [(4, True)]
     assert found.requirements == project(with_entries("")).requirements

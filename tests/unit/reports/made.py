@@ -71,7 +71,7 @@ def rendered(report: object, render: Callable[..., None], *more: Any) -> str:
 
 
 def summary_of(report: Finished) -> str:
-    return rendered(report, summary.render_summary, ())
+    return rendered(report, summary.render_summary, (), ())
 
 
 def json_v1_of(report: Finished) -> str:

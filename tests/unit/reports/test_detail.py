@@ -59,7 +59,7 @@ BAD_TEXT = r"""release  error  1.3 s
   find  error    0.0 s  search: no\u{1b}[2J
   use   skipped
 
-Why it has failed
+Error
   step     find
   code     tool_failed
   cause    not_found

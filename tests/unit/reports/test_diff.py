@@ -49,7 +49,7 @@ def test_a_comment_that_is_too_long() -> None:
     base = "Compared with `0123456789ab`, the merge base with `origin/main`.\n\n| | then | now |\n"
     assert found.startswith(f"### duvet: no coverage lost\n\n{base}")
     assert 64_000 < len(found) < 65_536
-    assert "<summary>Requirements added: 2,000</summary>\n\n- `tea.md#tea` MUST; not started\n  - `Part 00000" in found
+    assert "<summary>Requirements added: 2,000</summary>\n\n- `tea.md#tea` MUST; uncited\n  - `Part 00000" in found
     assert found.endswith(f"- and {2000 - shown:,} more, which exceed the size limit of a comment\n\n</details>\n")
 
 

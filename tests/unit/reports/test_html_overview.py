@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Place, Problem, Severity
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.priority import make_priority_rows, prioritize_requirements
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
-from duvet.trace.coverage import compute_totals, judge_run
+from duvet.trace.coverage import GateResult, compute_totals
 from duvet.trace.records import Finished
 from tests.conftest import ROOT
 from tests.unit.reports.html_pages import page, page_of, write_specifications
@@ -55,13 +56,31 @@ def test_no_change_since_the_snapshot() -> None:
     assert "What changed" not in overview(finished(STATES))
 
 
-def test_warnings_do_not_fail_the_run() -> None:
+HELD = GateResult("snapshot", "snapshot is up to date", 0)
+BROKEN = GateResult("citations", "every requirement is cited", 1)
+
+
+@pytest.mark.parametrize(
+    ("gates", "problems", "verdict"),
+    [
+        ((), (), '<p class="verdict neutral">OK: all {} annotations are valid</p>'),
+        ((), (ODD,), '<p class="verdict neutral">OK: all {} annotations are valid</p>'),
+        ((HELD,), (ODD,), '<p class="verdict pass">PASS: snapshot is up to date</p>'),
+        (
+            (HELD, BROKEN),
+            (replace(ODD, severity=Severity.ERROR),),
+            '<p class="verdict fail">PASS: snapshot is up to date<br>FAIL: citations: 1 problem</p>',
+        ),
+    ],
+)
+def test_the_verdict(gates: tuple[GateResult, ...], problems: tuple[Problem, ...], verdict: str) -> None:
     ##= man/spec/page.md#overview
     ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
     report = finished(STATES)
-    words = judge_run(compute_totals(report.requirements)[-1], (ODD,)).words
-    begin = f'<h2 tabindex="-1">Overview</h2>\n<p class="verdict pass">{words}</p>\n'
-    assert words.startswith("PASS: ") and overview(report, problems=(ODD,)).startswith(begin)
+    coverage = compute_totals(report.requirements)[-1]
+    begin = f'<h2 tabindex="-1">Overview</h2>\n{verdict.format(report.trace.citation_count)}\n'
+    words = f"<p>Coverage: {coverage.words}; {coverage.left}.</p>\n"
+    assert overview(report, problems=problems, gates=gates).startswith(begin + words)
 
 
 def test_a_feature_leads_to_its_requirements() -> None:

@@ -18,7 +18,7 @@ from tests.unit.reports.made import CONFIG, STATES, finished, json_v1_of, not_ap
 
 BLOB, ISSUES = "https://git.example/o/r/blob/main/", "https://git.example/o/r/issues"
 PROBLEMS = (
-    Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4), "text here", "look again"),
+    Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4), "not in this section", "look again"),
     Problem("DUV021", "twice", "src/a b.rs", Place(7), notes=(Note(Place(2, 1), "already defined here"),)),
     Problem("DUV051", "odd", severity=Severity.WARNING),
 )

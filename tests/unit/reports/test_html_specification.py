@@ -95,9 +95,9 @@ HALF = (
 
 def test_what_a_requirement_lacks() -> None:
     assert re.findall("<p class=lacks>(.*?)</p>", page(finished(STATES | {"src/a.rs": "".join(HALF)}))) == [
-        "implemented but only tested in part",
-        "tested but only implemented in part",
-        "excepted without a reason",
+        "code cites all of it; tests cite only a part",
+        "tests cite all of it; code cites only a part",
+        "an exception has no reason",
     ]
 
 

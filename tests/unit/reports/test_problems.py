@@ -33,16 +33,18 @@ PROBLEMS = (
         hint="keep one of them,\nthe first or the second",
         notes=(Note(Place(2, 6, 4), "already defined here"),),
     ),
-    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(7, 5, 6), label="text here"),
-    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(7, 20, 15), label="text here"),
-    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(8, 96, 21), label="text here"),
-    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(9, 5, 200), label="text here"),
+    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(7, 5, 6), label="not in this section"),
+    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(7, 20, 15), label="not in this section"),
+    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(8, 96, 21), label="not in this section"),
+    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(9, 5, 200), label="not in this section"),
     rules.TARGET_UNRESOLVED.problem("no such place", "src/a.rs", Place(10, 30, 4), label="beyond the line"),
     rules.QUOTE_ONE_EDIT.problem("the whole line", "src/a.rs", Place(11), label="all of it"),
     rules.REQUIREMENT_REPEATED_KEY.problem(
         "two on one line", "src/a.rs", Place(11, 9, 3), notes=(Note(Place(11, 5, 3), "first"),)
     ),
-    rules.QUOTE_NOT_FOUND.problem("no such line", "src/a.rs", Place(99, 5, 4), label="text here", hint="look again"),
+    rules.QUOTE_NOT_FOUND.problem(
+        "no such line", "src/a.rs", Place(99, 5, 4), label="not in this section", hint="look again"
+    ),
     rules.LINK_LOOP.problem("a loop", "src/\x1b[2Jb"),
     rules.SNAPSHOT_DIFFERS.problem("it differs:\n@@ -1 +1 @@\n-\told\n+new", ".duvet/snapshot.txt"),
     Problem("", "neither code nor place"),

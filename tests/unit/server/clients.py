@@ -1,4 +1,4 @@
-"""Clients of the SDK: each speaks one version of the protocol, uses methods of our own, and hears of changes."""
+"""Clients of the SDK: each speaks one version of the protocol, uses duvet's methods, and records notifications."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 VERSIONS = (*HANDSHAKES, MODERN)
 LISTS = "lists"
-"""What is heard when a list has changed."""
+"""The notification of a changed list."""
 
 Transport = AbstractAsyncContextManager[Any]
 
@@ -85,7 +85,7 @@ async def _requesting(transport: Transport, version: str) -> AsyncIterator[Any]:
 
 
 class _VersionWriter:
-    """Writes what the client says, but for the version in its handshake: the SDK always requests the newest."""
+    """Writes the client's messages with another version in the handshake, because the SDK always requests the newest."""
 
     def __init__(self, writing: Any, version: str) -> None:
         self._writing = writing
@@ -148,7 +148,7 @@ async def prompt_text(client: Client, name: str, arguments: dict[str, str] | Non
 
 
 def blocks(answer: types.CallToolResult) -> list[str]:
-    """The texts that a tool has answered; it answers nothing else."""
+    """The texts of an answer, which contains nothing else."""
     found = [block.text for block in answer.content if isinstance(block, types.TextContent)]
     assert len(found) == len(answer.content)
     return found
@@ -159,7 +159,7 @@ def value_of(answer: types.CallToolResult) -> Any:
 
 
 class Heard:
-    """What a client was notified of, in order."""
+    """The notifications of a client, in order."""
 
     def __init__(self) -> None:
         self.all: list[str] = []
@@ -179,7 +179,7 @@ class Heard:
         self._news = anyio.Event()
 
     async def until(self, *wanted: str) -> None:
-        """Wait until all of these have been heard since the last time, and forget them; nothing else may be heard."""
+        """Wait until exactly these notifications have arrived since the last time, and forget them."""
         while not set(self.all).issuperset(wanted):
             news = self._news
             assert set(self.all) <= set(wanted)

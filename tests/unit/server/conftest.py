@@ -60,7 +60,7 @@ def version(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def wire(duvet_command: str, project: Path) -> Iterator[Callable[..., Wire]]:
-    """Start `duvet mcp` in the project, to be spoken to in lines, and kill it after the test."""
+    """Start `duvet mcp` in the project, for conversations line by line, and kill it after the test."""
     started: list[Wire] = []
 
     def start(*args: str, **environ: str) -> Wire:

@@ -26,17 +26,17 @@ from duvet.tree.files import DiskTree
 INSTRUCTIONS = "Ask before you cite."
 PAGE_SIZE = 50
 LONGEST = 30
-"""Seconds after which something that has not happened never will."""
+"""Seconds after which a test gives up waiting."""
 
 
 def opened(folder: Path, today: date | None = None) -> Project:
-    """Open the project in a folder, with a record of what is asked of the disk; it is not read yet."""
+    """Open the project in a folder, with a tree that records its reads. The project is not read yet."""
     cache = DiskCache(DiskTree(str(folder)), {}, kept=False, today=today)
     return Project(str(folder), tree=cache.tree, memory=cache, today=today)
 
 
 def read(folder: Path) -> Catalogue:
-    """Read the project as a new process would find it."""
+    """Read the project as a new process would."""
     return Project(str(folder)).catalogue
 
 

@@ -1,4 +1,4 @@
-"""The project as the server knows it is the project on disk, and an answer is of one moment."""
+"""The server's project follows the disk, and each answer describes one state of it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def kettle(tmp_path: Path) -> Path:
 
 
 def check_out(folder: Path) -> None:
-    """Do what git does when another branch is checked out."""
+    """Change files as git does when it checks out another branch."""
     for number in range(50):
         create(f"src/deep{number % 7}/{number}.rs", TWO)(folder)
     delete("src/a.rs")(folder)
@@ -79,7 +79,7 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 async def test_an_edit_is_in_the_next_answer(edit: Edit, notified: bool, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% An answer MUST describe one state of the project, with everything that was written to disk before the request.
+    ##% An answer MUST describe one state of the project, which includes everything written to disk before the request.
     async with living(kettle) as live:
         if not notified:
             live.close()
@@ -98,7 +98,7 @@ async def test_edits_within_one_tick_of_the_disk_are_all_seen(kettle: Path) -> N
 @on_linux
 async def test_the_disk_is_not_read_while_nothing_changes(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they are
+    ##% The server MUST use the system's notifications of changes, and poll only where they are
     ##% missing or unreliable, as on network file systems.
     def refuse(*args: object, **options: object) -> None:
         raise AssertionError("the disk was read")
@@ -323,7 +323,7 @@ def test_a_change_during_a_reading_is_not_mixed_in(kettle: Path) -> None:
     assert busy.read_numbers() == (0, 0)
     write_both(kettle, 100)
     busy.times = 1
-    # There is no patience to try it a second time: what is known is older.
+    # No time for a second attempt, so the reading is older.
     assert busy.read_numbers() == (0, 0)
     assert not busy.reader.is_current()
     assert busy.read_numbers() == (2, 2)
@@ -358,7 +358,7 @@ async def test_changes_are_found_when_the_system_watches_no_more_folders(kettle:
 
 @asynccontextmanager
 async def editing(edit: Callable[[], object], times: int) -> AsyncIterator[Callable[[], None]]:
-    """Edit in a thread, so many times before each call of what this yields, until the block ends."""
+    """Edit in a thread until the block ends, this many times before each call of the yielded function."""
     answered, done = threading.Semaphore(0), threading.Event()
 
     def work() -> None:
@@ -476,9 +476,9 @@ async def test_a_question_that_fails_because_of_a_change_is_asked_again(kettle: 
     assert len(set(asked)) == 2
 
 
-MISSING = "the first is at .duvet/config.toml:5: spec.md: No such file or directory (os error 2)"
+MISSING = "first error at .duvet/config.toml:5: spec.md: No such file or directory (os error 2)"
 WARNING = (
-    f"1 error in the project; results may be incomplete; {MISSING}; list_invalid_citations lists those of citations."
+    f"1 error in the project; results may be incomplete; {MISSING}; list_invalid_citations lists invalid citations."
 )
 REFUSED = {
     "status": "error",
@@ -497,7 +497,7 @@ TOOLS: dict[str, dict[str, Any]] = {
     "get_requirement_status": {"req_identifier": "5d4daa0c"},
     "get_section": {"reference": "spec#heating"},
 }
-"""Tools that know nothing while the specification is missing, and their arguments."""
+"""Tools that fail while the specification is missing, and their arguments."""
 
 
 async def texts_of(client: Client, tool: str) -> list[str]:
@@ -506,8 +506,8 @@ async def texts_of(client: Client, tool: str) -> list[str]:
 
 async def test_tools_refuse_while_the_only_specification_is_missing(kettle: Path) -> None:
     ##= man/spec/mcp.md#tools
-    ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if they
-    ##% leave no requirements.
+    ##% While the project has errors, the server MUST mention them in the second block of each answer, or answer
+    ##% `upstream_error` if they leave no requirements.
     async with connected(kettle) as client:
         before = [await texts_of(client, tool) for tool in TOOLS]
         (kettle / "spec.md").unlink()

@@ -107,7 +107,7 @@ def test_arguments_are_summarized() -> None:
 
 @pytest.fixture
 def told() -> Iterator[list[str]]:
-    """What is said; afterwards the loggers are as they were."""
+    """Captured log lines; the loggers are restored afterwards."""
     loggers = [logging.getLogger(name) for name in LOGGER_NAMES]
     before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
     found: list[str] = []

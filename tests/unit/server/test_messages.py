@@ -1,4 +1,4 @@
-"""The instructions of the server, what they and its answers cost, and arrays on the wire."""
+"""The server's instructions, the tokens of instructions and answers, and arrays on the wire."""
 
 from __future__ import annotations
 
@@ -56,17 +56,19 @@ def test_the_instructions_begin_with_the_title_and_the_description() -> None:
     assert " traceability. What tea has to be.\n" in text
     default = "You are interacting with the Duvet MCP server, which provides access to"
     assert render_instructions(RULE).startswith(default)
-    assert ("Lists are cut after 7 entries: " in text, "Lists are whole" in text) == (True, False)
+    assert ("A list has up to 7 entries. For more, " in text, "Lists are complete" in text) == (True, False)
     text = render_instructions(replace(rule, page_size=0))
-    assert ("Lists are cut" in text, "Lists are whole; with `limit` they are cut" in text) == (False, True)
+    assert ("A list has up to" in text, "Lists are complete unless you set `limit`. For more, " in text) == (
+        False,
+        True,
+    )
 
 
 async def test_the_instructions_name_methods_that_the_server_has(server: DuvetServer) -> None:
     text = " ".join(render_instructions(RULE).split())
     ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
-    ##% nothing else.
-    assert "is `subscriptions/listen` since protocol 2026-07-28, `resources/subscribe` before." in text
+    ##% The instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
+    assert "use `subscriptions/listen` (protocol 2026-07-28 or newer) or `resources/subscribe` (older)." in text
     named = set(re.findall(r"`((?:tools|prompts|resources|subscriptions)/[a-z/]+)`", text))
     resources = {f"resources/{name}" for name in ("get", "list", "read", "subscribe", "templates/list")}
     assert named == {"tools/call", "prompts/get", "subscriptions/listen", *resources}
@@ -101,7 +103,7 @@ def test_an_array_goes_through_the_sdk_as_an_object_and_comes_out_bare() -> None
 
 async def test_tools_and_instructions_are_short(client: Client) -> None:
     ##= man/spec/mcp.md#limits
-    ##% The list of tools and the instructions MUST be shorter than 4,000 tokens together.
+    ##% Together, the list of tools and the instructions MUST have fewer than 4,000 tokens.
     tools = [one.model_dump_json(by_alias=True, exclude_none=True) for one in (await client.list_tools()).tools]
     instructions = tokens(render_instructions(ServerRule()))
     assert len(tools) == len(list(Registry()))
@@ -138,7 +140,7 @@ async def _arguments(server: DuvetServer) -> dict[str, Any]:
     catalogue = context.catalogue
     card = max(catalogue.requirements, key=lambda one: len(one.citations))
     citation = catalogue.citations[card.citations[0]]
-    # Sections of nothing but test vectors say less in as many tokens, and nobody works on them.
+    # Sections with only test vectors need more tokens, and agents rarely work on them.
     spots = {(one.specification, one.section) for one in catalogue.requirements}
     longest = max(spots, key=lambda spot: _length(context, *spot))
     section = f"{catalogue.specifications[longest[0]].id}#{longest[1]}"

@@ -1,4 +1,4 @@
-"""A client goes through everything that a server has: it reads each resource, calls each tool and gets each prompt."""
+"""A client that reads every resource, calls every tool and gets every prompt of a server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS = {
     "requirements": {"identifier", "text"},
     "citations": {"id"},
 }
-"""The keys of each entry of a collection; below a path of its own, an entry has no `full_path`."""
+"""The keys of each entry of a collection; an entry directly below its path has no `full_path`."""
 
 
 class Plan(Struct, frozen=True):
@@ -70,7 +70,7 @@ def plan_of(folder: Path) -> Plan:
 
 
 class Walked(Struct):
-    """What a client has found."""
+    """The results of a client's walk."""
 
     objects: dict[str, Any] = {}
     collections: dict[str, list[Any]] = {}

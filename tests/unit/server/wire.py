@@ -1,4 +1,4 @@
-"""`duvet mcp` at the other end of a pipe, spoken to in lines of JSON-RPC that need not be right."""
+"""`duvet mcp` over pipes, for lines of JSON-RPC that may be invalid."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def enveloped(params: Message | None = None, version: str = MODERN) -> Message:
 
 
 class Wire:
-    """`duvet mcp`, or another command that serves. Whoever starts one ends it."""
+    """`duvet mcp`, or another command that serves. The caller must end it."""
 
     def __init__(self, command: str, folder: Path, *args: str, **environ: str) -> None:
         """`mcp` is the first argument unless it is a later one."""
         serves = "mcp" in args or command.endswith("-mcp")
-        # A file, not a pipe: nobody reads it until the end, and it must not be what stops the process.
+        # A file instead of a pipe, because nothing reads it before the end and a full pipe would block the process.
         self._told = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `kill`
         self.process = spawn(
             [command, *([] if serves else ["mcp"]), *args],
@@ -55,7 +55,7 @@ class Wire:
         self._unread = b""
 
     def send(self, *messages: object) -> None:
-        """A line for each; bytes go out as they are."""
+        """Send each message as a line; bytes are sent unchanged."""
         assert self.process.stdin is not None
         for one in messages:
             data = one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n"
@@ -63,7 +63,7 @@ class Wire:
                 data = data[self.process.stdin.write(data) or 0 :]
 
     def line(self) -> bytes:
-        """The next line, without its end; empty where the output has ended. An AssertionError where neither comes."""
+        """The next line without its line feed; empty at the end of the output. AssertionError on a timeout."""
         assert self.process.stdout is not None
         handle = self.process.stdout.fileno()
         while b"\n" not in self._unread:
@@ -82,7 +82,7 @@ class Wire:
         return message
 
     def ask(self, method: str, params: Message | None = None, id: int | str = 1) -> Message:
-        """The answer to a request; what else is said before it is passed over."""
+        """The answer to a request; earlier messages are skipped."""
         self.send(request(method, params, id))
         while True:
             answer = self.read()
@@ -96,7 +96,7 @@ class Wire:
         return answer
 
     def told(self) -> str:
-        """What it has written on standard error so far."""
+        """Its standard error so far."""
         # The process writes at the position of this very file: reading must not move it.
         return os.pread(self._told.fileno(), 1 << 20, 0).decode(errors="replace")
 
@@ -107,7 +107,7 @@ class Wire:
         return self.process.wait(LONGEST)
 
     def kill(self) -> None:
-        """Whatever it is at, it ends here."""
+        """Kill the process."""
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self._told):

@@ -54,8 +54,8 @@ def read(text: str) -> tuple[list[Annotation], list[str]]:
 
 def test_every_key() -> None:
     ##= man/spec/trace.md#annotations
-    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a
-    ##% target that of the file, and report each problem with its place.
+    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, use the target of the
+    ##% file for entries without one, and report each problem with its place.
     top, data = (9, 23), EVERY_KEY.encode()
     door = "The door MUST\n  stay closed.\n\n"
     light = {"target": "oven.md#light", "format": Format.MARKDOWN}

@@ -44,8 +44,8 @@ def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
         assert connection.execute("PRAGMA application_id").fetchone() == (database.APPLICATION_ID,)
     assert os.listdir(tmp_path) == [name]
     ##= man/spec/cache.md#storage
-    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a
-    ##% symbolic link there.
+    ##% duvet MUST exclude the cache and the index from git and from source patterns, and MUST NOT write
+    ##% through a symbolic link there.
     assert Path(path).with_name(".gitignore").read_text() == "/.gitignore\n/store.db*\n"
 
 
@@ -66,7 +66,7 @@ def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path) -> None:
     assert ignore.read_text() == "mine\n"
 
 
-OLDER = "run `duvet ingest` to replace it; no other data is lost"
+OLDER = "index the project again to replace it; no other data is lost"
 NEWER = "update duvet, or remove store.db"
 
 

@@ -39,7 +39,7 @@ async def echo_later(asked: Words, ctx: PluginCallContext) -> Said:
 
 
 def raising(make: Callable[[], BaseException]) -> Callable[[Words, PluginCallContext], NoReturn]:
-    """A handler that raises what is made when it is called."""
+    """A handler that raises the exception from a factory."""
 
     def handler(asked: Words, ctx: PluginCallContext) -> NoReturn:
         raise make()
@@ -64,7 +64,7 @@ def itself(asked: Words, ctx: PluginCallContext) -> Said:
 
 
 class Stuck:
-    """A tool that is called until the test lets it go."""
+    """A tool whose call lasts until the test releases it."""
 
     def __init__(self) -> None:
         self.door = threading.Event()

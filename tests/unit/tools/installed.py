@@ -34,7 +34,7 @@ def install_tutorial(site: Path, scratch: Path) -> None:
 
 
 def install_made(site: Path, name: str, code: str, target: str = "") -> None:
-    """A distribution of one module with a pack in it, or with something else."""
+    """A distribution of one module, with a pack or something else in it."""
     site.mkdir(parents=True, exist_ok=True)
     (site / f"{name}_pack.py").write_text(code)
     info = site / f"{name}_pack-1.dist-info"

@@ -101,7 +101,7 @@ Result = TypeVar("Result")
 
 
 class Fixed:
-    """A project that stays as it is."""
+    """A project that does not change."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         self._context = context
@@ -119,13 +119,13 @@ class Fixed:
 def call(
     tool: Tool, context: ProjectSnapshot, arguments: Mapping[str, object], scopes: Iterable[Scope] = Scope
 ) -> ToolAnswer:
-    """What one tool answers to a caller with these scopes."""
+    """The answer of a tool to a caller with these scopes."""
     desk = ToolDispatcher(Registry([EnabledPack(Pack("made", [tool]))]), Fixed(context))
     return anyio.run(desk.call, tool.name, arguments, Caller(scopes=frozenset(scopes)))
 
 
 def context_of(files: dict[str, str], page_size: int = 50) -> ProjectSnapshot:
-    """A reading of a project that stands in memory."""
+    """A reading of a project in memory."""
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
     return ProjectSnapshot(project, project.catalogue, page_size)
 

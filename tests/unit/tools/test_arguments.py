@@ -1,4 +1,4 @@
-"""What is checked before a tool runs: the caller's scope and the arguments, whose schema agents read."""
+"""Checks before a tool runs: the caller's scope and the arguments; and the schemas that agents read."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FEEDBACK, STORE, KM = "km-feedback-submit", "km-storetext", "km-search"
 @pytest.mark.parametrize("arguments", [{}, {"limit": -1}])
 def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, arguments: dict[str, object]) -> None:
     ##= man/spec/gateway.md#access
-    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
-    ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
+    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse their calls, with any
+    ##% arguments, as `forbidden`, or as `unauthorized` if tokens are configured and the caller has none.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
     with pytest.raises(ToolError) as raised:
         call(tool, context, arguments, frozenset([Scope.READER]))
-    told = "list_uncited_requirements needs the scope maintainer", "call it with a token that has it"
+    told = "list_uncited_requirements requires the scope maintainer", "use a token with the scope maintainer"
     assert (raised.value.code, raised.value.message, raised.value.hint) == (ErrorCode.FORBIDDEN, *told)
     with pytest.raises(ToolError):
         call(Registry().require(UNCITED), context, {}, frozenset())
@@ -42,10 +42,10 @@ def nested(levels: int, within: str = "") -> object:
     return json.decode("[" * levels + within + "]" * levels)
 
 
-NO_WORD, SHALLOW = "give a word, a requirement id, FILE:LINE or SPEC#SECTION", "64 levels are enough for anybody"
-IN_PARTS = "store it in parts, or as a file with km-upload"
-TYPES = "give one of implementation, test, exception, todo, implication"
-WAYS = "give one of outgoing, incoming, all, none"
+NO_WORD, SHALLOW = "give a word, a requirement id, FILE:LINE or SPEC#SECTION", "nest it less deeply"
+IN_PARTS = "split it, or upload it as a file with km-upload"
+TYPES = "use one of implementation, test, exception, todo, implication"
+WAYS = "use one of outgoing, incoming, all, none"
 ALL = "available: limit, cursor, spec, level"
 VOTE, CITED = {"request_id": "r", "chunk_id": "c"}, {"requirement": "a", "file": "b"}
 NO_SLUG = 'search_requirements has no argument "slug"'
@@ -103,20 +103,25 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("km-lifecycle-report", {"history": -1}, "history: expected int >= 0", DESCRIBED),
     (FEEDBACK, {**VOTE, "vote": 1.01}, "vote: expected float <= 1.0", DESCRIBED),
     (FEEDBACK, {**VOTE, "vote": -2}, "vote: expected float >= -1.0", DESCRIBED),
-    (FEEDBACK, {**VOTE, "chunk_id": "x" * 501}, "chunk_id has more than 500 characters", DESCRIBED),
-    (FEEDBACK, {**VOTE, "context": {"a": "x" * 20_000}}, "context has more than 16,384 bytes", "say it in fewer words"),
+    (FEEDBACK, {**VOTE, "chunk_id": "x" * 501}, "chunk_id has 501 characters, the limit is 500", DESCRIBED),
+    (
+        FEEDBACK,
+        {**VOTE, "context": {"a": "x" * 20_000}},
+        "context has 20,008 bytes of JSON, the limit is 16,384",
+        "shorten it",
+    ),
     (STORE, {"content": "a", "tags": ["x" * 201]}, "tags: expected str of length <= 200", DESCRIBED),
-    (STORE, {"content": "é" * 250_001}, "content has more than 500,000 bytes", IN_PARTS),
-    (SEARCH, {"query": LONG}, "query has more than 20,000 characters", ""),
-    (NODE, {"node_id": LONG}, "node_id has more than 20,000 characters", ""),
-    (FEEDBACK, {**VOTE, "note": LONG}, "note has more than 20,000 characters", ""),
-    *((SEARCH, {"query": nested(levels)}, "query is nested too deeply", SHALLOW) for levels in (65, 800)),
+    (STORE, {"content": "é" * 250_001}, "content has 500,002 bytes, the limit is 500,000", IN_PARTS),
+    (SEARCH, {"query": LONG}, "query has 20,001 characters, the limit is 20,000", ""),
+    (NODE, {"node_id": LONG}, "node_id has 20,001 characters, the limit is 20,000", ""),
+    (FEEDBACK, {**VOTE, "note": LONG}, "note has 20,001 characters, the limit is 20,000", ""),
+    *((SEARCH, {"query": nested(levels)}, "query is nested more than 64 levels deep", SHALLOW) for levels in (65, 800)),
     # Not among the choices, and not a text.
-    (UNCITED, {"level": "loud"}, "level: invalid enum value 'loud'", "give one of MUST, SHOULD, MAY, unspecified"),
+    (UNCITED, {"level": "loud"}, "level: invalid enum value 'loud'", "use one of MUST, SHOULD, MAY, unspecified"),
     (SUGGEST, {**CITED, "type": "spec"}, "type: invalid enum value 'spec'", TYPES),
     (NODE, {"node_id": "a", "relationships": "some"}, "relationships: invalid enum value 'some'", WAYS),
-    (SEARCH, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
-    (STORE, {"content": "\ud800"}, "content has half a character in it", "send it as UTF-8"),
+    (SEARCH, {"query": "\ud800"}, "query contains half a surrogate pair", "send it as valid UTF-8"),
+    (STORE, {"content": "\ud800"}, "content contains half a surrogate pair", "send it as valid UTF-8"),
     # Unknown.
     (SEARCH, {"querry": "x"}, "query is missing", 'search_requirements has no argument "querry": did you mean query?'),
     (SEARCH, {"limit": "5", "slug": "x"}, "query is missing", f"{NO_SLUG}: {ALL}, status, query"),
@@ -126,8 +131,13 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     # `km-search` has its own messages.
     *((KM, given, "Field 'query' is required", "pass the words to search for") for given in ({}, {"query": " "})),
     (KM, {"query": "a", "limit": "5"}, "Field 'limit' must be an integer", ""),
-    (KM, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
-    (KM, {"query": "a", "filters": {"tags": ["\ud800"]}}, "filters has half a character in it", "send it as UTF-8"),
+    (KM, {"query": "\ud800"}, "query contains half a surrogate pair", "send it as valid UTF-8"),
+    (
+        KM,
+        {"query": "a", "filters": {"tags": ["\ud800"]}},
+        "filters contains half a surrogate pair",
+        "send it as valid UTF-8",
+    ),
     (KM, {"query": "a", "words": 1}, "Unknown field 'words'", KM_ARGUMENTS),
 ]
 DESK = ToolDispatcher(Registry([EnabledPack(TRACE), EnabledPack(KNOWLEDGE)]), Fixed(context_of(FILES)))
@@ -136,7 +146,7 @@ DESK = ToolDispatcher(Registry([EnabledPack(TRACE), EnabledPack(KNOWLEDGE)]), Fi
 @pytest.mark.parametrize(("tool", "arguments", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
 def test_a_wrong_argument_is_refused_by_its_name(tool: str, arguments: dict[str, Any], message: str, hint: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##% The server MUST refuse an unknown, missing or wrong argument by its name as `invalid_request`.
+    ##% The server MUST refuse an unknown, missing or invalid argument as `invalid_request`, and name the argument.
     ##= man/spec/service.md#calls
     ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
     if hint == DESCRIBED:
@@ -178,7 +188,7 @@ def test_any_text_is_answered_or_refused(context: ProjectSnapshot, tool: str, na
 
 
 def test_the_descriptions_of_tools_are_short_sentences() -> None:
-    """All schemas have less than 2,900 tokens, one of which is four bytes in schemas."""
+    """All schemas together have fewer than 2,900 tokens of about four bytes."""
     told = [(one.name, one.title, one.description, input_schema(one), output_schema(one)) for one in Registry()]
     assert len(told) == 13 and len(json.encode(told)) < 10_500
     noise = ("$ref", "$defs", '"title":"', "anyOf", "null")

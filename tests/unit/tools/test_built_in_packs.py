@@ -1,4 +1,4 @@
-"""The tables of the built-in packs name each tool as it names itself, so that it is found before it is loaded."""
+"""The tables of built-in packs name each tool correctly, so that it is found before it is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A snapshot of a project: what it keeps, and which files it can read."""
+"""A snapshot of a project: its cached facts, and the files that it can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How calls are logged, how services are closed, and how failures are described to callers."""
+"""Logs of calls, closing of services, and descriptions of failures."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_all_services_are_closed_even_where_others_fail_or_hang(context: Project
     assert closed == [True]
 
 
-AGAIN = "put that right and ask again: what is on disk then is read"
+AGAIN = "fix this and ask again; the server reads the files again"
 FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Place(3, 1))
 
 
@@ -153,7 +153,7 @@ async def test_writing_the_log_does_not_block_other_calls(tmp_path: Path) -> Non
     with open(kept.make(kept.audit), "w") as file:  # noqa: ASYNC230 - it is empty
         flock(file, LOCK_EX)
         await AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).record_call(CHANGE)
-        assert failed == ["it takes longer than 0 seconds"]
+        assert failed == ["writing takes longer than 0 seconds"]
         log = AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(log.record_call, CHANGE)

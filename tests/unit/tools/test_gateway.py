@@ -1,4 +1,4 @@
-"""Where a gateway may be, what is forwarded to it, and gateways that are dead, slow, strange or not to be trusted."""
+"""Gateways: allowed URLs, forwarded calls, and gateways that are dead, slow, strange or hostile."""
 
 from __future__ import annotations
 
@@ -98,25 +98,31 @@ def test_maintainers_tools_need_the_admins_token(wire: Wire) -> None:
     for reader, code in ((READER, "forbidden"), (None, "unauthorized")):
         known = Forwarding(wire.url, reader, None)
         for tool in ("km-lifecycle-report", "km-ingest-status"):
-            refused = code, f"{tool} needs the scope maintainer", "set KM_ADMIN_TOKEN beside KM_GATEWAY_URL"
+            refused = code, f"{tool} requires the scope maintainer", "set KM_ADMIN_TOKEN as well as KM_GATEWAY_URL"
             assert known.refusal(tool) == known.refusal(tool, nonsense=1) == refused
             assert tool not in {one.name for one in known.registry} and tool in known.registry
         assert {"km-help", "km-search"} <= {one.name for one in known.registry}
     assert not wire.asked
 
 
-WHICH_TOKEN = "is KM_READER_TOKEN what that server wants to be shown?"
+WHICH_TOKEN = "check that KM_READER_TOKEN is a token of the gateway"
 NESTED = {"code": "forbidden", "message": "no", "hint": "allow"}
 ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
     (refuses(404, "not_found", "Node 'x' not found", "look"), ("not_found", "Node 'x' not found", "look")),
     (refuses(400, "invalid_identifier", "Bad identifier"), ("invalid_identifier", "Bad identifier", "")),
-    (refuses(403, "forbidden", "it needs the scope maintainer"), ("forbidden", "it needs the scope maintainer", "")),
-    (refuses(503, "upstream_error", "nothing was taken in"), ("upstream_error", "nothing was taken in", "")),
+    (
+        refuses(403, "forbidden", "it requires the scope maintainer"),
+        ("forbidden", "it requires the scope maintainer", ""),
+    ),
+    (
+        refuses(503, "upstream_error", "this project has no index yet"),
+        ("upstream_error", "this project has no index yet", ""),
+    ),
     (refuses(504, "timeout", "too late"), ("timeout", "too late", "")),
     (refuses(429, "upstream_error", "Too many requests", retry_after="1"), ("upstream_error", "Too many requests", "")),
     (refuses(418, "teapot", "short and stout"), ("upstream_error", "short and stout", "")),
     (refuses(400, "not_found", f"no {READER}", f"{ADMIN}!"), ("not_found", "no ***", "***!")),
-    # However much of it is shown.
+    # However much of it the error quotes.
     (refuses(400, "not_found", "x" * 990 + ADMIN), ("not_found", "x" * 990 + "***", "")),
     (refuses(400, "not_found", "x" * 998 + READER), ("not_found", "x" * 998 + "*…", "")),
     (refuses(400, "not_found", "two\nlines\x1b[2J"), ("not_found", "two lines[2J", "")),
@@ -130,25 +136,28 @@ def test_errors_of_a_duvet_server_are_passed_on_without_tokens(
     wire: Wire, reply: Reply, told: tuple[str, str, str]
 ) -> None:
     ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
-    ##% be read, the folder of the project or the text of exceptions.
+    ##% Answers and log lines MUST NOT contain tokens, nor the folder of the project or the text of exceptions except in
+    ##% `stored_path` and in the reason why an index cannot be read.
     wire.plan(reply)
     assert Forwarding(wire.url).refusal("km-graph-search", term="k") == told
     assert len(wire.asked) == 1
 
 
 def test_without_a_token_none_is_sent(wire: Wire) -> None:
-    wire.plan(refuses(401, "unauthorized", "A token is needed"))
+    wire.plan(refuses(401, "unauthorized", "A token is required"))
     told = Forwarding(wire.url, None, None).refusal("km-graph-search", term="k")
-    assert told == ("unauthorized", "A token is needed", "set KM_READER_TOKEN or KM_ADMIN_TOKEN")
+    assert told == ("unauthorized", "A token is required", "set KM_READER_TOKEN or KM_ADMIN_TOKEN")
     assert "authorization" not in wire.asked[0].headers
 
 
-ABOUT_IT = "is KM_GATEWAY_URL right, and the server up?"
-NO_ANSWER = "the gateway answers something else than km-graph-search does", "is it a duvet server, and of this version?"
-REDIRECTS = "the gateway redirects elsewhere"
-NOT_FOLLOWED = "it is not followed: set KM_GATEWAY_URL to where the server is"
-STATUS = "the gateway answers with the status {}"
+ABOUT_IT = "check KM_GATEWAY_URL, and that the server is running"
+NO_ANSWER = (
+    "the gateway's answer is not an answer of km-graph-search",
+    "check that it is a duvet server of this version",
+)
+REDIRECTS = "the gateway answered with a redirect"
+NOT_FOLLOWED = "set KM_GATEWAY_URL to the final URL; duvet follows no redirects"
+STATUS = "the gateway answered with status {}"
 TROUBLE: dict[str, tuple[Reply, str, str]] = {
     "html": (Reply(body=b"<!DOCTYPE html><title>geheim</title>"), *NO_ANSWER),
     "nothing": (Reply(), *NO_ANSWER),
@@ -173,13 +182,13 @@ TROUBLE: dict[str, tuple[Reply, str, str]] = {
     },
     "large": (
         Reply(body=b" " * (MAX_REPLY_BYTES + 1)),
-        "the gateway answers more than 33,554,432 bytes",
-        "ask for less, such as by `limit`",
+        "the gateway's answer has more than 33,554,432 bytes",
+        "ask for less, for example with a lower `limit`",
     ),
     "compressed": (
         Reply(body=b"x", headers={"content-encoding": "gzip"}),
-        "the gateway answers compressed, which it was not asked for",
-        "does something stand between it and here?",
+        "the gateway sent a compressed answer, which duvet did not ask for",
+        "check for a proxy between duvet and the gateway",
     ),
 }
 
@@ -205,8 +214,8 @@ RETRIED: dict[str, Reply] = {
 
 
 ##= man/spec/gateway.md#forwarding
-##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up after
-##% `server.toolTimeout` or, for changes, 30 minutes.
+##% duvet MUST retry a call that only reads up to twice when the gateway is unavailable, send any other call only
+##% once, and give up after `server.toolTimeout` or, for changes, 30 minutes.
 @pytest.mark.parametrize("reply", RETRIED.values(), ids=RETRIED)
 def test_a_reading_call_is_tried_three_times(wire: Wire, reply: Reply) -> None:
     wire.plan(reply, reply, says(FOUND))
@@ -222,7 +231,7 @@ def test_a_reading_call_is_tried_three_times(wire: Wire, reply: Reply) -> None:
 def test_a_gateway_that_cannot_be_reached(wire: Wire) -> None:
     wire.server_close()
     known = Forwarding(wire.url)
-    refused: tuple[Any, ...] = ("upstream_error", "the gateway can't be reached: ConnectError", ABOUT_IT)
+    refused: tuple[Any, ...] = ("upstream_error", "cannot reach the gateway: ConnectError", ABOUT_IT)
     assert known.refusal("km-search", query="boil") == refused
     assert known.clock.waits == [0.2, 0.6]
 
@@ -231,7 +240,7 @@ def test_a_gateway_that_cannot_be_reached(wire: Wire) -> None:
 def test_a_slow_gateway_is_given_up(wire: Wire, stops: str) -> None:
     wire.plan(Reply(body=b"{}", stops_before=stops))
     told = Forwarding(wire.url, seconds=0.2).refusal("km-search", query="boil")
-    assert told == ("upstream_error", "the gateway has not answered within 0.2 seconds", "try again later")
+    assert told == ("upstream_error", "the gateway did not answer within 0.2 seconds", "try again later")
 
 
 def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> None:
@@ -246,7 +255,7 @@ def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> No
     wire.socket = context.wrap_socket(wire.socket, server_side=True)
     wire.plan(says(FOUND))
     told = Forwarding(f"https://localhost:{wire.server_port}").refusal("km-graph-search", term="k")
-    assert told == ("upstream_error", "the gateway can't be reached: ConnectError", ABOUT_IT)
+    assert told == ("upstream_error", "cannot reach the gateway: ConnectError", ABOUT_IT)
     assert not wire.asked
 
 
@@ -254,7 +263,7 @@ def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> No
 def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse_gateway(url, None, None)
-    assert "KM_GATEWAY_URL is not" in caught.value.message
+    assert caught.value.message in ("KM_GATEWAY_URL is not the URL of a server", "KM_GATEWAY_URL does not use https://")
     assert "geheim" not in f"{caught.value}{caught.value.hint}"
 
 
@@ -264,7 +273,7 @@ def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
         assert not parse_gateway(url, None, None).base.endswith("/")
-    with pytest.raises(QueryError, match="KM_GATEWAY_URL is not https"):
+    with pytest.raises(QueryError, match="KM_GATEWAY_URL does not use https://"):
         parse_gateway("http://example.org", None, None)
 
 

@@ -40,8 +40,8 @@ def cursor_of(items: Sequence[str], wish: PageRequest) -> str:
 @given(st.lists(st.text(max_size=4)), st.integers(min_value=1, max_value=9), st.integers(min_value=0, max_value=5))
 def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
     ##= man/spec/mcp.md#tools
-    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
-    ##% question.
+    ##% The server MUST continue a list from its cursor even after entries were added or removed, and refuse the cursor
+    ##% for any other question.
     wish = PageRequest(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
     rows, page = make_result_page(items, wish, key=str, row=str)
     while page.next_cursor:
@@ -82,7 +82,7 @@ def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
     assert (caught.value.code, caught.value.message, caught.value.hint) == (
         ErrorCode.INVALID_REQUEST,
         "the cursor does not belong to this list",
-        "leave it out to begin anew, or give it with the arguments of the call that it came from",
+        "omit it to start over, or repeat the arguments of the call that returned it",
     )
 
 
@@ -96,7 +96,7 @@ def test_a_list_has_a_page_unless_more_is_asked_for(more: dict[str, int], rows: 
     ##% for more, and say how to get the rest.
     found, page = part(LETTERS, replace(ASKED, **more))
     assert ("".join(found), page.total) == (rows.upper(), 26)
-    shown = f"{len(rows)} of 26 shown; for more give cursor={page.next_cursor}, or a higher limit."
+    shown = f"{len(rows)} of 26 shown; for more, set cursor={page.next_cursor}, or raise limit."
     assert describe_rest(len(found), page) == (shown if len(rows) < 26 else "")
 
 
@@ -148,7 +148,7 @@ def test_agents_get_lists_in_parts(tmp_path: Path) -> None:
     call, _ = desk_of(tmp_path, {f"docs/{number:02}.md": "---\ncreated: 2026-01-01\n---\n" for number in range(30)})
     first: Any = call("list_pages")
     cursor = first.page.next_cursor
-    assert first.next_step == f"20 of 30 shown; for more give cursor={cursor}, or a higher limit."
+    assert first.next_step == f"20 of 30 shown; for more, set cursor={cursor}, or raise limit."
     rest: Any = call("list_pages", cursor=cursor)
     assert [row.slug for row in (*first.value, *rest.value)] == [f"{number:02}" for number in range(30)]
 
@@ -172,7 +172,7 @@ def test_long_pages_are_divided(tmp_path: Path, face: str, asked: dict[str, int]
     found = call("get_page", face, slug="a", **asked)
     page: Any = found.value
     assert (page.content, page.next_offset, found.warning) == (shown, rest, "")
-    assert found.next_step == (f"The text goes on: give offset={rest}, or a higher limit." if rest else "")
+    assert found.next_step == (f"There is more text; set offset={rest} or raise limit to read on." if rest else "")
 
 
 def test_a_reading_that_fails_does_not_lose_earlier_ones(tmp_path: Path) -> None:

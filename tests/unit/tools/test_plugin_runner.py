@@ -69,7 +69,7 @@ async def test_records_are_made_in_a_thread_of_the_pack(context: ProjectSnapshot
 async def test_a_tool_that_calls_itself_is_stopped(context: ProjectSnapshot) -> None:
     guests = Guesthouse(context, GUESTS)
     code, message, _ = await guests.refusal("itself")
-    assert (code, message) == ("invalid_request", "itself is called by tools that are called by tools, too deeply")
+    assert (code, message) == ("invalid_request", "itself is called too deep in a chain of tools, the limit is 8")
     assert len(guests.seen) == 9
 
 
@@ -79,7 +79,7 @@ async def test_a_tool_has_the_scopes_of_its_caller(context: ProjectSnapshot) -> 
 
     guests = Guesthouse(context, [tool("pass_on", pass_on), tool("write", lambda a, c: Said("w"), Scope.MAINTAINER)])
     assert await guests.call("pass_on") == Said("w")
-    with pytest.raises(Exception, match="write needs the scope maintainer"):
+    with pytest.raises(Exception, match="write requires the scope maintainer"):
         await guests.desk.call("pass_on", {}, Caller(scopes=frozenset([Scope.READER])))
 
 
@@ -108,7 +108,7 @@ async def test_a_tool_asks_the_project_and_other_tools(context: ProjectSnapshot)
     assert [one.tool for one in guests.seen] == ["coverage_summary", "ask_others"]
 
 
-HIDDEN = ("{} failed", "the log of the server says why")
+HIDDEN = ("{} failed", "see the log of the server")
 
 
 ##= man/spec/service.md#packs
@@ -123,9 +123,9 @@ HIDDEN = ("{} failed", "the log of the server says why")
         ("time_out", *HIDDEN, "TimeoutError"),
         ("complain", *HIDDEN, "ValueError"),
         ("deplore", *HIDDEN, "TypeError"),
-        ("lie", "{} answered something else than it says", "", None),
-        ("odd", "{} answered something else than it says", "", None),
-        ("huge", "{} answered 5,242,891 bytes, and 4,194,304 are the most", "", None),
+        ("lie", "{} returned a value that does not match its declared output", "", None),
+        ("odd", "{} returned a value that does not match its declared output", "", None),
+        ("huge", "{} returned 5,242,891 bytes, the limit is 4,194,304", "", None),
     ],
 )
 async def test_a_tool_that_misbehaves_is_an_upstream_error(
@@ -142,7 +142,7 @@ async def test_a_pack_with_many_stuck_calls_is_refused_until_they_end(context: P
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)], seconds=0.05)
     for _ in range(MAX_STUCK_CALLS):
         assert await guests.refusal("stuck") == ("upstream_error", "stuck did not answer within 0.05 s", "")
-    told = ("upstream_error", "stuck does not answer", "earlier calls still run; try later")
+    told = ("upstream_error", "stuck does not answer", "earlier calls are still running; try again later")
     assert await guests.refusal("stuck") == told
     assert (await guests.desk.call("coverage_summary", {}, Caller())).value
     stuck.door.set()
@@ -152,7 +152,7 @@ async def test_a_pack_with_many_stuck_calls_is_refused_until_they_end(context: P
 
 
 async def test_an_answer_that_comes_too_late_is_refused(context: ProjectSnapshot) -> None:
-    """As when native code held the interpreter, so that the time limit could not interrupt it."""
+    """A handler that blocks the interpreter like native code, so that the time limit cannot interrupt it."""
     now = 0.0
 
     def hold(asked: Words, ctx: object) -> Said:

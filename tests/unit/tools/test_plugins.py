@@ -1,4 +1,4 @@
-"""Packs of other distributions: how they are found, and what a pack and its tools may contain."""
+"""Packs of other distributions: discovery, and checks of packs and their tools."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ def test_entry_points_and_archives_are_stamped_with_size_and_time(site: Path, mo
     assert stamps([""]) == ("./warm_pack-1.dist-info/entry_points.txt 19 6",)
 
 
-NO_NAME = "like [A-Za-z0-9_.-]{1,64}"
+NO_NAME = "does not match [A-Za-z0-9_.-]{1,64}"
 IMPORT = "from duvet.tools.tool import Pack\n"
 BAD = {
     "absent": ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
     "raises": ("raise ValueError('a\\nb')", "ValueError: a"),
     "leaves": ("import sys; sys.exit(3)", "SystemExit: 3"),
     "syntax": ("def (:", "SyntaxError: invalid syntax (syntax_pack.py, line 1)"),
-    "none": ("PACK = 5", "it is no duvet.tools.tool.Pack, and has none as PACK"),
-    "tools": (f'{IMPORT}PACK = Pack("tools", ["x"])', "not everything in it is a duvet.tools.tool.Tool"),
+    "none": ("PACK = 5", "it is not a duvet.tools.tool.Pack, and has no PACK that is one"),
+    "tools": (f'{IMPORT}PACK = Pack("tools", ["x"])', "one of its tools is not a duvet.tools.tool.Tool"),
     "made": (f'{IMPORT}PACK = Pack("made", lambda settings: settings["watts"])', "KeyError: 'watts'"),
-    "unnamed": (f'{IMPORT}PACK = Pack(["x"], [])', f"its name is not {NO_NAME}"),
+    "unnamed": (f'{IMPORT}PACK = Pack(["x"], [])', f"its name {NO_NAME}"),
     "quits": (f'import sys\n{IMPORT}PACK = Pack("quits", lambda settings: sys.exit(7))', "SystemExit: 7"),
     "wordless": ("class Wordless(Exception):\n def __str__(self): raise self\nraise Wordless", "Wordless"),
     "half": ("raise ValueError('\\ud800')", "ValueError: ?"),
-    "trace": (GOOD.format(pack="trace", tool="x"), "another pack is called trace, too"),
+    "trace": (GOOD.format(pack="trace", tool="x"), "another pack has the name trace"),
     "clash": (
         GOOD.format(pack="clash", tool="get_section"),
-        "two tools are called get_section, in the packs trace and clash",
+        "two tools have the name get_section, in the packs trace and clash",
     ),
 }
 
@@ -85,14 +85,14 @@ def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: P
 
 
 def test_a_tool_cannot_take_the_name_of_a_workflow(duvet_command: str, project: Path, site: Path) -> None:
-    """Not even where the configuration names its pack first."""
+    """Not even if the configuration lists its pack first."""
     install_made(site, "greedy", GOOD.format(pack="greedy", tool="workflow.audit"))
     audit = {"description": "x", "steps": [{"id": "s", "tool": "coverage_summary"}]}
     config = {"toolPacks": {"greedy": {}}, "workflows": {"audit": audit}}
     (project / "duvet.config.json").write_text(json.dumps(config))
     described = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)
     assert described["leftOut"] == [
-        {"pack": "greedy", "reason": "two tools are called workflow.audit, in the packs workflows and greedy"}
+        {"pack": "greedy", "reason": "two tools have the name workflow.audit, in the packs workflows and greedy"}
     ]
 
 
@@ -102,13 +102,13 @@ def test_an_import_has_a_time_limit(site: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.syspath_prepend(str(site))
     found = load_plugins(find_plugins(), [], patience=0.2)
     assert [pack.name for pack in found.packs] == ["fine"]
-    assert found.unloaded == [UnloadedPack("endless", "it is not there after 0.2 s")]
+    assert found.unloaded == [UnloadedPack("endless", "loading took longer than 0.2 s")]
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b"[duvet.tool_packs]\nnonsense\n", [("broken", "its entry points can't be read: TypeError: ")]),
+        (b"[duvet.tool_packs]\nnonsense\n", [("broken", "cannot read its entry points: TypeError: ")]),
         (b"[others]\nnonsense\n", []),
         (b"\xff\xfe", []),
         (b"[duvet.tool_packs]\na = b c d(\n", [("a", "AttributeError: ")]),
@@ -145,7 +145,7 @@ def test_a_pack_that_never_makes_its_tools_is_left_out(site: Path, monkeypatch: 
     install_made(site, "slow", SLOW)
     monkeypatch.syspath_prepend(str(site))
     found = load_plugins(find_plugins(), [], {"slow": {"waits": True}}, patience=0.2)
-    assert found == PluginPacks([], [UnloadedPack("slow", "it is not there after 0.2 s")])
+    assert found == PluginPacks([], [UnloadedPack("slow", "loading took longer than 0.2 s")])
     found = load_plugins(find_plugins(), [], {"slow": {"waits": False}})
     assert found == PluginPacks([Pack("slow", ())], [])
     assert sys.modules["slow_pack"].made == [{"waits": True}, {"waits": False}]
@@ -184,38 +184,41 @@ PACKS: dict[str, list[tuple[Any, str]]] = {
     "description": [(5, "text of at most 4,000"), ("x" * 4001, "text of at most 4,000")],
     "version": [((1, 2), "text of at most 200"), ("\ud800", "text of at most 200")],
 }
-NO_INPUT = "x: input is no record"
-NO_TEXTS = "no list of at most 50 texts"
-NO_SHORTCUTS = "x: shortcuts is no list of duvet.tools.tool.Shortcut"
+NO_INPUT = "x: input is not a msgspec.Struct"
+NO_TEXTS = "is not a list of at most 50 texts"
+NO_SHORTCUTS = "x: shortcuts is not a list of duvet.tools.tool.ArgumentShortcut"
 TOOLS: dict[str, list[tuple[Any, str]]] = {
     "name": [(name, NO_NAME) for name in (None, "a b", ["x"], Text("x"))],
-    "title": [(None, "x: title is no text of at most 200 characters")],
-    "description": [("x" * 4001, "x: description is no text"), (b"x", "x: description is no text")],
-    "input": [(dict, NO_INPUT), (None, NO_INPUT), (Row, "x: input can't be described in JSON")],
+    "title": [(None, "x: title is not a text of at most 200 characters")],
+    "description": [("x" * 4001, "x: description is not a text"), (b"x", "x: description is not a text")],
+    "input": [(dict, NO_INPUT), (None, NO_INPUT), (Row, "x: input has no JSON Schema")],
     "output": [
-        *((kind, "x: output is no record, nor a tuple of them") for kind in (str, None, tuple[int, ...])),
-        (Row, "x: output can't be described in JSON"),
+        *((kind, "x: output is not a msgspec.Struct or a tuple of them") for kind in (str, None, tuple[int, ...])),
+        (Row, "x: output has no JSON Schema"),
     ],
-    "handler": [(None, "x: handler can't be called")],
-    "scope": [("reader", "x: scope is no duvet.tools.tool.Scope")],
-    "is_idempotent": [("no", "x: is_idempotent is neither True nor False")],
-    "reads": [(1, "x: reads is none of True, False and None")],
-    "record_of": [({}, "x: record_of can't be called")],
+    "handler": [(None, "x: handler is not callable")],
+    "scope": [("reader", "x: scope is not a duvet.tools.tool.Scope")],
+    "is_idempotent": [("no", "x: is_idempotent is not True or False")],
+    "reads": [(1, "x: reads is not True, False or None")],
+    "record_of": [({}, "x: record_of is not callable")],
     "shortcuts": [(given, NO_SHORTCUTS) for given in ("ab", [ArgumentShortcut("a b", "c", "d")])],
     "labels": [
-        (given, f"x: labels is {NO_TEXTS} of 200 characters") for given in (5, "water", [5], ["x" * 201], ["x"] * 51)
+        (given, f"x: labels {NO_TEXTS}, each of at most 200 characters")
+        for given in (5, "water", [5], ["x" * 201], ["x"] * 51)
     ],
     "safety_notes": [({"x": 1}, NO_TEXTS), (["\udfff"], NO_TEXTS)],
     "invocation_hints": [(None, NO_TEXTS)],
-    "time_limit": [(limit, "no number of seconds") for limit in ("5", 0, -1.0, float("nan"), float("inf"), True)],
-    "aliases": [("xy", "aliases is no list of names"), ([[]], "aliases is no list of names")],
+    "time_limit": [
+        (limit, "is not a positive number of seconds") for limit in ("5", 0, -1.0, float("nan"), float("inf"), True)
+    ],
+    "aliases": [("xy", "aliases is not a list of names"), ([[]], "aliases is not a list of names")],
 }
 
 
 def test_tools_are_a_list_of_limited_length() -> None:
-    assert find_tools_flaw(None) == find_tools_flaw(iter(GUESTS)) == "its tools are no list"
+    assert find_tools_flaw(None) == find_tools_flaw(iter(GUESTS)) == "its tools are not a list"
     assert find_tools_flaw(GUESTS * 50) == f"it has more than {plugins.MAX_PACK_TOOLS} tools"
-    assert find_tools_flaw([5]) == "not everything in it is a duvet.tools.tool.Tool"
+    assert find_tools_flaw([5]) == "one of its tools is not a duvet.tools.tool.Tool"
 
 
 def test_usual_packs_and_tools_have_no_flaw() -> None:

@@ -70,8 +70,8 @@ def test_references_that_lead_nowhere(snapshot: Snapshot) -> None:
 def test_a_quote_that_is_off_by_one() -> None:
     trace = traced("//= tea.md#tea\n//# The pot MUST bee warm.\n", "//= tea.md#tea\n//# The pot MUST bee warm.\n")
     warning = (
-        ":2:5+22 warning DUV051 this quote differs from the specification by one character; it is accepted [text here]; "
-        "quote the section's words as they stand there"
+        ":2:5+22 warning DUV051 this quote differs from the specification by one character; it is accepted [one character differs]; "
+        "copy the words of the section exactly"
     )
     assert [show_problem(problem) for problem in trace.problems] == [f"a.rs{warning}", f"b.rs{warning}"]
     match = Match(0, (Piece(0, 7, 28),), Fit.ONE_EDIT, (0, 1), CITATION, Level.AUTO)
@@ -119,7 +119,7 @@ def test_spellings_and_formats_are_specifications_of_their_own() -> None:
         (
             ["//= tea.md#tea\n\n//= ./tea.md#cups\n\n//= ./tea.md#tea\n//# no such words", "//= tea.md#tea"],
             (
-                "a.rs:3 warning DUV044 ./tea.md and tea.md are one text, but count as two specifications; "
+                "a.rs:3 warning DUV044 ./tea.md and tea.md are the same text, but count as two specifications; "
                 "write tea.md everywhere"
             ),
         ),
@@ -127,8 +127,8 @@ def test_spellings_and_formats_are_specifications_of_their_own() -> None:
         (
             ["//= tea.md#tea\n//# no such words\n//= tea.md#tea\n//= format=md\n//# no such words"],
             (
-                "a.rs:3 warning DUV044 tea.md (as markdown) and tea.md are one text, but count as two specifications; "
-                "give it one format everywhere"
+                "a.rs:3 warning DUV044 tea.md (as markdown) and tea.md are the same text, but count as two specifications; "
+                "use one format everywhere"
             ),
         ),
     ],

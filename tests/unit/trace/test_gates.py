@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind
 from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
-from duvet.trace.records import Coverage, Requirement, State, list_requirements
+from duvet.trace.records import Requirement, State, list_requirements
 from tests.problems import show_problem
 from tests.unit.trace.made import cited_texts, citing, trace_of
 
@@ -16,9 +16,9 @@ FRONT, BACK = "The pot", "MUST be warm."
 TEXT = f"{FRONT}\n{BACK}"
 
 
-def stated(*annotations: Annotation) -> tuple[tuple[Requirement, ...], tuple[Coverage, ...]]:
+def stated(*annotations: Annotation) -> tuple[Requirement, ...]:
     coverages = trace_of(TEXT, *annotations).coverages
-    return list_requirements(coverages[0], annotations), coverages
+    return list_requirements(coverages[0], annotations)
 
 
 def test_every_offender_has_a_place() -> None:
@@ -55,7 +55,7 @@ def test_nothing_is_asked_of_what_is_not_applicable() -> None:
 
 
 def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
-    (front, back), _ = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing(TEXT))
+    front, back = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing(TEXT))
     assert find_freed_annotations([replace(front, state=State.NOT_APPLICABLE), back]) == {0}
     assert find_freed_annotations([replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]) == {0, 1, 2}
 
@@ -63,7 +63,7 @@ def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
 def test_requirements_that_lack_code_or_tests() -> None:
     ##= man/spec/gates.md#gates-for-targets
     ##% duvet MUST list each offender with its target and its place in the specification.
-    found, coverages = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT))
+    found = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT))
     assert [show_problem(one) for one in (*find_unimplemented(found), *find_untested(found))] == [
         "t.md:3 DUV062 this requirement is not fully implemented: in progress; t.md#t: MUST be warm.",
         "t.md:2 DUV063 this requirement is not fully tested: needs tests; t.md#t: The pot",
@@ -78,7 +78,7 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
     ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     lacking_code = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_CODE)
     lacking_tests = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_TESTS)
-    (requirement,), coverages = stated(citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST))
+    (requirement,) = stated(citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST))
     one = [replace(requirement, state=state)]
     found = [*find_unimplemented(one)], [*find_untested(one)]
     assert list(map(bool, found)) == [state in lacking_code, state in lacking_tests]
@@ -95,7 +95,7 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
     ],
 )
 def test_a_requirement_of_two_parts(others: list[Annotation], codes: list[str]) -> None:
-    found, coverages = stated(citing(TEXT, Kind.SPEC), *others)
+    found = stated(citing(TEXT, Kind.SPEC), *others)
     problems = *find_unimplemented(found), *find_untested(found)
     assert [one.code for one in problems] == codes
 

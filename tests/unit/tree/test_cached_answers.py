@@ -46,7 +46,7 @@ def test_random_edits(seed: int, tmp_path: Path) -> None:
 def test_days_pass(tmp_path: Path) -> None:
     twins = Twins(tmp_path, lambda folder: make(folder, {**HOUSE, ".duvet/config.toml": NOT_OWED}))
     days = (None, *DAYS, *DAYS[::-1])
-    expired = [twins.check(day, now=LATER + run, day=day).err.count("DUV080") for run, day in enumerate(days)]
+    expired = [twins.check(day, now=LATER + run, day=day).err.count("[DUV080]") for run, day in enumerate(days)]
     assert expired == [0, 0, 0, 0, 1, 2, 2, 1, 0, 0, 0]
 
 

@@ -40,10 +40,10 @@ class HttpClient(httpx2.Client):
 
 
 class Command:
-    """Serves in a folder at a free port of loopback. Whoever starts one ends it, as by `with`."""
+    """Serves a folder on a free port of loopback. The caller must end it, for example with `with`."""
 
     def __init__(self, command: str, folder: Path, *args: str, address: str | None = "0", **environ: str) -> None:
-        """Without an address, the configuration says where."""
+        """Without an address, the configuration sets it."""
         self.process = spawn(
             [command, "mcp", *([] if address is None else ["--http", address]), *args],
             cwd=folder,
@@ -59,7 +59,7 @@ class Command:
 
     @property
     def where(self) -> Where:
-        """The host and the port that it says it serves at."""
+        """The host and the port that it prints."""
         found = _SERVING.fullmatch(self.first)
         assert found, self.first
         return found["host"].strip("[]"), int(found["port"])
@@ -69,13 +69,13 @@ class Command:
         return self.first.split()[-1]
 
     def client(self, token: str = "") -> HttpClient:
-        """A client that shows a token, if there is one."""
+        """A client, with a token if one is given."""
         headers = {"authorization": f"Bearer {token}"} if token else {}
         host, port = self.where
         return HttpClient(base_url=f"http://{host}:{port}", headers=headers, timeout=60, trust_env=False)
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
-        """Its exit code after a signal, and what it has printed beside its first line."""
+        """Its exit code after a signal, and its output after the first line."""
         self.process.send_signal(how)
         out, err = self.process.communicate(timeout=LONGEST)
         return self.process.returncode, out, err

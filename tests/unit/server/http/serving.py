@@ -46,7 +46,7 @@ def telemetry() -> Telemetry:
 async def running(
     server: DuvetServer, *, tokens: AccessTokens = NOBODY, limits: HttpLimits = USUAL
 ) -> AsyncIterator[tuple[Where, HttpServer]]:
-    """Serve at a free port of loopback until the test is over, or ends the server."""
+    """Serve on a free port of loopback until the test is over or ends the server."""
     listening = socket.create_server((HOST, 0), backlog=1024)
     begun = anyio.Event()
     app = HttpApplication(server, TrustSettings(AllowedHosts(HOST), tokens), telemetry(), limits)
@@ -69,7 +69,7 @@ async def serving(server: DuvetServer, **options: Any) -> AsyncIterator[Where]:
 
 @asynccontextmanager
 async def asking(where: Where, token: str = "", at: str = HOST) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of HTTP at an address, which shows a token if it has one."""
+    """An HTTP client for an address, which sends its token if it has one."""
     transport = httpx2.AsyncHTTPTransport(local_address=at, trust_env=False)
     headers = {"authorization": f"Bearer {token}"} if token else {}
     url = f"http://{where[0]}:{where[1]}"
@@ -79,13 +79,13 @@ async def asking(where: Where, token: str = "", at: str = HOST) -> AsyncIterator
 
 @asynccontextmanager
 async def connected(server: DuvetServer, token: str = "", **options: Any) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of a server that serves no longer than the client asks."""
+    """A client and its server, which stops when the client closes."""
     async with serving(server, **options) as where, asking(where, token) as client:
         yield client
 
 
 async def greet(client: httpx2.AsyncClient, version: str = "2025-11-25") -> dict[str, str]:
-    """Shake hands, and return the headers of what follows in the session."""
+    """Shake hands, and return the headers for later requests of the session."""
     answer = await client.post("/mcp", json=hello(version), headers=MEDIA)
     assert answer.status_code == 200, answer.text
     headers = {**MEDIA, "mcp-session-id": answer.headers["mcp-session-id"]}
@@ -143,7 +143,7 @@ def samples(text: str, name: str) -> dict[tuple[str, ...], float]:
 
 
 async def exchange(where: Where, *parts: bytes) -> bytes:
-    """Send these parts, and return what comes back until the server closes the connection."""
+    """Send these parts, and return the answer up to the end of the connection."""
     with anyio.fail_after(LONGEST):
         async with await anyio.connect_tcp(*where) as stream:
             for part in parts:

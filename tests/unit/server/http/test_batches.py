@@ -48,7 +48,7 @@ async def test_a_batch_is_answered_with_one_array(http: httpx2.AsyncClient) -> N
         (5, {}, None),
     ]
     assert (notes.status_code, notes.content) == (202, b"")
-    expected = refusal("only 2025-03-26 has batches")
+    expected = refusal("only protocol version 2025-03-26 has batches")
     assert [(one.status_code, one.json()) for one in (later, modern)] == [expected] * 2
 
 
@@ -62,7 +62,7 @@ async def test_a_batch_needs_a_session(http: httpx2.AsyncClient, session: dict[s
 async def test_the_size_of_a_batch_is_limited(server: DuvetServer, batch: list[Any]) -> None:
     async with connected(server, limits=HttpLimits(batch=2)) as client:
         answer = await client.post("/mcp", json=batch, headers=await greet(client, "2025-03-26"))
-    assert (answer.status_code, answer.json()) == refusal("a batch has 1 to 2 messages")
+    assert (answer.status_code, answer.json()) == refusal("a batch must have 1 to 2 messages")
 
 
 async def test_an_array_is_bare_in_events(http: httpx2.AsyncClient) -> None:

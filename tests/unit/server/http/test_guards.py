@@ -23,11 +23,14 @@ from tests.unit.server.wire import hello, request
 
 pytestmark = pytest.mark.anyio
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-BAD_HOST = serving.error_of("forbidden", "This server doesn't go by that name", "duvet mcp --allow-host NAME")
-BAD_ORIGIN = serving.error_of("forbidden", "Pages of that origin may not ask", "duvet mcp --allow-host NAME")
-OTHER_METHOD = serving.error_of("unsupported_operation", "This method is not served here")
-OTHER_MEDIA = serving.error_of("invalid_request", "A message is application/json")
-OTHER_ACCEPTED = serving.error_of("invalid_request", "Answers are application/json or text/event-stream", "accept both")
+ALLOW_HOST = "start the server with `duvet mcp --http --allow-host NAME`"
+BAD_HOST = serving.error_of("forbidden", "The Host header is not allowed", ALLOW_HOST)
+BAD_ORIGIN = serving.error_of("forbidden", "The Origin header is not allowed", ALLOW_HOST)
+OTHER_METHOD = serving.error_of("unsupported_operation", "This path does not support the method")
+OTHER_MEDIA = serving.error_of("invalid_request", "The Content-Type must be application/json")
+OTHER_ACCEPTED = serving.error_of(
+    "invalid_request", "The Accept header must allow application/json and text/event-stream", "accept both"
+)
 NOT_FOUND = serving.error_of("not_found", "Not Found")
 
 REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
@@ -52,8 +55,8 @@ REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
 ##= man/spec/mcp.md#http
 ##% On every path, the server MUST refuse a foreign `Host` with 421 and a foreign `Origin` with 403.
 ##= man/spec/mcp.md#http
-##% The server MUST answer in JSON with 404 for an unknown path, 405 for a method, 415 for a medium, and 406 for an
-##% `Accept` that it does not support.
+##% The server MUST answer in JSON with 404 for an unknown path, 405 for an unsupported method, 415 for an
+##% unsupported media type, and 406 for an unsupported `Accept`.
 async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -> None:
     for method, path, headers, status, body in REFUSED:
         answer = await http.request(method, path, headers=headers)
@@ -62,13 +65,13 @@ async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -
     assert (await http.put("/mcp")).headers["allow"] == "GET, POST, DELETE"
 
 
-NEEDED = serving.error_of("unauthorized", "A token is needed", "send Authorization: Bearer TOKEN")
-UNKNOWN = serving.error_of("unauthorized", "This token is not known", "send Authorization: Bearer TOKEN")
+NEEDED = serving.error_of("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")
+UNKNOWN = serving.error_of("unauthorized", "The token is unknown", "send Authorization: Bearer TOKEN")
 
 
 ##= man/spec/mcp.md#http
-##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
-##% bind each session to its token.
+##% With tokens, the server MUST answer a request to `/mcp` without a valid token with 401 and `WWW-Authenticate`,
+##% and bind each session to its token.
 async def test_a_known_token_is_needed(server: DuvetServer) -> None:
     known = f"Bearer {serving.READER}"
     schemes = (f"Basic {serving.READER}", serving.READER, "Bearer \xe9")
@@ -95,7 +98,7 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
     async with serving.connected(server, limits=HttpLimits(body=2000)) as client:
         answer = await client.post("/mcp", content=parts() if chunked else b"[" * 4000, headers=serving.MEDIA)
         assert (await client.post("/mcp", json=hello(), headers=serving.MEDIA)).status_code == 200
-    hint = "it may have 2,000 bytes: send less at once, and text as UTF-8, which is shorter than escapes"
+    hint = "the limit is 2,000 bytes; split the request, and send text as UTF-8 instead of escapes"
     body = serving.error_of("invalid_request", "The request is too large", hint)
     assert (answer.status_code, answer.json(), answer.headers["connection"]) == (413, body, "close")
 
@@ -166,14 +169,14 @@ NO_HTTP = (400, "This is not HTTP")
 @pytest.mark.parametrize(
     ("sent", "status", "message"),
     [
-        (serving.HEAD + b"Content-Length: 10\r\n\r\n{", 408, "The request came too slowly"),
+        (serving.HEAD + b"Content-Length: 10\r\n\r\n{", 408, "The request arrived too slowly"),
         (HEALTH[:-2] + b"X: " + b"x" * 5000, 431, "The headers are too large"),
         (b"\x16\x03\x01 hello\r\n\r\n", *NO_HTTP),
         (b"GET / HTTP/1.1\r\n\r\n", *NO_HTTP),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", *NO_HTTP),
         (serving.HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n", *NO_HTTP),
         (b"GET /health HTTP/1.0\r\n\r\n", 421, None),
-        # The rest of a large body is not asked for.
+        # The server does not read the rest of a large body.
         (serving.HEAD + b"Expect: 100-continue\r\nContent-Length: 9999999\r\n\r\n", 413, None),
     ],
 )
@@ -357,7 +360,7 @@ async def test_a_token_has_one_rate_at_all_addresses(server: DuvetServer) -> Non
             assert answer.json() == serving.refused("upstream_error", "Too many requests", "try again later")
         async with serving.asking(where, serving.ADMIN) as client:
             assert await statuses(client) == [200]
-        # An unknown token counts for the address that shows it, and takes nothing from those who have a token.
+        # An unknown token counts for the address that sends it, not for holders of tokens.
         async with serving.asking(where, "wrong") as client:
             assert await statuses(client, client, client, client) == [401, 401, 401, 429]
         async with serving.asking(where, serving.ADMIN) as client:
@@ -392,15 +395,16 @@ def test_holders_of_tokens_have_their_scopes() -> None:
 
 
 ##= man/spec/mcp.md#http
-##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two names.
+##% duvet MUST refuse to start with a token that is empty, cannot be sent in a header, or differs between its two
+##% variables.
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
         ({"DUVET_READER_TOKEN": ""}, "DUVET_READER_TOKEN is empty"),
         ({"DUVET_READER_TOKEN": "a", "KM_READER_TOKEN": ""}, "KM_READER_TOKEN is empty"),
-        ({"KM_ADMIN_TOKEN": "a b"}, "KM_ADMIN_TOKEN holds what a header can't"),
-        ({"KM_ADMIN_TOKEN": "a\n"}, "KM_ADMIN_TOKEN holds what a header can't"),
-        ({"DUVET_ADMIN_TOKEN": "é"}, "DUVET_ADMIN_TOKEN holds what a header can't"),
+        ({"KM_ADMIN_TOKEN": "a b"}, "KM_ADMIN_TOKEN contains characters that a header can't"),
+        ({"KM_ADMIN_TOKEN": "a\n"}, "KM_ADMIN_TOKEN contains characters that a header can't"),
+        ({"DUVET_ADMIN_TOKEN": "é"}, "DUVET_ADMIN_TOKEN contains characters that a header can't"),
         ({"DUVET_ADMIN_TOKEN": "a", "KM_ADMIN_TOKEN": "b"}, "DUVET_ADMIN_TOKEN and KM_ADMIN_TOKEN differ"),
         ({"DUVET_ADMIN_TOKEN": "a", "KM_READER_TOKEN": "a"}, "DUVET_READER_TOKEN and DUVET_ADMIN_TOKEN are the same"),
     ],

@@ -1,4 +1,4 @@
-"""Where the server listens, how it writes, and how it ends while it is at work."""
+"""Addresses, writes, and shutdown with requests in progress."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def test_anything_else_is_not_an_address(text: str) -> None:
 def test_an_address_that_others_can_reach_needs_tokens(host: str) -> None:
     with pytest.raises(DuvetError) as caught:
         open_listener(ServerAddress(host, 0), anywhere=False)
-    assert str(caught.value) == f"{host} can be reached by others, and no token is set"
-    assert caught.value.hint == "set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen at 127.0.0.1"
+    assert str(caught.value) == f"other machines can reach {host}, but no token is set"
+    assert caught.value.hint == "set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen on 127.0.0.1"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_server_listens_at_a_free_port(host: str, anywhere: bool) -> None:
     ("host", "reason"),
     [
         ("192.0.2.1", "Cannot assign requested address"),
-        ("no-such-host.invalid", "no such host"),
+        ("no-such-host.invalid", "unknown host"),
         ("127.0.0.1", "Address already in use"),
     ],
 )
@@ -88,17 +88,17 @@ def test_an_address_that_is_not_free_is_an_error(host: str, reason: str) -> None
         port = taken.getsockname()[1]
         with pytest.raises(DuvetError) as caught:
             open_listener(ServerAddress(host, port), anywhere=True)
-    assert str(caught.value) == f"can't listen at {host}:{port}: {reason}"
+    assert str(caught.value) == f"cannot listen on {host}:{port}: {reason}"
 
 
 class RecordingTransport:
-    """Remembers what was written."""
+    """Records what was written."""
 
     def __init__(self) -> None:
         self.told: list[Any] = []
 
     def get_extra_info(self, name: str) -> None:
-        """There is no socket."""
+        """No socket."""
 
     def write(self, data: bytes) -> None:
         self.told.append(data)
@@ -159,7 +159,7 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
             while waiting.at_work < 2:
                 await anyio.lowlevel.checkpoint()
             served.leave()
-    ending = ("upstream_error", "The server is about to end", "try again later")
+    ending = ("upstream_error", "The server is shutting down", "try again later")
     assert {how: one.json() for how, one in found.items()} == {
         "rest": serving.refused(*ending),
         "mcp": serving.error_of(*ending),
@@ -189,7 +189,7 @@ async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
 
 
 def _block_the_loop() -> None:
-    """Make the server check whether it is to end, as it does every tenth of a second, before it reads anything."""
+    """Make the server check whether it should stop, as it does every tenth of a second, before it reads anything."""
     time.sleep(0.3)
 
 
@@ -230,7 +230,7 @@ async def test_the_rest_of_a_request_is_not_waited_for(server: DuvetServer) -> N
             with suppress(anyio.EndOfStream):
                 while True:
                     found += await stream.receive()
-    assert found.startswith(b"HTTP/1.1 503 ") and b"The server is about to end" in found
+    assert found.startswith(b"HTTP/1.1 503 ") and b"The server is shutting down" in found
 
 
 async def test_connections_to_models_are_closed(live: LiveProject) -> None:

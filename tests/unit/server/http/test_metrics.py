@@ -91,7 +91,7 @@ async def test_the_server_is_ready_while_the_project_can_be_read(server: DuvetSe
     ##% can be read or else 503.
     config = project / ".duvet/config.toml"
     text = config.read_text()
-    unready = (503, {"status": "not ready", "reason": "the project can't be read"})
+    unready = (503, {"status": "not ready", "reason": "the server cannot read the project"})
     async with connected(server, tokens=BOTH) as client:
         for written, expected in ((text, (200, {"status": "ready"})), ("secret = {", unready)) * 2:
             config.write_text(written)

@@ -1,4 +1,4 @@
-"""The tools of pages by `/api/mcp`, criterion by criterion of their document, and how fresh their answers are."""
+"""The tools of pages over `/api/mcp`: each criterion of their document, and the freshness of their answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MILK = {
     "identifier": "f57473c2f832",
     "target": "docs/spec.md#brewing",
     "text": "Milk MAY be added.",
-    "status": "not started",
+    "status": "uncited",
     "citations": [],
 }
 
@@ -170,7 +170,7 @@ async def test_criteria_1_the_manifest(tmp_path: Path, files: dict[str, str]) ->
     assert required == [[], ["slug"], ["query"], ["question"], ["slug"]]
     assert tools["get_connections"]["inputSchema"] == {
         "type": "object",
-        "properties": {"slug": {"type": "string", "description": "The slug of a page, as list_pages has it"}},
+        "properties": {"slug": {"type": "string", "description": "The slug of a page, from list_pages"}},
         "required": ["slug"],
     }
 
@@ -182,7 +182,7 @@ async def test_criterion_8_2_an_answer_has_its_total(tmp_path: Path) -> None:
 
 
 class FakeRouter:
-    """Answers what a test wants, or fails, and keeps what it was asked."""
+    """Answers as a test requires, or fails, and records its questions."""
 
     def __init__(self, text: str = "", failure: Exception | None = None) -> None:
         self.text = text
@@ -324,7 +324,7 @@ async def test_a_page_that_is_too_long_for_one_answer_is_cut(tmp_path: Path) -> 
     assert len(json.dumps(text[:end], ensure_ascii=False).encode()) in range(3_999_998, 4_000_001)
     assert (found["warning"], found["next_step"]) == (
         "The text is too long for one answer and was cut.",
-        f"The text goes on: give offset={end}.",
+        f"There is more text; set offset={end} to read on.",
     )
     # The first 4 MiB of a page are all that is read of it.
     assert rest["result"]["content"] == text[1_999_999 : (4 << 20) * 3 // 4]

@@ -36,8 +36,8 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
     assert tools["get_requirement_status"] == {
         "name": "get_requirement_status",
         "title": "Status of a requirement",
-        "description": 'How far a requirement has got: "done", "needs tests", "in progress" or "not started". Ask again '
-        "once you have cited it.",
+        "description": 'Return the status of a requirement, such as "needs tests" or "done". Call it again after '
+        "you have cited it.",
         "inputSchema": {
             "type": "object",
             "properties": {"req_identifier": {"type": "string", "description": about_id}},
@@ -73,23 +73,23 @@ BODIES: list[tuple[Any, tuple[str, str]]] = [
     (b"{", NO_JSON),
     (b"", NO_JSON),
     (b'"\xff"', NO_JSON),
-    (b"[]", ("Invalid request format: the body is no object", SHAPE)),
+    (b"[]", ("Invalid request format: the body is not an object", SHAPE)),
     ({}, NO_TOOL),
     ({"tool": ""}, NO_TOOL),
     ({"tool": 5}, NO_TOOL),
     ({"tool": "get_sektion"}, ("Unknown tool: get_sektion. The tool is not found", "did you mean get_section?")),
     *(
-        ({"tool": "coverage_summary", "input": odd}, ("Invalid request format: 'input' is no object", SHAPE))
+        ({"tool": "coverage_summary", "input": odd}, ("Invalid request format: 'input' is not an object", SHAPE))
         for odd in ([1], [], 0, False, "", "{}", 1.5)
     ),
     (
         {"tool": "search_requirements", "input": {}},
-        ("Missing required parameter: query", 'Words, "a phrase", an id, file:line or spec#section'),
+        ("Missing required parameter: query", 'Keywords, "a phrase", an id, file:line or spec#section'),
     ),
     ({"tool": "list_uncited_requirements", "input": {"limit": "5"}}, ("limit: expected int, got str", "")),
     (
         {"tool": "search_requirements", "input": {"query": "a" * (MAX_ARGUMENT_LENGTH + 1)}},
-        ("query has more than 20,000 characters", ""),
+        ("query has 20,001 characters, the limit is 20,000", ""),
     ),
 ]
 
@@ -110,14 +110,14 @@ async def test_no_input_is_an_empty_one(http: httpx2.AsyncClient) -> None:
     assert answers[0].json() == answers[1].json() == answers[2].json()
 
 
-HAS_IT = "call it with a token that has it"
+HAS_IT = "use a token with the scope maintainer"
 
 
 @pytest.mark.parametrize(
     ("token", "status", "error"),
     [
-        ("", 401, serving.refused("unauthorized", "A token is needed", "send Authorization: Bearer TOKEN")),
-        (serving.READER, 403, serving.refused("forbidden", "fix needs the scope maintainer", HAS_IT)),
+        ("", 401, serving.refused("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")),
+        (serving.READER, 403, serving.refused("forbidden", "fix requires the scope maintainer", HAS_IT)),
         (serving.ADMIN, 200, {"done": True}),
     ],
 )
@@ -133,7 +133,7 @@ async def test_statuses(http: httpx2.AsyncClient) -> None:
     code = "unsupported_operation"
     assert (odd.status_code, odd.headers["allow"], odd.json()["code"]) == (405, "GET, HEAD, POST", code)
     large = await http.post(serving.API, content=b"x" * (2 << 20))
-    hint = "it may have 1,048,576 bytes: send less at once, and text as UTF-8, which is shorter than escapes"
+    hint = "the limit is 1,048,576 bytes; split the request, and send text as UTF-8 instead of escapes"
     too_large = serving.refused("invalid_request", "The request is too large", hint)
     assert (large.status_code, large.json()) == (413, too_large)
     elsewhere = await http.post(serving.API, json={}, headers={"origin": "http://evil.example"})

@@ -47,8 +47,8 @@ async def test_the_longest_idle_session_makes_room(server: DuvetServer) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="every address of loopback")
 async def test_the_client_with_most_sessions_makes_room(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of the
-    ##% client that has the most.
+    ##% The server MUST close connections beyond their limit and, beyond the limit of sessions, end the longest idle
+    ##% session of the client with the most sessions.
     async with serving.serving(server, limits=HttpLimits(sessions=3)) as where, serving.asking(where) as client:
         async with serving.asking(where, at=serving.ELSEWHERE) as flood:
             session = await serving.greet(client)
@@ -104,7 +104,7 @@ async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
 
 
 ##= man/spec/mcp.md#http
-##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers only
+##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and allow callers only to
 ##% read.
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ async def test_a_session_belongs_to_one_token(server: DuvetServer, begun: str, u
 
 
 async def begin_calls(stack: AsyncExitStack, where: serving.Where, count: int, waiting: Waiting) -> None:
-    """Begin so many calls, which are open until the stack closes their connections."""
+    """Start this many calls, which stay open until the stack closes their connections."""
     body = json.dumps({"tool": "wait"}).encode()
     for number in range(count):
         stream = await stack.enter_async_context(await anyio.connect_tcp(*where))
@@ -187,7 +187,7 @@ async def test_one_client_leaves_requests_to_others(
             waiting.may_answer.set()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert refused.json() == serving.error_of(
-        "upstream_error", "Too many requests of this client at once", "try again later"
+        "upstream_error", "Too many requests from this client at once", "try again later"
     )
 
 

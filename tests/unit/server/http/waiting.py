@@ -1,4 +1,4 @@
-"""A server with tools for maintainers and for readers that wait, and with methods that wait, and answer much or arrays."""
+"""A server with tools for maintainers and readers that wait, and with methods that wait or return large answers or arrays."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class GetParams(types.RequestParams):
 
 
 class Waiting:
-    """A tool and a method that wait until they may answer, a method that answers much, and one that answers an array."""
+    """A tool and a method that wait for permission to answer, a method with a large answer, and one that returns an array."""
 
     def __init__(self) -> None:
         self.asked = anyio.Event()
@@ -96,6 +96,6 @@ class Waiting:
 
 
 def waiting_server(live: LiveProject, waiting: Waiting) -> DuvetServer:
-    """The tools of the product and these, over a project."""
+    """The tools of duvet and these, over a project."""
     registry = Registry([*enable_packs(["trace"]), EnabledPack(Pack("waiting", [waiting.tool, FIX]))])
     return server_of(live, registry, instructions="", parts=[waiting])

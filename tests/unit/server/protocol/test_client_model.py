@@ -1,4 +1,4 @@
-"""Models of clients in steps of workflows, and calls that a client repeats with what its model says."""
+"""Workflow steps that ask the client's model, and calls that a client repeats with its answers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Count(Struct, frozen=True):
 
 
 class Kettle:
-    """A tool that answers something else each time."""
+    """A tool with a different answer each time."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -106,7 +106,7 @@ def asking_server(project: Path, kettle: Kettle | None = None) -> DuvetServer:
 
 
 class Model:
-    """The model of a client: it numbers its answers."""
+    """The model of a client; numbers its answers."""
 
     def __init__(self) -> None:
         self.asked: list[types.CreateMessageRequestParams] = []
@@ -169,10 +169,10 @@ async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.
 @pytest.mark.parametrize(
     ("mode", "model", "message"),
     [
-        ("legacy", None, "no usable model: mine: no MCP client offers a model"),
-        (MODERN, None, "no usable model: mine: no MCP client offers a model"),
-        ("legacy", refuse, "the client's model does not answer"),
-        ("legacy", draw, "the client's model answers something else than text"),
+        ("legacy", None, "no model can be asked: mine: no client offers its model"),
+        (MODERN, None, "no model can be asked: mine: no client offers its model"),
+        ("legacy", refuse, "the client's model did not answer"),
+        ("legacy", draw, "the client's model returned something other than text"),
     ],
 )
 async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path, mode: str, model: Any, message: str) -> None:
@@ -206,7 +206,7 @@ async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: 
             method="tools/call", params={**SUM, "requestState": asked.request_state, "inputResponses": answers}
         )
         error = error_of(await client.session.send_request(call, types.CallToolResult))
-    message = "sum failed in step first: mine: the client's model answers something else than text"
+    message = "sum failed in the step first: mine: the client's model returned something other than text"
     assert (error["code"], error["message"]) == ("model_failed", message)
     assert [step["status"] for step in error["details"]["steps"]] == ["success", "error", "skipped"]
 
@@ -229,7 +229,7 @@ async def test_each_step_runs_once(project: Path, mode: str, name: str, counts: 
 
 
 async def begin(client: Client, name: str, arguments: dict[str, Any] | None = None) -> types.InputRequiredResult:
-    """Call a workflow, which then waits for the model of the client."""
+    """Call a workflow that waits for the client's model."""
     found = await client.session.call_tool(name, arguments, allow_input_required=True)
     assert isinstance(found, types.InputRequiredResult) and found.input_requests
     return found
@@ -245,7 +245,7 @@ async def test_state_of_another_call_is_refused(project: Path) -> None:
         asked = await begin(client, "workflow.twice")
         state = asked.request_state or ""
         answers: types.InputResponses = dict.fromkeys(asked.input_requests or {}, said)
-        # The client cannot read what it carries.
+        # The client cannot read the state that it carries.
         assert state.startswith("v1.") and len(state) < 1_000
         half = len(state) // 2
         tampered = f"{state[:half]}{'A' if state[half] != 'A' else 'B'}{state[half + 1 :]}"
@@ -267,8 +267,8 @@ async def test_state_of_another_call_is_refused(project: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "asked", "message"),
     [
-        ("large", 0, "the results before the client's model is asked are too large to be handed to the client"),
-        ("long", MAX_ROUNDS, "the client's model was asked 32 times in one call, which is the most"),
+        ("large", 0, "the results so far are too large to pass through the client while its model is asked"),
+        ("long", MAX_ROUNDS, "a call may ask the client's model at most 32 times"),
     ],
 )
 async def test_rounds_and_results_are_limited(project: Path, name: str, asked: int, message: str) -> None:

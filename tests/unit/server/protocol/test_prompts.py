@@ -38,8 +38,8 @@ async def test_the_command_line_prints_the_same(name: str, duvet_command: str, p
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("write_tests", {}, 'there is no prompt "write_tests"'),
-        ("write_test", {}, 'the prompt write_test needs the argument "requirement"'),
+        ("write_tests", {}, 'unknown prompt "write_tests"'),
+        ("write_test", {}, 'the prompt write_test requires the argument "requirement"'),
         ("write_test", {"requirement": "1dd6", "x": "y"}, 'the prompt write_test has no argument "x"'),
         ("write_test", {"requirement": "ffffffff"}, 'no requirement matches "ffffffff"'),
         ("triage_uncited", {"level": "shall"}, '"shall" is not a level'),

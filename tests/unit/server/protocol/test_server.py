@@ -68,7 +68,7 @@ async def test_a_client_hears_log_messages_of_its_level(
     kettle: Path, mode: str, level: Any, expected: list[object]
 ) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST send a client only log messages of the level that the client has set, or of a higher one.
+    ##% The server MUST send a client only log messages at or above the level that the client has set.
     heard = []
 
     async def hear(params: LoggingMessageNotificationParams) -> None:
@@ -105,7 +105,7 @@ OF_MODERN = {"resultType": "complete", "cacheScope": "private", "ttlMs": 0}
 
 
 def ask_whole(version: str, process: Wire, method: str) -> Message:
-    """The result of a request without parameters, less what the version adds to every one."""
+    """The result of a request without parameters, without the fields that the version adds to every result."""
     result: Message = process.ask(method, enveloped() if version == MODERN else None)["result"]
     if version == MODERN:
         info = result.pop("_meta")["io.modelcontextprotocol/serverInfo"]
@@ -116,7 +116,7 @@ def ask_whole(version: str, process: Wire, method: str) -> Message:
 
 def test_the_description_of_the_server(wire: Callable[..., Wire], version: str, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST use the version of the protocol that the configuration names, or else the one that the client
+    ##% The server MUST use the protocol version from the configuration, or else the version that the client
     ##% requests if the server supports it.
     def check(result: Any, name: str) -> None:
         text = json.dumps(result, indent=2, ensure_ascii=False, sort_keys=True)
@@ -147,7 +147,7 @@ class TestMadeTools:
 
     async def test_the_first_block_is_the_answer_and_the_second_the_next_step(self, client: Client) -> None:
         ##= man/spec/mcp.md#tools
-        ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the
+        ##% The first block of a result MUST contain only the JSON of the answer, and a second block MAY add the
         ##% next step or a note.
         answer = await client.call_tool("twice", {"number": 2})
         assert blocks(answer) == ['{"number":4}', "Double it again."]
@@ -179,13 +179,13 @@ class TestMadeTools:
         self, client: Client, name: str, arguments: dict[str, object] | None, error: tuple[str, str, str]
     ) -> None:
         ##= man/spec/mcp.md#errors
-        ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a
-        ##% `hint` without commands; an unknown tool MUST be the protocol error -32602.
+        ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a
+        ##% `message` and a `hint` without commands, and a call of an unknown tool with the protocol error -32602.
         answer = await client.call_tool(name, arguments)
         assert [json.loads(block) for block in blocks(answer)] == [
             {"status": "error", "error": dict(zip(("code", "message", "hint"), error, strict=True))}
         ]
-        # A client that knows the schema of answers would refuse anything else.
+        # A client that knows the output schema would refuse anything else.
         assert (answer.is_error, answer.structured_content) == (True, None)
 
     @pytest.mark.parametrize(
@@ -199,8 +199,8 @@ class TestMadeTools:
         self, client: Client, caplog: pytest.LogCaptureFixture, tool: str, error: tuple[object, ...]
     ) -> None:
         ##= man/spec/mcp.md#errors
-        ##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard
-        ##% error as one line without the text of the request.
+        ##% The server MUST report an unexpected failure to the client only as `Internal error` with the code
+        ##% -32603, and log it on standard error as one line without the text of the request.
         with pytest.raises(MCPError) as raised:
             await client.call_tool(tool, {"number": 1})
         assert (raised.value.code, raised.value.message, raised.value.data) == error
@@ -215,7 +215,7 @@ class TestMadeTools:
     async def test_a_missing_project_is_reported_without_its_path(self, client: Client, kettle: Path) -> None:
         kettle.rename(kettle.with_name("away"))
         (block,) = blocks(await client.call_tool("twice", {"number": 1}))
-        hint = "put that right and ask again: what is on disk then is read"
+        hint = "fix this and ask again; the server reads the files again"
         assert json.loads(block) == {
             "status": "error",
             "error": {"code": "upstream_error", "message": "kettle: no such folder", "hint": hint},
@@ -233,7 +233,7 @@ class TestMadeTools:
 
 
 class SlowProject(LiveProject):
-    """Knows the project once its door is open."""
+    """A project that can be read once its door is open."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(lambda: opened(folder), PAGE_SIZE)

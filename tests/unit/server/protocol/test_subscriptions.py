@@ -22,7 +22,7 @@ POURING = "duvet:///specifications/spec/sections/pouring"
 CITATIONS = "duvet:///citations"
 REQUIREMENTS = "duvet:///requirements"
 CITATION = f"{HEATING}/requirements/5d4daa0c/citations/src%2Fa.rs:1"
-"""Neither its id nor its path is spelled as the server does it."""
+"""A URI whose id and path the server spells differently."""
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ async def test_lists_need_not_be_subscribed_to_without_a_handshake(kettle: Path,
 
 
 async def test_a_resource_that_can_be_read_again_is_notified(mode: str, kettle: Path, server: DuvetServer) -> None:
-    """Subscribed to before there was anything to read."""
+    """Subscriptions from before the project could be read."""
     save_by_rename(".duvet/config.toml", "[[source]\n")(kettle)
     async with hearing(server, mode, [HEATING]) as heard:
         save_by_rename(".duvet/config.toml", CONFIG)(kettle)

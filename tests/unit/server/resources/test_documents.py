@@ -1,4 +1,4 @@
-"""The documents of resources, and which of them an edit changes."""
+"""Documents of resources, and which of them an edit changes."""
 
 from __future__ import annotations
 

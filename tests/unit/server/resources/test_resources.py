@@ -28,8 +28,8 @@ POT = "/specifications/tea/sections/pot/requirements"
 
 async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) -> None:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
-    ##% their objects.
+    ##% `resources/list` MUST list every resource once, in pages, or with `path` only the resources directly below it,
+    ##% each with its object.
     async def walk(above: str) -> list[str]:
         found = []
         for resource in (await below(client, above)).resources:
@@ -49,7 +49,7 @@ async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) ->
 
 async def test_every_listed_resource_is_described_and_can_be_read(client: Client, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#resources
-    ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
+    ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries of the array.
     described, documents = [], []
     for one in await everything(client):
         read = await text(client, one.uri)
@@ -112,9 +112,9 @@ async def test_the_resources_below_a_path_are_listed_in_parts(client: Client) ->
         more = {"cursor": page.next_cursor}
     assert found == [whole[:3], whole[3:6], whole[6:]]
     assert [one.uri for one in (await below(client, "duvet:///requirements?limit=1")).resources] == whole[:1]
-    with pytest.raises(MCPError, match="the path has a cursor") as refused:
+    with pytest.raises(MCPError, match="the path contains a cursor") as refused:
         await below(client, f"/requirements?limit=3&cursor={more['cursor']}")
-    assert refused.value.data == {"code": "invalid_request", "hint": "give `cursor` beside `path`"}
+    assert refused.value.data == {"code": "invalid_request", "hint": "pass `cursor` as a separate parameter"}
 
 
 async def test_a_page_size_of_zero_is_one_page(project: Path) -> None:
@@ -197,8 +197,8 @@ async def test_variables_are_completed(
 @pytest.mark.parametrize(
     ("template", "variable", "said"),
     [
-        ("duvet:///nothing/{spec_id}", "spec_id", 'there is no template "duvet:///nothing/{spec_id}"'),
-        (SECTION, "citation_id", '"citation_id" is no variable of it'),
+        ("duvet:///nothing/{spec_id}", "spec_id", 'unknown template "duvet:///nothing/{spec_id}"'),
+        (SECTION, "citation_id", 'the template has no variable "citation_id"'),
     ],
 )
 async def test_unknown_templates_and_variables_are_refused(
@@ -238,21 +238,24 @@ TEA = "/specifications/tea/sections"
 @pytest.mark.parametrize(
     ("uri", "said"),
     [
-        ("/nothing", 'there is no resource "/nothing": begin with /specifications, /requirements or /citations'),
+        (
+            "/nothing",
+            'unknown resource "/nothing": use a path that begins with /specifications, /requirements or /citations',
+        ),
         ("/specifications/tee", 'unknown specification "tee": did you mean tea?'),
         (f"{TEA}/pots", 'unknown section "pots" of tea.md: did you mean pot?'),
         (
             f"{TEA}/cup/requirements/a5415b83517f",
             f'requirement "a5415b83517f" is not in section "cup": use {TEA}/pot/requirements/a5415b83517f',
         ),
-        (f"{TEA}/milk", f'unknown section "milk" of tea.md: {TEA} lists the sections'),
-        ("/citations/..%2Fpot.rs:3", 'there is no citation "../pot.rs:3"'),
+        (f"{TEA}/milk", f'unknown section "milk" of tea.md: list the sections with {TEA}'),
+        ("/citations/..%2Fpot.rs:3", 'unknown citation "../pot.rs:3"'),
     ],
 )
 async def test_a_missing_resource_is_an_error(client: Client, ask: Ask, uri: str, said: str) -> None:
     ##= man/spec/mcp.md#resources
-    ##% The server MUST answer for an unknown resource with the error -32602, or -32002 before version 2026-07-28, and
-    ##% with its `uri`.
+    ##% The server MUST answer a request for an unknown resource with its `uri` and the error -32602, or -32002 before
+    ##% version 2026-07-28.
     with pytest.raises(MCPError) as refused:
         await ask(client, f"duvet://{uri}")
     code = types.INVALID_PARAMS if client.mode == MODERN else -32002
@@ -273,8 +276,8 @@ async def test_a_wrong_uri_is_an_error(client: Client, ask: Ask, uri: str) -> No
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({}, "give a `path` or a `uri`"),
-        ({"path": "/specifications", "uri": "duvet:///specifications"}, "give a `path` or a `uri`"),
+        ({}, "set `path` or `uri`"),
+        ({"path": "/specifications", "uri": "duvet:///specifications"}, "set `path` or `uri`"),
         ({"path": 3}, ""),
         ({"uri": ["duvet:///specifications"]}, ""),
     ],

@@ -1,4 +1,4 @@
-"""URIs and paths of resources: each is found again, whatever its name is."""
+"""URIs and paths of resources resolve to the same resource, whatever its name."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def find(tree: ResourceTree, reference: str) -> ResourceNode:
 @example(["src/main.rs"], "")
 def test_every_resource_is_found_by_its_uri(paths: list[str], section: str) -> None:
     ##= man/spec/mcp.md#resources
-    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
-    ##% characters or contains control characters.
+    ##% The server MUST accept plain and percent-encoded names in a URI, and refuse a URI that is longer than
+    ##% 16,384 characters or contains control characters.
     tree = tree_of(section, *paths)
     uris = [resources.make_node_uri(tree, node) for node in tree.all]
     assert [find(tree, uri) for uri in uris] == [*tree.all]
@@ -137,15 +137,21 @@ def test_paths_do_not_lead_out_of_the_project(path: str, spelt: Callable[[str], 
 @pytest.mark.parametrize(
     ("reference", "said"),
     [
-        (f"duvet:///{'a' * 16_384}", "a URI has no more than 16384 characters"),
-        ("duvet:///requirements\0", "a URI has no control characters"),
-        ("duvet:///citations/src/main.rs:42\n", "a URI has no control characters"),
+        (f"duvet:///{'a' * 16_384}", "the URI is too long: the limit is 16,384 characters"),
+        ("duvet:///requirements\0", "the URI contains control characters"),
+        ("duvet:///citations/src/main.rs:42\n", "the URI contains control characters"),
         *(
-            (f"duvet:///requirements?limit={limit}", "`limit` is a number from 1 to 999999999")
+            (f"duvet:///requirements?limit={limit}", "`limit` must be a number from 1 to 999999999")
             for limit in ("0", "-1", "many", "", f"1{'0' * 5000}")
         ),
-        ("duvet:///requirements?limit=1&limit=2", "a list is asked for with `limit` and `cursor`, each once"),
-        ("duvet:///requirements?limit=1&sort=text", "a list is asked for with `limit` and `cursor`, each once"),
+        (
+            "duvet:///requirements?limit=1&limit=2",
+            "the query of a list may contain only `limit` and `cursor`, each once",
+        ),
+        (
+            "duvet:///requirements?limit=1&sort=text",
+            "the query of a list may contain only `limit` and `cursor`, each once",
+        ),
     ],
 )
 def test_a_wrong_uri_is_refused(reference: str, said: str) -> None:
@@ -161,6 +167,6 @@ def test_a_slash_at_the_end_changes_nothing(section: str) -> None:
         is_below = node.kind not in (NodeKind.ROOT, NodeKind.CITATION)
         if is_below and resources.make_node_path(tree, node)[-1] != "/":
             found = find(tree, f"{resources.make_node_uri(tree, node)}/")
-            # But to name the section whose id is empty.
+            # Except for the section with an empty id.
             expected = ResourceNode(NodeKind.SECTION, 0) if node.kind is NodeKind.SECTIONS and section == "" else node
             assert found == expected

@@ -52,7 +52,7 @@ def lines_of(*messages: object) -> bytes:
 
 
 def said(server: DuvetServer, *turns: bytes, grace: float = GRACE_SECONDS) -> list[bytes]:
-    """The lines that a server answers to what a client says; nothing is answered early.
+    """The lines that a server answers to a client's lines; no answer comes early.
 
     A further turn is said when each line of those before has its answer.
     """

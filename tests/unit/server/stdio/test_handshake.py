@@ -1,4 +1,4 @@
-"""The answer that is given before the server is there, and the server's own."""
+"""The answer to the handshake before the SDK is loaded, and the SDK's."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ EARLY: dict[str, Message | bytes] = {
     ),
     "what a client says of itself": info(title="T", description="D", websiteUrl="https://example.org"),
     "a name that is not ASCII": info(name="Žluťoučký 🐎", title="\U0001f40e\u0000"),
-    "an address that is none": info(websiteUrl="nowhere"),
+    "an invalid address": info(websiteUrl="nowhere"),
     "more of a client": info(more={"a": 1}),
     "metadata": greeting(_meta={"a": 1, "progressToken": "p"}),
     "an envelope": {**greeting(), "params": enveloped(greeting()["params"])},

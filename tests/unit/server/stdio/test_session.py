@@ -39,10 +39,10 @@ def refused(reason: str, id: object = None, code: int = -32600) -> Message:
 
 PING, PONG = request("ping", id=9), result_of(9)
 NOT_JSON = refused("Parse error: the line is not JSON in UTF-8", code=-32700)
-NO_BATCHES = "this version of the protocol has no batches"
+NO_BATCHES = "this protocol version has no batches"
 NO_IDS: list[Any] = [None, 1.0, 1.5, True, []]
 NO_PARAMS: list[Any] = [[], "a"]
-WRONG_ID, WRONG_PARAMS = "id has to be a string or an integer", "params has to be an object"
+WRONG_ID, WRONG_PARAMS = "id must be a string or an integer", "params must be an object"
 
 
 def answers(server: DuvetServer, *lines: object) -> list[Any]:
@@ -94,13 +94,13 @@ def test_a_line_that_is_not_json_is_refused(line: bytes, server: DuvetServer) ->
 @pytest.mark.parametrize(
     ("message", "reason", "id"),
     [
-        *((one, "a message is an object", None) for one in (1, "ping", None)),
-        ({}, 'jsonrpc has to be "2.0"', None),
-        ({"id": 4, "method": "ping"}, 'jsonrpc has to be "2.0"', 4),
-        ({**PING, "jsonrpc": "1.0"}, 'jsonrpc has to be "2.0"', 9),
-        ({**PING, "jsonrpc": 2.0}, 'jsonrpc has to be "2.0"', 9),
-        ({"jsonrpc": "2.0", "id": "a"}, "method has to be a string", "a"),
-        *(({**PING, "method": method}, "method has to be a string", 9) for method in (1, None)),
+        *((one, "a message must be an object", None) for one in (1, "ping", None)),
+        ({}, 'jsonrpc must be "2.0"', None),
+        ({"id": 4, "method": "ping"}, 'jsonrpc must be "2.0"', 4),
+        ({**PING, "jsonrpc": "1.0"}, 'jsonrpc must be "2.0"', 9),
+        ({**PING, "jsonrpc": 2.0}, 'jsonrpc must be "2.0"', 9),
+        ({"jsonrpc": "2.0", "id": "a"}, "method must be a string", "a"),
+        *(({**PING, "method": method}, "method must be a string", 9) for method in (1, None)),
         *(({**PING, "id": id}, WRONG_ID, None) for id in NO_IDS),
         *(({**PING, "params": params}, WRONG_PARAMS, 9) for params in NO_PARAMS),
         ({**NOTICE, "params": []}, WRONG_PARAMS, None),
@@ -152,11 +152,11 @@ def test_odd_spellings_of_a_message_are_answered(words: bytes, server: DuvetServ
 
 def test_a_line_that_is_too_long_is_refused(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured with
-    ##% 413, without reading it all.
+    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and refuse a body above the configured
+    ##% limit with 413, without reading all of it.
     long = b'"' + b"x" * 10_000_000 + b'"'
     longest = json.dumps({**PING, "id": "longest"}).encode().ljust(handshake.MAX_LINE_BYTES)
-    too_long = refused(f"a line has at most {handshake.MAX_LINE_BYTES} bytes")
+    too_long = refused(f"the line is too long: the limit is {handshake.MAX_LINE_BYTES:,} bytes")
     found = answers(server, PING, long, longest, longest + b" ", PING)
     assert in_order(found) == in_order([PONG, too_long, result_of("longest"), too_long, PONG])
 
@@ -167,7 +167,7 @@ def test_half_a_character_is_written_as_an_escape() -> None:
 
 
 def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-03-26") -> list[Any]:
-    """The answers to messages after a handshake that came to this version."""
+    """The answers to messages after a handshake with this version."""
     greeting, *others = answers(server, hello(version), *messages)
     assert greeting["result"]["protocolVersion"] == version
     return others
@@ -176,8 +176,8 @@ def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-
 @pytest.mark.parametrize("version", HANDSHAKES)
 def test_a_batch_is_answered_with_one_array_where_the_version_has_batches(version: str, server: DuvetServer) -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in
-    ##% all others, over HTTP too.
+    ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse it in
+    ##% all others, also over HTTP.
     batch = [request("ping"), NOTICE, request("ping", id="b"), request("no/such", id=3)]
     # A batch without a request has no answer.
     found = after_greeting(server, [NOTICE, NOTICE], batch, request("ping", id=2), version=version)
@@ -202,12 +202,12 @@ def test_errors_in_a_batch_are_answered_in_its_array(server: DuvetServer) -> Non
     (found,) = after_greeting(server, [1, one, [], hello(id=2), {**request("ping", id=3), "params": []}, one])
     assert in_order(found) == in_order(
         [
-            refused("a message is an object"),
+            refused("a message must be an object"),
             result_of(1),
-            refused("a message is an object"),
-            refused("a handshake is no part of a batch", 2),
+            refused("a message must be an object"),
+            refused("a batch must not contain initialize", 2),
             refused(WRONG_PARAMS, 3),
-            refused("the id is used twice in a batch", 1),
+            refused("a batch must not use an id twice", 1),
         ]
     )
 
@@ -218,7 +218,7 @@ def test_the_size_of_a_batch_is_limited(server: DuvetServer) -> None:
     (array,) = (one for one in found if isinstance(one, list))
     assert sorted(answer["id"] for answer in array) == list(range(session.MAX_BATCH_SIZE))
     assert [one for one in found if one != array] == [
-        refused(f"a batch has from 1 to {session.MAX_BATCH_SIZE} messages")
+        refused(f"a batch must have 1 to {session.MAX_BATCH_SIZE} messages")
     ] * 2
 
 
@@ -293,12 +293,12 @@ def test_a_client_that_reads_nothing_is_not_read_for_long(server: DuvetServer) -
         return sent
 
     with pipes() as (wire, writing, _):
-        # Each waits with its answer, and what is in the pipes comes on top.
+        # The waiting answers, plus the bytes in the pipes.
         assert anyio.run(pester, wire, writing) < session.MAX_PENDING_REQUESTS * 2 * len(ping)
 
 
 def stay(server: DuvetServer, words: bytes, watch: Callable[[FileIO], Awaitable[Any]]) -> Any:
-    """What a client that stays has watched of the output of a server."""
+    """The server's output that a connected client has read."""
 
     async def converse_and_watch(wire: handshake.ClientPipes, reading: FileIO) -> Any:
         async with anyio.create_task_group() as tasks:
@@ -386,7 +386,7 @@ def test_unread_answers_are_limited(big: BigAnswers) -> None:
         return made
 
     asked = lines_of(hello(), *(request(BIG, id=id) for id in range(1, 21)))
-    # One is on its way already.
+    # One has already been sent.
     assert (stay(server_of(big.live, parts=[big]), asked, watch), big.made) == (5, 20)
 
 

@@ -1,4 +1,4 @@
-"""Projects that were indexed, and that were not yet."""
+"""Projects with and without an index."""
 
 from __future__ import annotations
 

@@ -52,12 +52,16 @@ class Asking:
         self.file = folder / STORE
         self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), rule, StoreSection()))
         self.uploads = UploadRule()
-        self.upkeep = Maintenance(
+        self.maintenance = Maintenance(
             lambda: self.knowledge.rules(), lambda: self.uploads, opener(folder), lambda: CLOCK, patience=0.1
         )
         now = datetime.fromtimestamp(NOW, UTC)
         facts = ServerFacts(name="", version="", mode="", packs=(), tools=0, clock=lambda: now)
-        own = {tools.KNOWLEDGE_SERVICE: self.knowledge, tools.UPKEEP_SERVICE: self.upkeep, FACTS_SERVICE: facts}
+        own = {
+            tools.KNOWLEDGE_SERVICE: self.knowledge,
+            tools.MAINTENANCE_SERVICE: self.maintenance,
+            FACTS_SERVICE: facts,
+        }
         environment = ToolEnvironment(services={**own, **services})
         self.desk = ToolDispatcher(Registry(packs), Fixed(context_of(FILES)), environment)
 

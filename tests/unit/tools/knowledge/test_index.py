@@ -1,4 +1,4 @@
-"""Stores that are missing, of another version, damaged, or changed while they are asked, and who waits for them."""
+"""Stores that are missing, damaged, of another version or changed during a question, and calls that wait for them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ FAULTS = {
     "older": "store.db: an older duvet created this index: its schema is 1",
     "newer": "store.db: a newer duvet created this index: its schema is 99",
     **dict.fromkeys(("cut off", "overwritten", "spoilt", "a folder"), DAMAGED),
-    "a link": "store.db: it is a link",
+    "a link": "store.db: the index must not be behind a symbolic link",
 }
 
 
@@ -61,7 +61,7 @@ def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
     whole = known.file.read_bytes()
     first_page = int.from_bytes(whole[16:18])
     known.file.write_bytes(whole[:first_page].ljust(len(whole), b"\0"))
-    assert "it is damaged" in known.refusal("km-coverage-summary")[1]
+    assert "the index is damaged" in known.refusal("km-coverage-summary")[1]
     file = known.file.stat().st_ino
     known.file.write_bytes(whole)
     assert known.file.stat().st_ino == file
@@ -71,9 +71,9 @@ def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
     known = Asking(tmp_path)
     for tool, arguments in CALLS.items():
-        told = "nothing was taken in of this project yet", "run `duvet ingest` first; then ask again"
+        told = "this project has no index yet", "index the project, then ask again"
         assert known.refusal(tool, **arguments) == ("upstream_error", *told)
-        assert known.refusal(tool, "shell", **arguments)[2].endswith("; `duvet ingest` takes everything in")
+        assert known.refusal(tool, "shell", **arguments)[2].endswith(": run `duvet ingest`")
     assert list(tmp_path.iterdir()) == []
     fill(tmp_path)
     assert known.value(STATUS)["run_id"] == "r1"
@@ -85,7 +85,7 @@ def test_a_store_without_a_run_has_no_reports(tmp_path: Path) -> None:
     open_store(str(tmp_path / STORE), create=True).close()
     known = Asking(tmp_path)
     for tool in ("km-coverage-summary", "km-lifecycle-report"):
-        assert known.refusal(tool)[:2] == ("upstream_error", "nothing was taken in of this project yet")
+        assert known.refusal(tool)[:2] == ("upstream_error", "this project has no index yet")
     assert known.value("km-graph-search", term="kettle")["results"] == []
     assert known.value(STATUS) == {"status": "not_found"}
     known.knowledge.close()
@@ -94,7 +94,7 @@ def test_a_store_without_a_run_has_no_reports(tmp_path: Path) -> None:
 def test_a_replaced_store_is_read(known: Asking) -> None:
     assert known.value(STATUS)["run_id"] == "r1"
     shutil.rmtree(known.file.parent)
-    assert known.refusal("km-coverage-summary")[1] == "nothing was taken in of this project yet"
+    assert known.refusal("km-coverage-summary")[1] == "this project has no index yet"
     fill(known.folder, [replace(RUN, run_id="r2")])
     assert known.value(STATUS)["run_id"] == "r2"
 
@@ -178,7 +178,7 @@ def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(t
 
 @contextmanager
 def busy(known: Asking) -> Iterator[Event]:
-    """While another thread asks the index, and until it is let go."""
+    """A block during which another thread asks the index, until it is released."""
     begun, may_end = Event(), Event()
 
     def slow(here: OpenStore) -> str:
@@ -216,7 +216,7 @@ def test_other_tools_are_answered_while_one_waits_for_the_index(known: Asking) -
 
 
 def test_calls_that_wait_for_the_index_need_no_thread(known: Asking) -> None:
-    """There are few threads, and reading standard input needs one, too."""
+    """The few threads must suffice for reading standard input, too."""
 
     async def ask(may_end: Event) -> tuple[float, bool]:
         default = to_thread.current_default_thread_limiter()

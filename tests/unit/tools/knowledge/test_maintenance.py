@@ -43,7 +43,7 @@ def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking)
     assert kept.value(STATUS) == {"status": "ok", **row, "run": row}
     assert kept.value(INGEST, profile="nightly.2", use_dummy_embeddings=True)["run"]["profile"] == "nightly.2"
     assert kept.value(SEARCH, query="balance")["metadata"]["result_count"] > 0
-    told = ("unsupported_operation", "Single paths can't be taken in on their own")
+    told = ("unsupported_operation", "Single paths can't be indexed")
     assert refused(kept, INGEST, paths=["docs"]) == told
     assert kept.value(INGEST, paths=None)["changed"] == 0
 
@@ -72,7 +72,7 @@ def test_a_run_that_fails_is_recorded_and_the_index_stays_unless_it_is_damaged(k
     found = kept.answer(INGEST)
     value = plain(found.value)
     assert (value["status"], value["success"], value["run"]["success"]) == ("failure", False, False)
-    assert "subsystems.yaml" in value["error"] and "as it was" in found.next_step
+    assert "subsystems.yaml" in value["error"] and "is unchanged" in found.next_step
     assert kept.value(STATUS)["run_id"] == value["run_id"]
     assert kept.value("km-coverage-summary")["run"]["run_id"] != value["run_id"]
     # A dry run is not recorded, so its failure is an error.
@@ -80,7 +80,7 @@ def test_a_run_that_fails_is_recorded_and_the_index_stays_unless_it_is_damaged(k
     assert code == "upstream_error" and "subsystems.yaml" in message
     kept.file.write_bytes(b"no store" * 999)
     code, message = refused(kept, INGEST)
-    assert code == "upstream_error" and message.startswith("store.db: it is damaged")
+    assert code == "upstream_error" and message.startswith("store.db: the index is damaged")
     assert str(kept.folder) not in message
 
 
@@ -110,7 +110,7 @@ def test_a_cancelled_run_leaves_the_index_as_it_was(kept: Asking) -> None:
                 # Other calls are answered meanwhile.
                 found = await kept.desk.call(SEARCH, {"query": "balance"}, Caller())
                 assert plain(found.value)["metadata"]["result_count"] > 0
-                with pytest.raises(ToolError, match="somebody else is writing") as caught:
+                with pytest.raises(ToolError, match="another process is writing") as caught:
                     await kept.desk.call(INGEST, {"dry_run": False}, Caller())
                 told = caught.value.code.value, caught.value.hint
                 assert told == ("upstream_error", "try again when it has finished")
@@ -150,12 +150,12 @@ def test_a_vote_is_stored_with_its_note_and_context(known: Asking) -> None:
 @pytest.mark.parametrize("less", [{}, {"note": " "}, {"context": {}}, {"vote": None, "note": "", "context": None}])
 def test_empty_feedback_is_stored_with_a_warning(known: Asking, less: dict[str, Any]) -> None:
     answer = known.answer(FEEDBACK, {**RATED, **less})
-    assert answer.warning == "That says nothing of the result: a vote from -1 to 1 or a note would."
+    assert answer.warning == "The feedback is empty; submit a vote from -1 to 1, or a note."
     assert len(votes(known)) == 1
 
 
 def test_feedback_on_an_unknown_chunk_is_stored_with_a_warning(known: Asking) -> None:
-    warning = "No piece is called so now; what you say of it is kept all the same."
+    warning = "The index has no chunk with this chunk_id; the feedback was stored anyway."
     for name in ("docs/tea.md::1", "docs/gone.md::0", "x", "docs/tea.md::-1", "docs/tea.md::²"):
         assert known.answer(FEEDBACK, {**VOTE, "chunk_id": name}).warning == warning
     assert known.answer(FEEDBACK, VOTE).warning == ""
@@ -167,8 +167,8 @@ def test_feedback_on_an_unknown_chunk_is_stored_with_a_warning(known: Asking) ->
 
 def test_votes_order_search_results_where_that_is_configured(known: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
-    ##% count.
+    ##% With `search.feedback`, `km-search` MUST order equally good results by the mean vote for their chunks, and
+    ##% without it ignore votes.
     def search() -> dict[str, Any]:
         found = known.value(SEARCH, query="boil heat", limit=25)["results"]
         return {one["chunk"]["chunk_id"]: one["scoring"] for one in found}
@@ -196,7 +196,7 @@ def test_only_callers_who_can_vote_are_asked_for_feedback(known: Asking) -> None
         found: str | None = metadata.get("feedback_prompt")
         return found
 
-    asked = "km-feedback-submit takes your vote on a result, by the request_id here and its chunk_id"
+    asked = "Vote on a result with km-feedback-submit, this request_id and the result's chunk_id"
     assert prompt(known) == asked
     assert prompt(known, scopes=[Scope.READER]) is None
     assert prompt(known, "zzz", scopes=Scope) is None or known.value(SEARCH, query="zzz")["results"]
@@ -221,7 +221,7 @@ def test_a_backup_is_written_to_a_new_file(known: Asking) -> None:
         found = known.value(BACKUP, destination=destination)
         assert found == {"status": "ok", "archive": archive, "size": (known.folder / archive).stat().st_size}
     before = (known.folder / "my.tar.gz").read_bytes()
-    assert refused(known, BACKUP, destination="my.tar.gz") == ("invalid_request", '"my.tar.gz" is there already')
+    assert refused(known, BACKUP, destination="my.tar.gz") == ("invalid_request", '"my.tar.gz" already exists')
     assert (known.folder / "my.tar.gz").read_bytes() == before
 
 
@@ -232,7 +232,7 @@ def test_git_ignores_a_backup_of_any_name(known: Asking) -> None:
     assert subprocess.run(told, capture_output=True, text=True, check=True).stdout == ""
 
 
-OUTSIDE, UNSTORABLE = "is outside of the project", "can't write to"
+OUTSIDE, UNSTORABLE = "is outside the project", "can't write to"
 
 
 @pytest.mark.parametrize(
@@ -290,12 +290,12 @@ def test_a_folder_of_backups_that_links_out_of_the_project_is_refused(
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (known.file.parent / "backups").symlink_to(elsewhere)
-    assert refused(known, BACKUP) == ("invalid_request", '"backups" is outside of the project')
+    assert refused(known, BACKUP) == ("invalid_request", '"backups" is outside the project')
     assert list(elsewhere.iterdir()) == []
 
 
 def test_without_an_index_there_is_nothing_to_back_up(kept: Asking) -> None:
-    assert refused(kept, BACKUP) == ("upstream_error", "nothing was taken in of this project yet")
+    assert refused(kept, BACKUP) == ("upstream_error", "this project has no index yet")
     assert not kept.file.parent.exists()
 
 
@@ -316,10 +316,10 @@ def test_a_restored_index_answers_as_before(known: Asking) -> None:
     archive = str(known.folder / known.value(BACKUP)["archive"])
     known.value(INGEST, use_dummy_embeddings=True)
     assert known.value(STATUS, history=5) != before[STATUS]
-    restore_backup(known.upkeep.places, archive, CLOCK)
+    restore_backup(known.maintenance.places, archive, CLOCK)
     assert answers(known) == before
     known.file.unlink()
-    restore_backup(known.upkeep.places, archive, datetime.now(CLOCK.tzinfo))
+    restore_backup(known.maintenance.places, archive, datetime.now(CLOCK.tzinfo))
     assert answers(known) == before
 
 
@@ -384,8 +384,8 @@ def test_an_upload_that_the_index_leaves_out_has_a_warning(kept: Asking, source:
 
     (kept.folder / ".gitignore").write_text("ignored/\n")
     assert warning("a.md") == ""
-    start = "is stored, but is not among what was taken in: "
-    assert warning("ignored/a.md") == f"ignored/a.md {start}git ignores it, or the configuration leaves it out"
+    start = "was stored, but is not in the index: "
+    assert warning("ignored/a.md") == f"ignored/a.md {start}git or the configuration ignores it"
     (tmp_path / "content").mkdir()
     kept.uploads = UploadRule(root=str(tmp_path / "content"))
     assert warning("a.md") == f"a.md {start}it is not in the project"
@@ -395,11 +395,11 @@ def test_an_upload_that_cannot_be_indexed_is_stored_all_the_same(kept: Asking, s
     (kept.folder / "subsystems.yaml").write_text("Tea: [\n")
     code, message = refused(kept, UPLOAD, source_path=str(source), ingest=True)
     assert code == "upstream_error"
-    assert message.startswith("docs/design.md is stored, but the project could not be taken in: ")
+    assert message.startswith("docs/design.md was stored, but the project could not be indexed: ")
     assert (kept.folder / "docs/design.md").exists()
     kept.file.write_bytes(b"no store" * 999)
     code, message = refused(kept, UPLOAD, source_path=str(source), destination="b.md", ingest=True)
-    assert code == "upstream_error" and message.startswith("b.md is stored, but ") and "damaged" in message
+    assert code == "upstream_error" and message.startswith("b.md was stored, but ") and "damaged" in message
 
 
 def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: Path, tmp_path: Path) -> None:

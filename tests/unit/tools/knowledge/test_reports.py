@@ -81,7 +81,7 @@ def test_agents_get_short_lists(tmp_path: Path) -> None:
         assert 0 < len(shown[name]) < 100
         assert 2000 < len(whole[name]) <= 2010
         assert f"{len(shown[name])} of {len(whole[name])} {name}" in short.warning
-        assert short.warning.endswith("limit gives as many as it says.")
+        assert short.warning.endswith("set limit for more.")
         assert len(str(shown)) < 20_000
         assert known.answer(tool, face="rest").warning == ""
         more: Any = plain(known.answer(tool, {"limit": 500}, face="mcp").value)
@@ -107,7 +107,7 @@ def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path
     last = runs.value(STATUS)
     assert (last["run_id"], last["success"], last["error"]) == ("r3", False, "no room is left")
     assert "repo_head" not in last and "history" not in last
-    assert runs.answer(STATUS).warning == "The last run has failed: what is known comes from an earlier one."
+    assert runs.answer(STATUS).warning == "The last run failed; the index is that of an earlier run."
     assert runs.value(STATUS, profile="scheduled") == {"status": "not_found", "profile": "scheduled"}
     assert runs.value(STATUS, profile="%")["status"] == "not_found"
     history = runs.value(STATUS, history=100)["history"]
@@ -141,9 +141,10 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking
         "status": "ok",
         "tool": "km-graph-search",
         "usage": {
-            "description": "Subsystems, specifications, sections, requirements and files by a part of what they are called.",
-            "details": "term (string; required): A part of a name or a path, or of the text of a requirement\n"
-            "limit (integer; default 20; at least 1; at most 50): Nodes\n"
+            "description": "Find subsystems, specifications, sections, requirements and files by part of their name, path "
+            "or text.",
+            "details": "term (string; required): Part of a name, path or requirement text\n"
+            "limit (integer; default 20; at least 1; at most 50): The most nodes\n"
             "Scope: reader.",
         },
     }

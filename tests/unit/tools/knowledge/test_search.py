@@ -58,7 +58,7 @@ def test_a_search_with_all_arguments_has_the_whole_response(searched: Asking, tm
 def test_a_search_by_words_alone_says_so(searched: Asking) -> None:
     assert "searched by words only" in searched.answer(SEARCH, {"query": "boil"}).warning
     nothing = searched.answer(SEARCH, {"query": "zymurgy"})
-    assert nothing.next_step == "km-graph-search finds files by a part of their paths."
+    assert nothing.next_step == "km-graph-search finds files by part of their path."
 
 
 def test_the_schema_of_a_search_has_bounds_defaults_and_choices() -> None:
@@ -139,9 +139,13 @@ def test_edges_of_both_directions_can_be_asked_for(known: Asking) -> None:
 @pytest.mark.parametrize(
     ("node", "which", "step"),
     [
-        ("Subsystem:Kettle", "outgoing", "5 incoming edges: relationships=all tells of them."),
+        ("Subsystem:Kettle", "outgoing", "5 incoming edges not shown; set relationships=all for all edges."),
         ("Subsystem:Tea", "outgoing", ""),
-        ("SourceFile:src/kettle/boil.py", "incoming", "4 outgoing edges: relationships=all tells of them."),
+        (
+            "SourceFile:src/kettle/boil.py",
+            "incoming",
+            "4 outgoing edges not shown; set relationships=all for all edges.",
+        ),
         ("Section:spec#pouring", "incoming", ""),
         ("Subsystem:Kettle", "none", ""),
         ("Subsystem:Kettle", "all", ""),
@@ -153,7 +157,7 @@ def test_edges_of_the_other_direction_are_counted(known: Asking, node: str, whic
 
 @pytest.mark.parametrize(
     ("limit", "count", "step"),
-    [(4, 4, "There are more edges than these 4: give a higher limit."), (5, 5, ""), (100_000, 5, "")],
+    [(4, 4, "Only 4 edges shown: raise limit."), (5, 5, ""), (100_000, 5, "")],
 )
 def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) -> None:
     ##= man/spec/knowledge.md#answers
@@ -274,7 +278,7 @@ def test_the_nodes_around_a_subsystem_come_page_by_page(known: Asking) -> None:
         found = plain(answer.value)
         parts += reached(found)
         cursor = found["related"]["cursor"]
-        more = f"2 of {len(whole)} related nodes shown; for more give cursor={cursor}."
+        more = f"2 of {len(whole)} related nodes shown; for more, set cursor={cursor}."
         assert (found["related"]["total"], answer.next_step) == (len(whole), more if cursor else "")
     assert parts == whole and len(whole) == len(set(whole))
 
@@ -339,7 +343,7 @@ def test_a_term_is_literal(known: Asking, term: str) -> None:
     found = known.answer(TERM, {"term": term})
     assert [one["id"] for one in plain(found.value)["results"]] == FOUND[term]
     assert found.next_step == (
-        "km-graph-node tells of one of them by its id." if FOUND[term] else "km-search looks into the texts of files."
+        "km-graph-node returns one of them by its id." if FOUND[term] else "km-search searches the texts of files."
     )
 
 
@@ -383,7 +387,7 @@ def test_agents_get_short_search_results(limit: int | None, most: int, large: As
     if limit != 3:
         assert last["chunk"]["text"].endswith(" …") and 150 < len(last["chunk"]["text"]) <= 202
         assert "signals" not in last["scoring"] and last["graph_context"]["requirements"] == []
-        assert f"{cut} of {count} results are not told as a whole" in shown["metadata"]["warnings"][-1]
+        assert f"{cut} of {count} results are shortened" in shown["metadata"]["warnings"][-1]
         assert "km-graph-node" in short.warning and "lower limit" in short.warning
     assert all("signals" in one["scoring"] and len(one["chunk"]["text"]) > 800 for one in all_of_it["results"])
     assert "as a whole" not in whole.warning
@@ -401,10 +405,10 @@ def test_agents_get_the_nodes_around_a_subsystem_page_by_page(large: Asking) -> 
         assert len(json.encode(page)) < 11_000
         parts += [one["target"]["id"] for one in page["related"]["nodes"]]
         cursor = page["related"]["cursor"]
-        assert (f"for more give cursor={cursor}" in answer.next_step) == (cursor is not None)
+        assert (f"for more, set cursor={cursor}" in answer.next_step) == (cursor is not None)
     assert parts == [one["target"]["id"] for one in whole["related"]["nodes"]]
     only: Any = plain(large.answer(AROUND, {**asked, "include_artifacts": False}, face="mcp").value)
     assert only["artifacts"] == [] and 20_000 < len(json.encode(only)) < 41_000
     node = large.answer(NODE, {"node_id": "Subsystem:Kettle", "relationships": "all"}, face="mcp")
     edges = plain(node.value)["relationships"]
-    assert len(json.encode(edges)) <= 10_000 and f"There are more edges than these {len(edges)}" in node.next_step
+    assert len(json.encode(edges)) <= 10_000 and f"Only {len(edges)} edges shown" in node.next_step

@@ -60,7 +60,7 @@ def test_an_unreadable_comment_has_a_context(line: int, more: str) -> None:
     assert found == {"file_path": "src/main.rs", "line_number": 2, "context": tuple(text.splitlines()[:3])}
     near = ", ".join(["src/main.rs:2", *(["src/main.rs:8"] if more else [])])
     told = refusal(context, CONTEXT, citation_id="src/main.rs:7")
-    assert told == ("not_found", "there is no citation at src/main.rs:7", f"nearest: {near}")
+    assert told == ("not_found", "no citation at src/main.rs:7", f"nearest: {near}")
 
 
 @pytest.mark.parametrize("path", ["secret.txt", "docs/pot.md", "../secret.txt", "/etc/passwd", "%2e%2e/secret.txt"])
@@ -71,8 +71,8 @@ def test_lines_of_a_file_without_citations_are_not_shown(tmp_path: Path, path: s
     make(tmp_path, {"secret.txt": "secret\n"})
     assert refusal(context_in(folder), CONTEXT, citation_id=f"{path}:1") == (
         "not_found",
-        f'there is no citation in "{path}"',
-        "list_invalid_citations and get_requirement name citations",
+        f'no citation in "{path}"',
+        "find citations with get_requirement or list_invalid_citations",
     )
 
 
@@ -80,20 +80,20 @@ def test_long_lines_are_cut() -> None:
     context = context_of({**FILES, "src/main.rs": "//= docs/pot.md#lid\n" + "x" * 501})
     assert answer(context, CONTEXT, citation_id="src/main.rs:1") == (
         {"file_path": "src/main.rs", "line_number": 1, "context": ("//= docs/pot.md#lid", "x" * 500)},
-        "Lines are cut after 500 characters.",
+        "Lines are cut at 500 characters.",
     )
 
 
 TARGET, LEAK = "//= tea.md#cup", "//# A cup MUST NOT leak."
 PYTHON = {"file": "tests/test_pot.py"}
-CHECK = "validate_citation checks what you change in it."
+CHECK = "If you change it, check it with validate_citation."
 
 
 @pytest.mark.parametrize(
     ("asked", "lines", "step"),
     [
-        ({}, [TARGET, LEAK], f"right above the code that it is about; {CHECK}"),
-        ({"line": 7}, [TARGET, LEAK], f"above line 7; {CHECK}"),
+        ({}, [TARGET, LEAK], f"right above the code it refers to. {CHECK}"),
+        ({"line": 7}, [TARGET, LEAK], f"above line 7. {CHECK}"),
         ({"file": "./src/pot.rs", "type": "test"}, [TARGET, "//= type=test", LEAK], ""),
         ({**PYTHON, "type": "test"}, ["##= tea.md#cup", "##% A cup MUST NOT leak."], ""),
         (
@@ -113,8 +113,8 @@ def test_a_suggestion_is_written_as_its_file_writes_comments(
     asked: dict[str, str | int], lines: list[str], step: str
 ) -> None:
     ##= man/spec/mcp.md#tools
-    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
-    ##% a file that cannot have one.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a file or
+    ##% a line that cannot contain one.
     found, told = answer(TEA, SUGGEST, **{"requirement": CUP, "file": "src/pot.rs", **asked})
     line = {"line_number": asked["line"]} if "line" in asked else {}
     comment, path = "\n".join(lines), str(asked.get("file", "src/pot.rs")).removeprefix("./")
@@ -161,8 +161,8 @@ def test_percent_signs_in_a_path_are_literal_and_absolute_paths_are_known(on_dis
         assert value(on_disk, SUGGEST, requirement=CUP, file=name)["file_path"] == path
     assert refusal(on_disk, SUGGEST, requirement=CUP, file=encoded, line=1) == (
         "invalid_request",
-        f"{encoded} is not written yet, so it has no line 1",
-        "leave line out, or write the file first",
+        f"{encoded} does not exist, so it has no line 1",
+        "omit line, or create the file first",
     )
 
 

@@ -50,7 +50,7 @@ def test_of_many_specifications_the_levels_are_left_out() -> None:
     context = context_of(many(60))
     total = ask(context_of(many(60), page_size=0), COVERAGE).value.total  # type: ignore[attr-defined]
     found, words = answer(context, COVERAGE)
-    assert words == "Give spec for the levels of one specification."
+    assert words == "Set spec to see the levels of one specification."
     assert len(found["specifications"]) == 62 and not any("levels" in one for one in found["specifications"])
     assert found["total"]["requirements"] == total.requirements
     assert len(json.encode(ask(context, COVERAGE).value)) <= MAX_PAGE_BYTES
@@ -88,7 +88,7 @@ def test_a_long_section_comes_in_parts() -> None:
         assert ("requirements" in found) == (offset == 0)
         parts.append(found["content"])
         offset = found.get("next_offset")
-        more = f"{offset} of {len(TEXT)} characters shown; for more give offset={offset}."
+        more = f"{offset} of {len(TEXT)} characters shown; for more, set offset={offset}."
         assert step == (more if offset else "")
     assert "".join(parts) == TEXT and len(parts) > 4
 
@@ -98,7 +98,7 @@ def test_more_or_less_of_a_section_can_be_asked_for() -> None:
     assert found["content"] == TEXT[6:] and "next_offset" not in found
     assert value(LONG, SECTION, reference="tea#cup", limit=5)["content"] == "A cup"
     found, step = answer(LONG, SECTION, reference="tea#cup", offset=1_000_000)
-    assert step == "Nothing is left: the text has 42 characters, and offset=1000000 is past its end."
+    assert step == "offset=1000000 is past the end of the text, which has 42 characters."
     assert found["content"] == "" and "next_offset" not in found
 
 
@@ -128,7 +128,7 @@ SPELLINGS = [
 @pytest.mark.parametrize("url", SPELLINGS)
 def test_an_rfc_is_known_in_every_spelling(context: ProjectSnapshot, url: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
+    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer an
     ##% unknown URL with an `error` and the nearest names.
     assert answer(context, RESOLVE, url=url) == ({"spec_id": "rfc2324"}, "")
     for tool, more in {
@@ -157,8 +157,8 @@ def test_a_path_is_known_in_every_spelling(tmp_path: Path) -> None:
     [
         ("https://www.rfc-editor.org/rfc/rfc2325", "Did you mean rfc2324?"),
         ("docs/pod.md", "Did you mean pot?"),
-        ("/etc/passwd", "There are rfc2324, pot"),
-        ("", "There are rfc2324, pot"),
+        ("/etc/passwd", "Available: rfc2324, pot"),
+        ("", "Available: rfc2324, pot"),
     ],
 )
 def test_an_unknown_url_is_answered_with_the_nearest_names(context: ProjectSnapshot, url: str, near: str) -> None:

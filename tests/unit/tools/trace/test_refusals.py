@@ -1,4 +1,4 @@
-"""What the tools of the trace refuse, with the reason and what to do."""
+"""Refusals of the trace tools, with reason and hint."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ STATUS, CITATION = (COFFEE, "get_requirement_status", "req_identifier"), (COFFEE
 NOT_FOUND, INVALID = "not_found", "invalid_request"
 CHANGED_ID = "requirement ids change when the text changes; try `duvet search`"
 NAMES = "give the first digits of an id, a specification, SPEC#SECTION, a file or FILE:LINE"
-ID_OR_PATH = "give the first 4 or more digits of its id, or its full_path; search_requirements finds both"
-HAS_SUGAR = "get_section has the requirements of tea.md#sugar"
+ID_OR_PATH = "use the first 4 or more digits of its id, or its full_path; find them with search_requirements"
+HAS_SUGAR = "find the requirements of tea.md#sugar with get_section"
 NO_MILK = 'missing section "milk" in tea.md'
-MEND = "mend it first: validate_citation tells what it should say"
+FIX_IT = "fix it first; validate_citation shows the nearest correction"
 IDS = "use one of these ids: 1dd64a535306, a5415b83517f"
-LISTED = "/specifications/tea/sections lists the sections"
+LISTED = "list the sections with /specifications/tea/sections"
 NEAR = "nearest: src/main.rs:3, src/main.rs:9, src/main.rs:15"
-FILE_LINE = "give it as src/main.rs:42"
+FILE_LINE = "write it like src/main.rs:42"
 REFERENCES = [
-    (REQUIREMENT, "tea.md#cup", INVALID, "this names no requirement", "give an id; get_section lists them"),
-    (REQUIREMENT, "src/pot.rs:25", NOT_FOUND, "the citation at src/pot.rs:25 is of no requirement", HAS_SUGAR),
-    (REQUIREMENT, "src/pot.rs:27", NOT_FOUND, f"the citation at src/pot.rs:27 is invalid: {NO_MILK}", MEND),
-    (REQUIREMENT, "src/pot.rs:7", NOT_FOUND, "2 requirements are cited there", IDS),
+    (REQUIREMENT, "tea.md#cup", INVALID, "the reference is not a requirement", "use an id from get_section"),
+    (REQUIREMENT, "src/pot.rs:25", NOT_FOUND, "the citation at src/pot.rs:25 quotes no requirement", HAS_SUGAR),
+    (REQUIREMENT, "src/pot.rs:27", NOT_FOUND, f"the citation at src/pot.rs:27 is invalid: {NO_MILK}", FIX_IT),
+    (REQUIREMENT, "src/pot.rs:7", NOT_FOUND, "the citation cites 2 requirements", IDS),
     (REQUIREMENT, "9999", NOT_FOUND, 'no requirement matches "9999"', CHANGED_ID),
     (REQUIREMENT, "1d", NOT_FOUND, '"1d" is too short for an id', "give at least 4 digits"),
     (REQUIREMENT, "../../etc/passwd:1", NOT_FOUND, 'nothing matches "../../etc/passwd:1"', NAMES),
     (REQUIREMENT, "\0\x1b", NOT_FOUND, 'nothing matches "\\0\\u{1b}"', NAMES),
-    (SECTION, "tea", INVALID, "this names no section", "tea has #tea, #pot, #cup, #sugar"),
-    (SECTION, "src/pot.rs", INVALID, "this names no section", "give spec#section"),
+    (SECTION, "tea", INVALID, "the reference is not a section", "available in tea: #tea, #pot, #cup, #sugar"),
+    (SECTION, "src/pot.rs", INVALID, "the reference is not a section", "use spec#section"),
     (SECTION, "tea#milk", NOT_FOUND, 'unknown section "milk" of tea.md', LISTED),
     (SECTION, "../secret.md", NOT_FOUND, 'nothing matches "../secret.md"', NAMES),
     (SECTION, "\0", NOT_FOUND, 'nothing matches "\\0"', NAMES),
     (STATUS, "abc", NOT_FOUND, '"abc" is too short for an id', "give at least 4 digits"),
     (STATUS, "00000000", NOT_FOUND, 'no requirement matches "00000000"', CHANGED_ID),
-    (STATUS, "pot", NOT_FOUND, '"pot" is no requirement', ID_OR_PATH),
-    (STATUS, "zzzz", NOT_FOUND, '"zzzz" is no requirement', ID_OR_PATH),
-    (STATUS, "src/main.rs:3", NOT_FOUND, '"src/main.rs:3" is no requirement', ID_OR_PATH),
+    (STATUS, "pot", NOT_FOUND, '"pot" is not a requirement', ID_OR_PATH),
+    (STATUS, "zzzz", NOT_FOUND, '"zzzz" is not a requirement', ID_OR_PATH),
+    (STATUS, "src/main.rs:3", NOT_FOUND, '"src/main.rs:3" is not a requirement', ID_OR_PATH),
     (
         STATUS,
         "/specifications/pot/sections/lid/requirements/fe962664",
@@ -47,16 +47,16 @@ REFERENCES = [
         'requirement "fe962664" is not in section "lid"',
         "use /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9",
     ),
-    (CITATION, "src/main.rs:6", NOT_FOUND, "there is no citation at src/main.rs:6", NEAR),
+    (CITATION, "src/main.rs:6", NOT_FOUND, "no citation at src/main.rs:6", NEAR),
     (CITATION, "src/main.rs", INVALID, '"src/main.rs" is not file:line', FILE_LINE),
     (CITATION, ":1", INVALID, '":1" is not file:line', FILE_LINE),
-    (CITATION, "src/mian.rs:3", NOT_FOUND, 'there is no citation in "src/mian.rs"', "did you mean src/main.rs?"),
+    (CITATION, "src/mian.rs:3", NOT_FOUND, 'no citation in "src/mian.rs"', "did you mean src/main.rs?"),
     (
         CITATION,
         "/specifications/rfc2324/sections/section-2.1",
         NOT_FOUND,
-        '"/specifications/rfc2324/sections/section-2.1" is no citation',
-        "get_requirement lists the citations of one",
+        '"/specifications/rfc2324/sections/section-2.1" is not a citation',
+        "find the citations of a requirement with get_requirement",
     ),
     ((COFFEE, "coverage_summary", "spec"), "pod", NOT_FOUND, 'unknown specification "pod"', "did you mean pot?"),
     ((COFFEE, "search_requirements", "spec"), "pod", NOT_FOUND, 'unknown specification "pod"', "did you mean pot?"),
@@ -76,7 +76,7 @@ PLACES = """\
 give the path of one:
 /specifications/tea/sections/pot/requirements/1dd64a535306  The pot MUST be warm.
 /specifications/tea/sections/cup/requirements/1dd64a535306  The pot MUST be warm."""
-UNWRITTEN = "src/none.rs is not written yet, so it has no line 1"
+UNWRITTEN = "src/none.rs does not exist, so it has no line 1"
 NO_TARGET = "only requirements and titles of sections can be cited"
 
 
@@ -85,8 +85,13 @@ NO_TARGET = "only requirements and titles of sections can be cited"
     [
         ({"line": 1000}, INVALID, "line 1000 does not exist; the file has 36 lines", "choose another line"),
         ({"line": 4}, INVALID, "this line is inside the annotation at src/pot.rs:3", "choose line 3 or line 5"),
-        ({"file": "src/none.rs", "line": 1}, INVALID, UNWRITTEN, "leave line out, or write the file first"),
-        ({"type": "exception"}, INVALID, "an exception needs a reason", "say in reason why it does not apply"),
+        ({"file": "src/none.rs", "line": 1}, INVALID, UNWRITTEN, "omit line, or create the file first"),
+        (
+            {"type": "exception"},
+            INVALID,
+            "an exception needs a reason",
+            "set reason to why the requirement does not apply",
+        ),
         ({"requirement": "1dd64a535306"}, NOT_FOUND, "1dd64a535306 stands in 2 places", PLACES),
         ({"requirement": "tea"}, NOT_FOUND, NO_TARGET, "give an id, or spec#section"),
     ],

@@ -40,7 +40,7 @@ def test_list_uncited_requirements(context: ProjectSnapshot) -> None:
             row(f"{IN_LID}/b1537a2b0abf", "The lid SHOULD shine."),
             row(f"{IN_LID}/{HOT}", "Coffee MUST be hot."),
         ],
-        "suggest_citation writes the comment for one of them.",
+        "suggest_citation returns the comment that cites one.",
     )
 
 
@@ -60,7 +60,7 @@ def test_list_invalid_citations(context: ProjectSnapshot) -> None:
             (32, "//= docs/pot.md#lid\n//= colour=black", "URL not found: invalid metadata field"),
         ]
     ]
-    assert next_step == "validate_citation tells whether a corrected one is right."
+    assert next_step == "After a fix, check the citation with validate_citation."
 
 
 def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
@@ -97,7 +97,7 @@ def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[li
         ("sugar", [], "Nothing found."),
         ("potts", [], "Nothing found; did you mean pot?"),
         ("src/main.rs:6", ["The system MUST support error handling for invalid inputs."], ""),
-        ("nowhere.md#lid", [], 'Nothing found; unknown specification "nowhere.md"; there are rfc2324, pot'),
+        ("nowhere.md#lid", [], 'Nothing found; unknown specification "nowhere.md"; available: rfc2324, pot'),
     ],
 )
 def test_the_second_block_of_a_search_says_what_was_found_how(
@@ -121,7 +121,7 @@ def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> Non
         assert texts_found(context, query, **wanted)[0] == texts
     rows, words = answer(context, "search_requirements", query="lid", limit=2)
     cursor = words.partition("cursor=")[2].partition(",")[0]
-    assert words == f"2 of 3 shown; for more give cursor={cursor}, or a higher limit."
+    assert words == f"2 of 3 shown; for more, set cursor={cursor}, or raise limit."
     whole = value(context, "search_requirements", query="lid")
     assert [*rows, *value(context, "search_requirements", query="lid", cursor=cursor)] == whole
     assert refusal(context, "search_requirements", query="pot", cursor=cursor)[:2] == (
@@ -130,9 +130,9 @@ def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> Non
     )
 
 
-NOTHING = "Nothing implements it: suggest_citation writes the comment for the code that will."
+NOTHING = "No code cites it: implement it, and get the comment from suggest_citation."
 DELIVERED, COVERED = f"{IN_DELIVERY}/{HOT}", f"{IN_LID}/{HOT}"
-CITE_IT = 'It is implemented; cite it in a test, with suggest_citation and the type "test".'
+CITE_IT = "Code cites it, but no test does: get the comment from suggest_citation with type=test."
 NEEDS_TESTS = ({"status": "needs tests"}, CITE_IT)
 FITS = ({"status": "in progress"}, "get_requirement shows what cites it so far.")
 PLACES = ({"full_path": DELIVERED, "status": "needs tests"}, {"full_path": COVERED, "status": "uncited"})
@@ -169,7 +169,7 @@ CUP = {
     "text": "A cup MUST NOT leak.",
     "level": "MUST",
     "status": "excepted",
-    "reason": "Exceptions with a reason cover it; it does not count as done.",
+    "reason": "Exceptions with a reason cover it.",
     "section": "cup",
     "section_title": "Cup",
     "target": "tea.md#cup",
@@ -207,7 +207,7 @@ def test_a_requirement_in_several_places_has_the_worst_status_and_names_all() ->
         "test": ["tests/test_pot.py:2"],
         "todo": ["src/pot.rs:19"],
     }
-    assert step == "Implement it; suggest_citation writes the comment."
+    assert step == "Implement it; suggest_citation returns the comment."
 
 
 @pytest.mark.parametrize("count", [30, 150, 2000])
@@ -217,5 +217,5 @@ def test_of_many_citations_as_many_are_shown_as_fit(count: int) -> None:
     assert len(json.encode(told)) < MAX_PAGE_BYTES * 1.1
     shown = sum(map(len, told["citations"].values()))
     assert (told["citation_count"], shown > min(count, 80)) == (count + 1, True)
-    rest = f"{shown} of {count + 1} citations shown; for all read duvet://{CUP['full_path']}/citations."
+    rest = f"{shown} of {count + 1} citations shown; for all, read duvet://{CUP['full_path']}/citations."
     assert step == (rest if shown <= count else "")

@@ -28,14 +28,14 @@ MISSING = 'could not find text in section "pot" of tea.md'
 LEAK = "//# A cup MUST NOT leak."
 LOST = f"Requirement not found: {MISSING}"
 UNRESOLVED = "Specification not found: Could not resolve file"
-FOREIGN = "Specification not found: {} is no specification of this project"
+FOREIGN = "Specification not found: {} is not a specification of this project"
 ONE_OFF = "this quote differs from the specification by one character; it is accepted"
 CUT_OFF = "this quote is separated from its target on line 1"
 KINDS = 'expected one of ["spec", "test", "implementation", "exception", "todo", "implication"]'
 PUT = "add a line with the target, such as `spec.md#section`, above it, or use another comment prefix"
 ELSEWHERE = "the quote is in #cup"
-WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
-NAME = "Name the target as `nearest` says."
+WRITE = "Write the target as spec#section, or get the comment from suggest_citation."
+NAME = "Change the target to `nearest`."
 FIND = "Find its id with resolve_spec_id, or the text with search_requirements."
 SEARCH = "Find the text with search_requirements, or read a section with get_section."
 
@@ -74,9 +74,9 @@ def test_a_correct_citation_is_valid_without_comment(citation: str) -> None:
 @pytest.mark.parametrize(
     ("citation", "warning"),
     [
-        ("tea.md#tea\n//# How tea is made", "the quote is in the section, but in no requirement"),
-        ("./tea.md#pot", "this counts as another specification than tea.md: name that one"),
-        ("tea.md#pot\n//= type=exception", "this exception has no reason: add a line `reason=…`"),
+        ("tea.md#tea\n//# How tea is made", "the section contains this quote, but none of its requirements does"),
+        ("./tea.md#pot", "this spelling counts as a separate specification; write tea.md"),
+        ("tea.md#pot\n//= type=exception", "this exception has no reason; add a line `reason=…`"),
         ("tea.md#pot\n//# The pot MUST be warn.", ONE_OFF),
         ("tea.md#pot\n\n//# The pot MUST be warm.", CUT_OFF),
     ],
@@ -91,7 +91,7 @@ def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) ->
         ("//= invalid", invalid('URL not found: Could not resolve file "invalid"'), WRITE),
         ("//= no/such", invalid(f'{UNRESOLVED} "no/such"'), FIND),
         ("//= spec#part", invalid(f'{UNRESOLVED} "spec"'), FIND),
-        ("", invalid("URL not found: no target can be read; it is written `spec#section`"), WRITE),
+        ("", invalid("URL not found: no target found; write it as `spec#section`"), WRITE),
         ("//# The pot", invalid("URL not found: this quote has no target and is ignored"), PUT),
         ("//= https://", invalid('URL not found: "https://" is not a valid URL'), WRITE),
         ("//= tea.md#pot\n//= type=tset", invalid(f'URL not found: Invalid annotation type "tset", {KINDS}'), WRITE),
@@ -102,7 +102,7 @@ def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) ->
         (
             "//= tea.md#pot\n//# The pot MUST be cold.",
             invalid(LOST, nearest="The pot MUST be warm."),
-            "the nearest text in this section is The pot MUST be [-cold.-]{+warm.+}",
+            "the nearest text in this section is: The pot MUST be [-cold.-]{+warm.+}",
         ),
         (f"//= tea.md#pot\n{LEAK}", invalid(LOST, nearest="tea.md#cup"), ELSEWHERE),
         (
@@ -134,7 +134,7 @@ RFC_OF_URL = {
     ".duvet/specifications/www.rfc-editor.org/rfc/rfc7168.txt": TEA_PROJECT["rfc7168.txt"],
 }
 BY_URL = context_of(RFC_OF_URL)
-OTHER_SPELLING = odd(f"this counts as another specification than {URL}: name that one")
+OTHER_SPELLING = odd(f"this spelling counts as a separate specification; write {URL}")
 SHORT, DATATRACKER = "rfc7168", "https://datatracker.ietf.org/doc/rfc7168"
 
 
@@ -158,7 +158,7 @@ def test_a_url_is_judged_in_each_spelling(target: str, expected: object, step: s
 def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> None:
     for section, nearest, step in (
         ("section-2", f"{URL}#section-2", NAME),
-        ("section-99", URL, "Name the specification as `nearest` says, and one of its sections: spec#section."),
+        ("section-99", URL, "Change the specification to `nearest`, and add one of its sections: spec#section."),
     ):
         found, told = answer(BY_URL, "validate_citation", citation=f"//= {name}#{section}")
         assert (found["error"].partition(":")[0], found["nearest"], told) == ("Specification not found", nearest, step)
@@ -197,7 +197,7 @@ def test_an_entry_of_a_requirement_file_is_judged(kind: str) -> None:
     [
         ('[[exception]]\ntarget = "tea.md#cup"\nquote = "A cup MUST NOT leak."', "missing field `reason`"),
         ('[[todo]]\ntarget = "a#b"\nquote = "A cup', "TOML parse error at line 3, column 15: unterminated string"),
-        ('target = "tea.md#cup"', "no target can be read; it is written `spec#section`"),
+        ('target = "tea.md#cup"', "no target found; write it as `spec#section`"),
         ("[[test]]\n", "unknown field `test`"),
         ("[spec]\n", "invalid type: map, expected a sequence"),
     ],
@@ -207,7 +207,7 @@ def test_an_unreadable_entry_is_invalid(entry: str, error: str) -> None:
 
 
 def disagreements(project: Project) -> list[str]:
-    """The citations that the tool judges otherwise than the report, or for another reason."""
+    """The citations about which the tool and the report disagree."""
     trace, context = project.trace, ProjectSnapshot(project, project.catalogue, 50)
     found = []
     for id, one in enumerate(trace.annotations):
@@ -307,7 +307,7 @@ def test_nothing_is_downloaded(elsewhere: ProjectSnapshot, tmp_path: Path) -> No
     before = sorted(tmp_path.rglob("*"))
     for url in ("http://127.0.0.1:9/a", "https://www.rfc-editor.org/rfc/rfc1"):
         ##= man/spec/mcp.md#tools
-        ##% Tools MUST NOT download anything in order to read.
+        ##% Tools MUST NOT download specifications.
         assert verdict(f"//= {url}#section-1", elsewhere) == invalid(FOREIGN.format(url))
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -319,15 +319,15 @@ MANY = [f"//= tea.md#{'a' * 900}{number}" for number in range(50)]
 @pytest.mark.parametrize(
     ("given", "step"),
     [
-        ([GOOD], "All 1 citation valid."),
-        ([GOOD, "tea.md#cup"], "All 2 citations valid."),
+        ([GOOD], "The citation is valid."),
+        ([GOOD, "tea.md#cup"], "All 2 citations are valid."),
         (
             [GOOD, BAD, "//= invalid", "tea.md#sugar"],
-            "2 of 4 invalid: number 2, 3. Write what `nearest` says, the target or the words, and validate again.",
+            "2 of 4 invalid: numbers 2, 3. Use the target or the quote in `nearest`, and validate again.",
         ),
         (
             MANY,
-            "50 of 50 invalid: number 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 40 more. validate_citation says what to do about one.",
+            "50 of 50 invalid: numbers 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 40 more. Call validate_citation on each to see how to fix it.",
         ),
     ],
     ids=["one", "two", "some invalid", "many invalid"],
@@ -343,7 +343,7 @@ def test_an_exception_without_a_reason_is_odd_and_not_listed_as_invalid() -> Non
     text = "//= tea.md#cup\n//= type=exception\n//# A cup MUST NOT leak.\n"
     context = context_of({**TEA_PROJECT, "src/pot.rs": text})
     assert value(context, "list_invalid_citations") == []
-    assert verdict(text, context) == odd("this exception has no reason: add a line `reason=…`")
+    assert verdict(text, context) == odd("this exception has no reason; add a line `reason=…`")
 
 
 def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> None:

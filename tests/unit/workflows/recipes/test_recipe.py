@@ -341,8 +341,8 @@ LITERAL = "${captures.c}"
 )
 def test_a_plan_keeps_references_that_only_a_run_can_fill(written: str, shown: object) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
-    ##% brings, and call nothing.
+    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that are known
+    ##% only during a run, and call nothing.
     text = "variables: { q: x, deep: {} }\n" + steps(
         "{ id: a, tool: pot-hold, capture: [{ name: c, path: value }] }",
         f"{{ id: b, wait: {{ tool: x, params: {{ value: '{written}' }}, until: {{ path: a, equals: '{written}' }} }} }}",

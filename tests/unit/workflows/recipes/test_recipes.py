@@ -75,7 +75,7 @@ WORDS = '1 of [{"number":0},{"number":1}]'
 def test_recipes_are_read_from_two_folders_of_the_project(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
-    ##% project, and prefer them to its own recipes of the same name.
+    ##% project, and prefer them to built-in recipes with the same name.
     ours = {name: f"duvet:{name}.yaml" for name in SHIPPED}
     assert every(kitchen) == ours
     kitchen.write("brew", STEP)
@@ -119,7 +119,7 @@ STEPS = [
 def test_a_run_answers_status_outputs_and_steps(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
-    ##% step, and record the run like a workflow's.
+    ##% step, and record the run as a workflow run is recorded.
     kitchen.write("brew", FILLED)
     found = kitchen.run("brew", pot=None)
     assert all(isinstance(step.pop("duration_seconds"), float) for step in found["steps"])
@@ -149,8 +149,8 @@ FAILURES: dict[str, tuple[str, str, str, str]] = {
 @pytest.mark.parametrize("step", FAILURES)
 def test_a_run_that_fails_answers_the_code_and_all_steps(kitchen: Kitchen, step: str) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
-    ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
+    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps if a
+    ##% recipe fails, and `recipe_not_found` with the available names if it is unknown.
     code, message, hint, cause = FAILURES[step]
     kitchen.write("brew", steps("{ id: a, tool: pot-hold }", step, "{ id: c, tool: pot-hold }"))
     found = kitchen.failure("brew")
@@ -192,7 +192,7 @@ def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
     # A caller who may run recipes, and nothing else.
     with pytest.raises(ToolError) as failed:
         kitchen.start("look", scopes=[Scope.MAINTAINER])
-    message = "look failed in step a: pot-hold: pot-hold needs the scope reader"
+    message = "look failed in the step a: pot-hold: pot-hold requires the scope reader"
     assert (failed.value.code, failed.value.message) == ("tool_failed", message)
 
 
@@ -206,8 +206,8 @@ WRONG_VARIABLES: list[tuple[dict[str, Any], str]] = [
 
 def test_variables_are_checked_before_the_first_step(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
-    ##% the file is null.
+    ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type, and require every
+    ##% variable whose value in the file is null.
     kitchen.write("brew", FILLED.replace("equals: null", "exists: true"))
     for told, message in WRONG_VARIABLES:
         found = kitchen.failure("brew", **told)
@@ -309,7 +309,7 @@ def test_stale_audit(filled: Kitchen) -> None:
     assert states(found) == [("lifecycle", "success")]
     outputs = found["outputs"]
     assert outputs.keys() == {"summary", "stale_days", "stale_docs", "missing_tests", "isolated"}
-    cut = "Lists are cut, to 1 of 2 stale_docs, 1 of 2 removed_artifacts; limit gives as many as it says."
+    cut = "Lists are cut: 1 of 2 stale_docs, 1 of 2 removed_artifacts shown; set limit for more."
     assert found["warnings"] == [f"lifecycle: {cut}"]
     assert (outputs["stale_days"], outputs["summary"]["stale_docs"]) == (30, 2)
     assert [one["path"] for one in outputs["stale_docs"]] == ["README.md"]

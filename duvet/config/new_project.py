@@ -1,0 +1,109 @@
+"""The configuration that `duvet init` writes, and what it adds to an existing one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from duvet import templates
+from duvet.config.languages import SLASHES, Language
+from duvet.config.project_file import read_config
+from duvet.config.settings import Config
+from duvet.config.toml import format_one_line_string
+from duvet.errors import DuvetError, ProblemsError
+
+
+class Starter(NamedTuple):
+    """The sources that `duvet init` assumes for a language, and the manifests that are signs of it."""
+
+    language: Language
+    pattern: str
+    signs: tuple[str, ...] = ()
+
+
+STARTERS = (
+    Starter(Language.C, "src/**/*.c", ("CMakeLists.txt",)),
+    Starter(Language.CRYPTOVERIF, "**/*.cv"),
+    Starter(Language.GO, "src/**/*.go", ("go.mod",)),
+    Starter(Language.JAVA, "src/**/*.java", ("pom.xml", "build.gradle", "build.gradle.kts")),
+    Starter(Language.JAVASCRIPT, "src/**/*.js", ("package.json",)),
+    Starter(Language.PROVERIF, "**/*.pv"),
+    Starter(Language.PYTHON, "src/**/*.py", ("requirements.txt", "pyproject.toml", "setup.py")),
+    Starter(Language.TYPESCRIPT, "src/**/*.ts", ("tsconfig.json",)),
+    Starter(Language.RUBY, "lib/**/*.rb", ("Gemfile",)),
+    Starter(Language.RUST, "src/**/*.rs", ("Cargo.toml",)),
+)
+"""The languages that `duvet init` has an option for, in the order of awslabs duvet."""
+
+GITIGNORE = b"reports/\n"
+
+
+class SourceGroup(Struct, frozen=True):
+    """Source files that one table of the configuration describes."""
+
+    language: Language
+    patterns: tuple[str, ...]
+    count: int = 0
+    is_test: bool = False
+    exclude: tuple[str, ...] = ()
+
+
+def detect_languages(exists: Callable[[str], bool]) -> tuple[Starter, ...]:
+    """Return the languages whose manifests are in a folder."""
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST detect languages by file extensions or manifests, and MUST skip hidden files, vendored folders
+    ##% and files that git ignores.
+    return tuple(starter for starter in STARTERS if any(map(exists, starter.signs)))
+
+
+def render_config(groups: Sequence[SourceGroup], specifications: Sequence[str], suggestions: Sequence[str]) -> bytes:
+    """Return a configuration in our own schema; `suggestions` are specifications that become comments."""
+    return _render("config", groups=groups, specifications=specifications, suggestions=suggestions)
+
+
+def render_upstream_config(starters: Sequence[Starter], specifications: Sequence[str]) -> bytes:
+    """Return the very configuration that awslabs duvet writes."""
+    return _render("upstream", starters=starters, specifications=specifications, default_style=SLASHES)
+
+
+def add_to_config(
+    data: bytes,
+    config: Config,
+    groups: Sequence[SourceGroup],
+    specifications: Sequence[str],
+    environ: Mapping[str, str],
+) -> bytes:
+    """Return a configuration with further tables at its end; everything else in it stays as it is."""
+    ##= man/spec/init.md#existing-projects
+    ##% In a project, `duvet init` MUST add the specifications and languages that are named, and MUST NOT change anything
+    ##% else in existing files.
+    if config.extended:
+        tables = _render("tables", groups=groups, specifications=specifications)
+    else:
+        # Upstream's schema has one pattern in each table.
+        starters = [Starter(group.language, pattern) for group in groups for pattern in group.patterns]
+        tables = _render("upstream_tables", starters=starters, specifications=specifications, default_style=SLASHES)
+    added = data + (b"" if data.endswith(b"\n") else b"\n") + b"\n" + tables.rstrip() + b"\n"
+    if b"\r\n" in data:
+        added = data + added[len(data) :].replace(b"\n", b"\r\n")
+    try:
+        read_config(added, config.path, environ)
+    except ProblemsError as error:
+        hint = f"add these lines by hand:\n{tables.decode().rstrip()}"
+        raise DuvetError("cannot add tables at the end of this file", path=config.path, hint=hint) from error
+    return added
+
+
+def _render(name: str, **values: Any) -> bytes:
+    engine = templates.environment()
+    engine.filters["toml"] = _format_value
+    return engine.get_template(f"init_{name}.toml.j2").render(values).encode()
+
+
+def _format_value(value: str | Sequence[str]) -> str:
+    if isinstance(value, str):
+        return format_one_line_string(value)
+    strings = list(map(format_one_line_string, value))
+    return strings[0] if len(strings) == 1 else f"[{', '.join(strings)}]"

@@ -1,0 +1,131 @@
+"""What `duvet explain` knows: rules, states and configuration keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from duvet.config.keys import ConfigurationKey, find_keys, list_keys, simplify_key
+from duvet.errors import NotFoundError
+from duvet.rules import list_rules
+from duvet.templates import load_rule_page, load_state_pages
+from duvet.text import join_names, quote_text, suggest_nearest
+
+_MOST_NAMES = 10
+_LIST_HINT = "run `duvet explain` to list all topics"
+_OLD_STATES = {
+    "complete": "done",
+    "implied": "done",
+    "fully implemented": "done",
+    "exception": "excepted",
+    "missing test": "needs tests",
+    "missing implementation": "needs code",
+    "partial": "in progress",
+    "partially implemented": "in progress",
+    "not started": "uncited",
+    "todo": "to do",
+}
+"""Names of states in older versions and in document 0."""
+
+
+class Topic(Struct, frozen=True):
+    """A line of the list of topics."""
+
+    name: str
+    kind: str
+    summary: str
+
+
+class RuleRow(Struct, frozen=True):
+    """A line of the list of rules."""
+
+    code: str
+    name: str
+    severity: str
+    summary: str
+
+
+def list_rule_rows() -> list[RuleRow]:
+    return [
+        RuleRow(rule.code, rule.name, rule.severity.value, load_rule_page(rule.code).summary)
+        for rule in list_rules().values()
+    ]
+
+
+def list_topics() -> list[Topic]:
+    """Return everything that can be explained: rules, states, and the keys of both files."""
+    states = [Topic(name, "state", _join_lines(text.split("\n\n")[1])) for name, text in load_state_pages().items()]
+    return [
+        *(Topic(row.code, "rule", row.summary) for row in list_rule_rows()),
+        *states,
+        *(Topic(key.path, "key", key.description) for key in list_keys()),
+    ]
+
+
+def explain_topic(name: str) -> str:
+    """Return the page of a rule, a state or a key; raise NotFoundError with similar names."""
+    ##= man/spec/problems.md#rules
+    ##% `duvet explain` MUST print the page of a rule, a state or a configuration key, or suggest similar names.
+    if page := _load_rule_page(name):
+        return page
+    keys = find_keys(name)
+    if state := load_state_pages().get(_normalise_state(name)):
+        # The state `not applicable` and the table `not-applicable` share their name.
+        keys = tuple(key for key in keys if simplify_key(key.path) == simplify_key(name.replace(" ", "")))
+        return "\n".join([state, *map(_render_key, keys)])
+    paths = {simplify_key(key.path): key.path for key in keys}
+    if len(paths) > 1:
+        message = f"{quote_text(name)} is the end of {len(paths)} keys"
+        raise NotFoundError(message, hint=f"available: {join_names(tuple(paths.values()), _MOST_NAMES)}")
+    if keys:
+        return "\n".join(map(_render_key, keys))
+    names = [*_list_rule_names(), *load_state_pages(), *(key.path for key in list_keys())]
+    raise NotFoundError(f"nothing to explain under {quote_text(name)}", hint=suggest_nearest(name, names) or _LIST_HINT)
+
+
+def find_rule_page(name: str) -> str:
+    """Return the page of the rule with this code or name; raise NotFoundError with similar ones."""
+    ##= man/spec/problems.md#rules
+    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
+    if page := _load_rule_page(name):
+        return page
+    hint = suggest_nearest(name, _list_rule_names()) or "run `duvet explain --rules` to list all rules"
+    raise NotFoundError(f"unknown rule {quote_text(name)}", hint=hint)
+
+
+def _load_rule_page(name: str) -> str:
+    key = name.strip().casefold()
+    codes = [rule.code for rule in list_rules().values() if key in (rule.code.casefold(), rule.name)]
+    return load_rule_page(codes[0]).text if codes else ""
+
+
+def _list_rule_names() -> list[str]:
+    return [alias for rule in list_rules().values() for alias in (rule.code, rule.name)]
+
+
+def _normalise_state(name: str) -> str:
+    words = " ".join(name.casefold().replace("-", " ").replace("_", " ").split())
+    return _OLD_STATES.get(words, words)
+
+
+def _join_lines(paragraph: str) -> str:
+    return " ".join(paragraph.split())
+
+
+def _render_key(key: ConfigurationKey) -> str:
+    return "".join(f"{line}\n" for line in _list_key_lines(key))
+
+
+def _list_key_lines(key: ConfigurationKey) -> Iterator[str]:
+    yield from (f"# {key.path}", "", f"{key.description.rstrip('.')}." if key.description else "", "")
+    facts = {
+        "type": key.type,
+        "default": key.default if key.default or key.below else "none",
+        "keys": ", ".join(key.below),
+        "file": key.file,
+        "schema": key.schema,
+    }
+    yield from (f"{name:7}  {value}" for name, value in facts.items() if value)
+    if key.example:
+        yield from ("", "Example, as TOML:", "", *(f"    {line}" for line in key.example.splitlines()))

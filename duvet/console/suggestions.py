@@ -1,0 +1,100 @@
+"""Suggestions for unknown commands and options: synonyms, then prefixes, then the nearest spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+_COMMANDS = {
+    "add": "cite",
+    "changes": "diff",
+    "check": "validate",
+    "clean": "cache clear",
+    "coverage": "report",
+    "docs": "pages",
+    "download": "extract",
+    "find": "search",
+    "fix": "validate --fix",
+    "get": "show",
+    "grep": "search",
+    "index": "ingest",
+    "lint": "validate",
+    "list": "uncited",
+    "man": "help",
+    "new": "init",
+    "next": "prioritize",
+    "notes": "pages",
+    "query": "search",
+    "serve": "mcp",
+    "server": "mcp",
+    "settings": "config",
+    "setup": "init",
+    "start": "init",
+    "stats": "report",
+    "status": "report",
+    "summary": "report",
+    "tasks": "prioritize",
+    "test": "validate",
+    "todo": "prioritize",
+    "version": "--version",
+    "view": "show",
+}
+"""What users of other tools may type for a command of duvet."""
+_SUBCOMMANDS = {
+    "all": "list",
+    "call": "run",
+    "clean": "clear",
+    "cat": "show",
+    "delete": "clear",
+    "dump": "export",
+    "exec": "run",
+    "get": "show",
+    "info": "show",
+    "lint": "check",
+    "ls": "list",
+    "print": "show",
+    "remove": "clear",
+    "start": "run",
+    "test": "check",
+    "validate": "check",
+    "verify": "check",
+    "view": "show",
+}
+_OPTIONS = {
+    "--json": "--format json",
+    "--no-network": "--offline",
+    "--out": "--output",
+    "--silent": "--quiet",
+    "--specification": "--spec",
+}
+
+
+def suggest_command(word: str, names: Iterable[str], path: str) -> str:
+    """Suggest the commands below `path` that an unknown word may stand for, or else list those of a group."""
+    names = tuple(names)
+    is_top = path == "duvet"
+    found = _suggest(word, names, _COMMANDS if is_top else _SUBCOMMANDS)
+    return _ask([f"{path} {name}" for name in found]) or ("" if is_top else f"available: {', '.join(names)}")
+
+
+def suggest_option(word: str, names: Iterable[str]) -> str:
+    """Suggest the options that an unknown one may stand for; empty if none is near."""
+    return _ask(_suggest(word, tuple(names), _OPTIONS))
+
+
+def _suggest(word: str, names: tuple[str, ...], synonyms: Mapping[str, str]) -> list[str]:
+    word = word.lower()
+    known = (*names, "--version", "help")
+    targets = {name: target for name, target in synonyms.items() if target.partition(" ")[0] in known}
+    if word in targets:
+        return [targets[word]]
+    stem = word.rstrip("s") if len(word) > 3 else word
+    if prefixed := [name for name in names if len(stem.lstrip("-")) > 1 and name.startswith(stem)]:
+        return prefixed[:3]
+    # The dashes of options don't make them similar.
+    spelled = {name.lstrip("-"): target for name, target in (targets | dict(zip(names, names, strict=True))).items()}
+    return [spelled[near] for near in get_close_matches(word.lstrip("-"), spelled, 1)]
+
+
+def _ask(names: list[str]) -> str:
+    return f"did you mean {' or '.join(f'`{name}`' for name in names)}?" if names else ""

@@ -1,0 +1,117 @@
+"""Commands in a folder of a project, and beside one."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import CONFIG, SPECIFICATION, WRONG, make
+from tests.cli.running import Done, Run, files, runner
+
+OURS = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
+REPORT_FILES = {".duvet/snapshot.txt", ".duvet/reports/report.html", ".duvet/reports/report.json"}
+
+
+@pytest.fixture
+def inside(kettle: Path, duvet_command: str) -> Run:
+    """The command in the folder of the sources."""
+    return runner(duvet_command, kettle / "src")
+
+
+@pytest.mark.parametrize("config", [CONFIG, OURS])
+@pytest.mark.parametrize("source", ["", WRONG])
+def test_a_report_is_the_same(source: str, config: str, kettle: Path, duvet_command: str, tmp_path: Path) -> None:
+    if source:
+        make(kettle, {"src/a.rs": source})
+    make(kettle, {".duvet/config.toml": config, "src/deep/b.rs": ""})
+    above = runner(duvet_command, Path(shutil.copytree(kettle, tmp_path / "above/kettle")))
+    done = runner(duvet_command, kettle / "src/deep")("report")
+    expected = above("report")
+    assert done == Done(expected.code, expected.out, re.sub(r"--> src/", "--> ../", expected.err))
+    assert files(kettle) == files(tmp_path / "above/kettle")
+    assert files(kettle).keys() >= REPORT_FILES if not source else "../a.rs:1:" in done.err
+
+
+def test_paths_on_the_command_line(kettle: Path, inside: Run) -> None:
+    assert inside("-q", "report", "--json", "out.json", "--lcov", "../lcov") == Done(0, "", "")
+    assert (kettle / "src/out.json").exists() and (kettle / "lcov").is_dir()
+    assert inside("validate", "a.rs").err == "checked 2 annotations in 1 file: no problems\n"
+    assert inside("validate", "src/a.rs").err.startswith("error: no such file or folder [DUV010]\n --> src/a.rs")
+    assert "no pattern matches it: ../spec.md\n" in inside("validate", "../spec.md").err
+    assert inside("-q", "validate", "nope.rs", "--output", "found.txt").code == 1
+    assert "\n --> nope.rs\n" in (kettle / "src/found.txt").read_text()
+    for form in ("json", "sarif", "github", "junit"):
+        assert "src/nope.rs" in inside("validate", "nope.rs", "--format", form).out
+    # What a list prints is understood everywhere.
+    first = inside("show", "a.rs:1").out
+    assert first.startswith("src/a.rs  1 annotation\n") and inside("show", "src/a.rs:1").out == first
+    assert inside("search", "a.rs:1").out.count("\n") == 1
+    assert inside("uncited", "--spec", "../spec.md").out == inside("uncited").out != ""
+    assert inside("uncited", "--section", "../spec.md#pouring").out.count("\n") == 1
+    cited = inside("cite", "../spec.md#pouring", "--at", "a.rs:3", "--type", "test")
+    assert cited == Done(0, "a.rs:3\n//= spec.md#pouring\n//= type=test\n", "")
+    assert inside("-q", "extract", "../spec.md", "-f", "md", "-o", "reqs") == Done(0, "", "")
+    assert (kettle / "src/reqs/spec/heating.toml").exists()
+
+
+def test_configurations_on_the_command_line(kettle: Path, inside: Run) -> None:
+    make(kettle, {"src/other.toml": CONFIG.replace("spec.md", "none.md")})
+    for words in (["--config", "other.toml", "report"], ["report", "--config-path", "other.toml"]):
+        done = inside("-q", *words)
+        assert done.code == 1 and " --> other.toml:5:10\n" in done.err
+
+
+def test_the_configuration_of_the_service(kettle: Path, inside: Run) -> None:
+    ##= man/spec/init.md#project-discovery
+    ##% duvet MUST prefer the service's configuration in the working directory to the one in the project.
+    make(kettle, {"duvet.config.yaml": "server: {name: outer}\n", "named.yaml": "server: {name: named}\n"})
+
+    def name(*words: str, **environ: str) -> str:
+        shown: str = json.loads(inside("mcp", "--describe", *words, environ=environ).out)["server"]["name"]
+        return shown
+
+    assert (name(), name(DUVET_CONFIG="../named.yaml"), name("--config", "../named.yaml")) == (
+        "outer",
+        "named",
+        "named",
+    )
+    make(kettle, {"src/duvet.config.toml": '[server]\nname = "inner"\n[[pages]]\npattern = "notes/*.md"\n'})
+    assert (name(), name("--config", "../duvet.config.yaml")) == ("inner", "outer")
+    make(kettle, {"notes/a.md": "# Tea\n\n[[nothing]]\n"})
+    assert " --> ../notes/a.md:3:" in inside("validate").err
+
+
+def test_agents_start_in_the_project(kettle: Path, inside: Run) -> None:
+    server = json.loads(inside("mcp", "--print-config", "claude").out)["mcpServers"]["duvet"]
+    assert server["args"][-3:] == ["-C", str(kettle), "mcp"]
+    assert inside("call", "coverage_summary").code == 0
+    (kettle / "src/deep").mkdir()
+    assert inside("-C", "deep", "-q", "report") == Done(0, "", "")
+
+
+def test_names_are_completed(kettle: Path, inside: Run) -> None:
+    assert inside("search", "water").code == 0
+    environ = {"_DUVET_COMPLETE": "bash_complete", "COMP_WORDS": "duvet show ke", "COMP_CWORD": "2"}
+    assert inside(environ=environ).out == inside("-C", "..", environ=environ).out
+    assert "spec" in inside(environ={**environ, "COMP_WORDS": "duvet show sp"}).out
+
+
+def test_the_flags_of_awslabs_duvet_describe_the_working_directory(kettle: Path, inside: Run) -> None:
+    ##= man/spec/init.md#project-discovery
+    ##% `duvet init`, and any command with the flags of awslabs duvet such as `--source-pattern`, MUST use the working
+    ##% directory.
+    make(kettle, {"src/spec.md": SPECIFICATION})
+    assert inside("-q", "report", "--source-pattern", "*.rs", "--json", "out.json").code == 0
+    assert json.loads((kettle / "src/out.json").read_text())["annotations"][0]["source"] == "a.rs"
+    assert inside("init").err.startswith("note: this folder is inside the project ..\n")
+    assert (kettle / "src/.duvet/config.toml").exists()
+
+
+def test_a_repository_of_its_own(kettle: Path, inside: Run) -> None:
+    make(kettle, {"src/.git": "gitdir: ../elsewhere\n"})
+    done = inside("uncited")
+    assert done.code == 1 and done.err.startswith("error: no configuration in this folder or above it [DUV010]\n")

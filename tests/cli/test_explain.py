@@ -1,0 +1,155 @@
+"""`duvet explain` and `duvet rules`: rules, states and configuration keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from duvet.config.keys import find_keys, list_keys
+from duvet.config.toml import parse_toml
+from duvet.console.explanations import explain_topic, list_topics
+from duvet.errors import NotFoundError
+from duvet.rules import list_rules
+from tests.cli.made import KETTLE, make
+from tests.cli.running import Done, Run, run_whole
+from tests.conftest import ROOT
+
+STATES = ["done", "excepted", "needs tests", "needs code", "in progress", "to do", "uncited", "not applicable"]
+PATH_PAGE = """\
+# report.html.path
+
+Where the HTML report is written.
+
+type     string
+default  ".duvet/reports/report.html"
+file     .duvet/config.toml
+schema   that of awslabs duvet, and "duvet-cli/config/v1"
+
+Example, as TOML:
+
+    [report.html]
+    path = ".duvet/reports/report.html"
+"""
+TABLE_PAGE = """\
+# report.html.snippet-lines
+
+How many lines of the code below a comment the page shows.
+
+type     integer from 0 to 50
+default  6
+file     .duvet/config.toml
+schema   only "duvet-cli/config/v1"
+
+Example, as TOML:
+
+    [report.html]
+    snippet-lines = 6
+"""
+
+
+def test_rules_states_and_keys_are_explained(duvet: Run) -> None:
+    ##= man/spec/problems.md#rules
+    ##% `duvet explain` MUST print the page of a rule, a state or a configuration key, or suggest similar names.
+    rule = (ROOT / "templates/rules/DUV050.md").read_text(encoding="utf-8")
+    assert duvet("explain", "duv050") == duvet("explain", "quote-not-found") == Done(0, rule, "")
+    state = duvet("explain", "needs tests")
+    assert state.out.startswith("# needs tests\n\nEvery byte of the requirement is implemented")
+    assert state == duvet("explain", "needs", "tests") == duvet("explain", "missing_test")
+    for name in ("report.html.path", "[report.html].path", "Report.HTML.Path", "html.path"):
+        assert duvet("explain", name) == Done(0, PATH_PAGE, "")
+    assert duvet("explain", "snippetLines") == duvet("explain", "snippet_lines") == Done(0, TABLE_PAGE, "")
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        ("validate", "DUV050"),
+        ("validate --format text src", "DUV050"),
+        ("--no-cache report", "DUV050"),
+        ("--config nowhere.toml report", "DUV010"),
+        ("report --json /dev/full", "DUV050"),
+        ("-q validate", ""),
+        ("validate --format json", ""),
+        ("explain DUV999", ""),
+    ],
+)
+def test_a_run_ends_with_the_command_that_explains_its_first_problem(
+    args: str, code: str, duvet_command: str, tmp_path: Path
+) -> None:
+    ##= man/spec/problems.md#rules
+    ##% A run that prints problems with codes as text MUST end with the command that explains the first code, unless
+    ##% only errors are requested.
+    make(tmp_path, {**KETTLE, "src/a.rs": "//= spec.md#heating\n//# The kettle MUST cook.\n//= spec.md#gone\n"})
+    err = run_whole(duvet_command, tmp_path, *args.split()).err
+    line = f'run "duvet explain {code}" for details'
+    assert [one for one in err.splitlines() if "duvet explain" in one] == ([line] if code else [])
+    assert not code or err.endswith(f"\n{line}\n")
+    if code:
+        assert run_whole(duvet_command, tmp_path, *line.split('"')[1].split()[1:]).code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "hint"),
+    [
+        ("DUV999", 'nothing to explain under "DUV999"', "did you mean DUV069 or DUV09"),
+        ("needs test", 'nothing to explain under "needs test"', "did you mean needs tests"),
+        ("report.html.pth", 'nothing to explain under "report.html.pth"', "did you mean report.html.path"),
+        ("", 'nothing to explain under ""', "run `duvet explain` to list all topics"),
+        ("html.", 'nothing to explain under "html."', ""),
+        ("[\x1b]", 'nothing to explain under "[\\u{1b}]"', "run `duvet explain` to list all topics"),
+        ("logo.path", 'nothing to explain under "logo.path"', ""),
+        ("meta.path", 'nothing to explain under "meta.path"', ""),
+        ("enabled", 'quoted "enabled"', ""),
+    ],
+)
+def test_an_unknown_topic_has_similar_names(name: str, message: str, hint: str) -> None:
+    with pytest.raises(NotFoundError) as raised:
+        explain_topic(name)
+    if name != "enabled":
+        assert raised.value.message == message
+        assert raised.value.hint.startswith(hint)
+    else:
+        assert raised.value.message == '"enabled" is the end of 5 keys'
+        assert raised.value.hint == (
+            "available: report.html.enabled, report.json.enabled, report.snapshot.enabled, providers.NAME.enabled, "
+            "toolPacks.NAME.enabled"
+        )
+
+
+def test_everything_is_listed_and_everything_listed_is_explained(duvet: Run) -> None:
+    listed = json.loads(duvet("explain", "--format", "json").out)
+    assert [one["name"] for one in listed] == [topic.name for topic in list_topics()]
+    assert [one["name"] for one in listed if one["kind"] == "rule"] == list(list_rules())
+    assert [one["name"] for one in listed if one["kind"] == "state"] == STATES
+    assert all(one["summary"] for one in listed)
+    for one in listed:
+        assert re.search(rf"^# {re.escape(one['name'])}( |$)", explain_topic(one["name"]), re.MULTILINE)
+    rows = json.loads(duvet("rules", "--format", "json").out)
+    assert [(row["code"], row["name"], row["severity"]) for row in rows] == [
+        (rule.code, rule.name, rule.severity.value) for rule in list_rules().values()
+    ]
+    assert duvet("rules") == duvet("explain", "--rules")
+    usage = duvet("explain", "DUV050", "--rules")
+    assert usage.code == 2
+    assert "Error: --rules and --format only apply to a list; leave out the topic" in usage.err
+
+
+def test_the_example_of_each_key_is_toml() -> None:
+    for key in list_keys():
+        parse_toml(key.example, "example.toml")
+
+
+def test_a_key_of_both_files_is_explained_for_both() -> None:
+    page = explain_topic("server.name")
+    assert [line for line in page.splitlines() if line.startswith("file")] == [
+        "file     .duvet/config.toml",
+        "file     duvet.config.toml, .yaml or .json",
+    ]
+    assert [key.type for key in find_keys("server.page_size")] == ["integer from 0 to 10,000"] * 2
+    assert [key.type for key in find_keys("source.exclude")] == ["string or list of strings"]
+    assert [key.example for key in find_keys("source.comment-style.meta")] == [
+        '[[source]]\n[source.comment-style]\nmeta = "…"'
+    ]

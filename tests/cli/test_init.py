@@ -1,0 +1,175 @@
+"""`duvet init` in new and in existing projects."""
+
+from __future__ import annotations
+
+import os
+import pty
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from tests.cli.made import SOURCE, SPECIFICATION, make
+from tests.cli.running import Done, Run, files, runner
+
+PATH, GITIGNORE = ".duvet/config.toml", ".duvet/.gitignore"
+PROJECT = {
+    "docs/kettle.md": SPECIFICATION,
+    "src/kettle.py": "",
+    "src/deep/spout.py": "",
+    "tests/test_kettle.py": "",
+    "README.md": SPECIFICATION,
+}
+FOUND = """\
+found python: src/**/*.py (2 files)
+found python tests: tests/**/*.py (1 file)
+found 1 specification:
+  docs/kettle.md (3 requirements)
+"""
+WROTE = f"wrote {PATH}\nwrote {GITIGNORE}\n"
+NEXT = "next: duvet report\n"
+SUGGESTED = f"{PATH} lists these specifications as comments; `duvet init --yes` adds them\n"
+UNTRACED = "no specification is traced yet; add one with `duvet init --specification URL|FILE`\n"
+
+
+@pytest.fixture
+def here(duvet_command: str, tmp_path: Path) -> Run:
+    return runner(duvet_command, tmp_path)
+
+
+def test_a_new_project_without_a_terminal(folder: Path, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST find specifications by their folders, their names and their requirements, and MUST print the
+    ##% number of requirements of each.
+    assert duvet("init") == Done(0, "", FOUND + WROTE + SUGGESTED + NEXT)
+    written = files(folder)
+    gold.assert_match(written[PATH].decode(), "suggested.toml")
+    assert written[GITIGNORE] == b"reports/\n"
+    assert duvet("-q", "report").code == 0
+    # What was only suggested is added later.
+    assert duvet("init", "--yes") == Done(0, "", f"{FOUND}added to {PATH}: docs/kettle.md\n{NEXT}")
+    assert (folder / PATH).read_bytes() == written[PATH] + b'\n[[specification]]\nsource = "docs/kettle.md"\n'
+    assert duvet("uncited").out.count("\n") == 3
+
+
+@pytest.mark.parametrize(("answer", "accepts"), [("\n", True), ("y\n", True), ("n\n", False)])
+def test_a_new_project_on_a_terminal(answer: str, accepts: bool, folder: Path, duvet: Run) -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST trace the specifications that it found with `--yes` or if the user agrees on a terminal, and
+    ##% MUST write them as comments otherwise.
+    typed, terminal = pty.openpty()
+    os.write(typed, answer.encode())
+    assert duvet("init", stdin=terminal, stderr=terminal).code == 0
+    os.close(terminal)
+    shown = os.read(typed, 1 << 16).decode()
+    os.close(typed)
+    assert "Trace this specification? [Y/n]: " in shown and (SUGGESTED.strip() in shown) != accepts
+    assert ('\n[[specification]]\nsource = "docs/kettle.md"\n' in (folder / PATH).read_text()) == accepts
+
+
+def test_everything_that_is_named(folder: Path, duvet: Run, gold: Snapshot) -> None:
+    rfc = "https://www.rfc-editor.org/rfc/rfc2324"
+    words = ["--specification", rfc, "--specification", "other.md", "--lang-python", "--lang-go", "--extended"]
+    done = duvet("init", "--yes", *words)
+    assert done == Done(0, "", f"{FOUND}warning: other.md does not exist\n{WROTE}{NEXT}")
+    gold.assert_match((folder / PATH).read_text(), "named.toml")
+
+
+def test_a_folder_with_nothing_in_it(here: Run, tmp_path: Path) -> None:
+    nothing = f"no source files were found; add a [[source]] to {PATH}\n"
+    assert here("init") == Done(0, "", WROTE + UNTRACED + nothing + NEXT)
+    assert here("-q", "report").code == 0
+    # A manifest is a sign of a language that has no file yet.
+    (tmp_path / PATH).unlink()
+    make(tmp_path, {"Cargo.toml": ""})
+    assert here("init") == Done(0, "", f"wrote {PATH}\n{UNTRACED}{NEXT}")
+    assert 'language = "rust"\npattern = "src/**/*.rs"\n' in (tmp_path / PATH).read_text()
+
+
+def test_requirements_without_keywords(here: Run, tmp_path: Path) -> None:
+    make(tmp_path, {"docs/a.md": "FR-1 Tea is hot."})
+    skipped = "skipped {} with requirements but without keywords such as MUST: {}docs/a.md\n"
+    assert here("init").err.startswith(skipped.format("1 file", ""))
+    make(tmp_path, {"docs/b.md": "FR-2 Tea is wet."})
+    assert here("init").err.startswith(skipped.format("2 files", "such as "))
+
+
+def test_a_project_with_many_specifications(here: Run, tmp_path: Path) -> None:
+    make(tmp_path, {f"specs/{number:03}-tea/spec.md": SPECIFICATION for number in range(22)})
+    shown = here("init", "--yes").err
+    assert shown.startswith("found 22 specifications:\n  specs/000-tea/spec.md (3 requirements)\n")
+    assert "\n  specs/019-tea/spec.md (3 requirements)\n  and 2 more\nwrote" in shown
+    assert here("-q", "report").code == 0
+    assert here("uncited", "--limit", "0").out.count("\n") == 66
+
+
+def test_an_existing_project(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/init.md#existing-projects
+    ##% In a project, `duvet init` MUST add the specifications and languages that are named, and MUST NOT change anything
+    ##% else in existing files.
+    ##= man/spec/init.md#existing-projects
+    ##% `duvet init` MUST print what it added and what was configured already.
+    assert duvet("init").code == 0
+    before = files(kettle)
+    found = FOUND.removesuffix("\n")
+    offered = "not added: docs/kettle.md; `duvet init --yes` adds all of them\n"
+    unchanged = f"{PATH} is unchanged; name what to add with --specification or --lang-*\n"
+    assert duvet("init") == Done(0, "", f"{found}\n{offered}{unchanged}{NEXT}")
+    assert duvet("init", "--lang-python").err == f"{FOUND}{PATH} has python already\n{offered}{unchanged}{NEXT}"
+    assert files(kettle) == before
+    make(kettle, {"lib/a.rs": SOURCE, "lib/tests/b.rs": ""})
+    done = duvet("-q", "init", "--lang-rust", "--specification", "./docs/kettle.md", "--specification", "spec.md")
+    assert done == Done(0, "", "")
+    added = """
+[[source]]
+language = "rust"
+pattern = "lib/**/*.rs"
+exclude = "lib/tests/**/*.rs"
+gitignore = true
+
+[[source]]
+language = "rust"
+pattern = "lib/tests/**/*.rs"
+type = "test"
+gitignore = true
+
+[[specification]]
+source = "./docs/kettle.md"
+
+[[specification]]
+source = "spec.md"
+"""
+    assert (kettle / PATH).read_text() == before[PATH].decode() + added
+    again = duvet("init", "--specification", "docs/kettle.md").err
+    assert f"\n{PATH} has docs/kettle.md already\n{unchanged}" in again
+
+
+def test_a_project_of_awslabs_duvet(here: Run, tmp_path: Path, gold: Snapshot) -> None:
+    ##= man/spec/init.md#new-projects
+    ##% With `--upstream`, `duvet init` MUST write the files that awslabs duvet writes.
+    make(tmp_path, {"go.mod": "", "setup.py": "", "tests/test_a.py": "", "docs/kettle.md": SPECIFICATION})
+    steps = "".join(f"     Writing {path}\n       Wrote {path} \n" for path in (PATH, GITIGNORE))
+    assert here("init", "--upstream", "--specification", "spec.md") == Done(0, "", steps)
+    gold.assert_match((tmp_path / PATH).read_text(), "upstream.toml")
+    assert here("init", "--upstream", "--lang-python").err.count("    Skipping ") == 2
+    gold.assert_match((tmp_path / PATH).read_text(), "upstream.toml")
+    # Additions keep the schema.
+    assert here("-q", "init", "--lang-python", "--lang-rust", "--specification", "docs/kettle.md").code == 0
+    added = '\n[[source]]\npattern = "src/**/*.rs"\n\n[[specification]]\nsource = "docs/kettle.md"\n'
+    assert (tmp_path / PATH).read_text().endswith(added)
+
+
+def test_a_configuration_with_variables(here: Run, tmp_path: Path) -> None:
+    text = '\'$schema\' = "duvet-cli/config/v1"\n[report.html]\nissue-link = "${{ NAME }}"\n'
+    make(tmp_path, {PATH: text, "spec.md": SPECIFICATION})
+    assert here("-q", "init", "--specification", "spec.md", environ={"NAME": "me"}) == Done(0, "", "")
+    assert (tmp_path / PATH).read_text() == f'{text}\n[[specification]]\nsource = "spec.md"\n'
+
+
+def test_existing_files_that_cannot_be_changed(here: Run, tmp_path: Path) -> None:
+    make(tmp_path, {PATH: "mine"})
+    (tmp_path / GITIGNORE).symlink_to("nowhere")
+    done = here("-q", "init", "--lang-python")
+    assert done.code == 1 and done.err.startswith("error: ") and f" --> {PATH}:1:5\n" in done.err
+    assert here("init", "--upstream").err.count("    Skipping ") == 2
+    assert (files(tmp_path), (tmp_path / GITIGNORE).is_symlink()) == ({PATH: b"mine"}, True)

@@ -1,0 +1,113 @@
+"""The configuration of a new project, and additions to an existing one."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from duvet.config import languages, new_project
+from duvet.config.languages import Language
+from duvet.config.new_project import STARTERS, SourceGroup, add_to_config, detect_languages
+from duvet.config.project_file import read_config
+from duvet.config.settings import Config, SourceRule, SpecificationRule
+from duvet.errors import DuvetError
+from duvet.model import Kind
+
+
+def test_what_init_starts_with_in_the_order_of_its_blocks() -> None:
+    assert [(starter.language.value, starter.pattern, starter.language.style) for starter in STARTERS] == [
+        ("c", "src/**/*.c", languages.STARS),
+        ("cryptoverif", "**/*.cv", languages.STARS),
+        ("go", "src/**/*.go", languages.SLASHES),
+        ("java", "src/**/*.java", languages.SLASHES),
+        ("javascript", "src/**/*.js", languages.SLASHES),
+        ("proverif", "**/*.pv", languages.STARS),
+        ("python", "src/**/*.py", languages.HASHES),
+        ("typescript", "src/**/*.ts", languages.SLASHES),
+        ("ruby", "lib/**/*.rb", languages.HASHES),
+        ("rust", "src/**/*.rs", languages.SLASHES),
+    ]
+    for starter in STARTERS:
+        assert "**/" + starter.pattern.rpartition("/")[2] in starter.language.patterns
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (set(), []),
+        ({"setup.py", "README.md"}, ["python"]),
+        ({"Cargo.toml", "build.gradle.kts", "package.json"}, ["java", "javascript", "rust"]),
+    ],
+)
+def test_languages_are_known_by_their_manifests(files: set[str], expected: list[str]) -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST detect languages by file extensions or manifests, and MUST skip hidden files, vendored folders
+    ##% and files that git ignores.
+    assert [one.language.value for one in detect_languages(files.__contains__)] == expected
+
+
+ODD = 'a "b"\\c\x7f.md'
+PYTHON = SourceGroup(Language.PYTHON, ("src/**/*.py",), 2, exclude=("**/test_*.py",))
+PYTHON_TESTS = SourceGroup(Language.PYTHON, ("**/test_*.py", "tests/**/*.py"), 2, is_test=True)
+
+
+def read(data: bytes) -> Config:
+    return read_config(data, "config.toml", {})
+
+
+def test_upstreams_configuration_can_be_read() -> None:
+    config = read(new_project.render_upstream_config(STARTERS, ["spec.md", ODD]))
+    assert [(one.patterns, one.meta, one.content) for one in config.sources] == [
+        ((starter.pattern,), *starter.language.style) for starter in STARTERS
+    ]
+    assert config.specifications == (SpecificationRule("spec.md"), SpecificationRule(ODD))
+    assert (config.extended, config.report.snapshot.enabled) == (False, True)
+    empty = read(new_project.render_upstream_config((), ()))
+    assert (empty.sources, empty.specifications) == ((), ())
+
+
+def test_a_new_configuration_can_be_read() -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST write a configuration that duvet can read in its own schema.
+    config = read(new_project.render_config([PYTHON, PYTHON_TESTS], ["spec.md", ODD], ["other.md"]))
+    tests = SourceRule(PYTHON_TESTS.patterns, "##=", "##%", Kind.TEST, gitignore=True, language="python")
+    code = replace(tests, patterns=PYTHON.patterns, kind=Kind.CITATION, exclude=PYTHON.exclude)
+    assert config.sources == (code, tests)
+    assert config.specifications == (SpecificationRule("spec.md"), SpecificationRule(ODD))
+    assert (config.extended, config.report.snapshot.enabled) == (True, True)
+
+
+def test_the_comments_of_a_new_configuration_can_be_uncommented() -> None:
+    text = new_project.render_config([], [], [ODD]).decode()
+    assert (read(text.encode()).sources, read(text.encode()).specifications) == ((), ())
+    lines = [line.removeprefix("# ") for line in text.splitlines() if not line.endswith((":", "it."))]
+    config = read("\n".join(lines).encode())
+    assert [rule.patterns for rule in config.sources] == [("src/**/*.rs",)]
+    assert [rule.source for rule in config.specifications] == [ODD]
+    assert len(config.not_applicable) == 1 and config.report.html.blob_link is not None
+    suggested = new_project.render_config([], [], []).decode()
+    assert '# [[specification]]\n# source = "https://www.rfc-editor.org/rfc/rfc2324"\n' in suggested
+
+
+OURS = b"'$schema' = \"duvet-cli/config/v1\"\n# mine"
+UPSTREAM = b"'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\r\n"
+
+
+@pytest.mark.parametrize("data", [OURS, UPSTREAM])
+def test_what_is_added_to_a_configuration(data: bytes) -> None:
+    ##= man/spec/init.md#existing-projects
+    ##% In a project, `duvet init` MUST add the specifications and languages that are named, and MUST NOT change anything
+    ##% else in existing files.
+    added = add_to_config(data, read(data), [PYTHON], ["spec.md"], {})
+    config = read(added)
+    assert added.startswith(data) and config.specifications == (SpecificationRule("spec.md"),)
+    assert [(rule.patterns, rule.meta) for rule in config.sources] == [(("src/**/*.py",), "##=")]
+    assert added.count(b"\n") == added.count(b"\r\n" if data is UPSTREAM else b"\n")
+
+
+def test_what_cannot_be_added_to() -> None:
+    data = OURS + b'\nspecification = [{ source = "a.md" }]\n'
+    with pytest.raises(DuvetError) as error:
+        add_to_config(data, read(data), [], ["b.md"], {})
+    assert error.value.message == "cannot add tables at the end of this file"
+    assert error.value.hint == 'add these lines by hand:\n[[specification]]\nsource = "b.md"'

@@ -1,0 +1,143 @@
+"""The project around a folder, and paths as users write and read them."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from duvet.console.command import TerminalSettings
+from duvet.console.discovery import (
+    enter_project,
+    find_project_folder,
+    has_legacy_flags,
+    locate_path,
+    locate_reference,
+    show_path,
+)
+from tests.cli.made import make
+
+CONFIG = ".duvet/config.toml"
+
+
+@pytest.mark.parametrize(
+    ("files", "start", "found"),
+    [
+        ([CONFIG], "a/b", ""),
+        ([CONFIG, f"a/{CONFIG}"], "a/b", "a"),
+        ([CONFIG, ".git/HEAD"], "a/b", ""),
+        ([CONFIG, "a/.git/HEAD"], "a/b", None),
+        ([CONFIG, "a/b/.git"], "a/b", None),
+        ([f"a/{CONFIG}", "a/.git"], "a/b", "a"),
+        ([CONFIG, "a/.duvet/cache/x"], "a", ""),
+        ([CONFIG], ".duvet", ""),
+        ([], "a/b", None),
+    ],
+)
+def test_the_nearest_configuration_in_the_repository(
+    files: list[str], start: str, found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ##= man/spec/init.md#project-discovery
+    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or above it, but MUST NOT search above
+    ##% the top of a git repository.
+    root = make(tmp_path / "root", dict.fromkeys(files, ""))
+    (root / start).mkdir(parents=True, exist_ok=True)
+    expected = None if found is None else str(root / found)
+    assert find_project_folder(str(root / start)) == expected
+    (tmp_path / "link").symlink_to(root / start)
+    assert find_project_folder(str(tmp_path / "link")) == expected
+    monkeypatch.chdir(root / start)
+    assert find_project_folder() == expected
+    # A configuration that can't be read is reported.
+    if found is not None:
+        (root / found / CONFIG).unlink()
+        (root / found / CONFIG).symlink_to("nowhere")
+        assert find_project_folder() == expected
+
+
+def test_settings_in_a_folder_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, {CONFIG: "", "src/deep/a.rs": ""})
+    monkeypatch.chdir(tmp_path / "src/deep")
+    settings = TerminalSettings({"DUVET_CONFIG": "../s.yaml", "HOME": "."}, config_path="c.toml")
+    entered = enter_project(settings)
+    assert (os.getcwd(), entered.folder, entered.config_path) == (str(tmp_path), "src/deep", "src/deep/c.toml")
+    assert entered.environ == {"DUVET_CONFIG": "src/s.yaml", "HOME": "."}
+    assert enter_project(settings) is settings
+
+
+@pytest.mark.parametrize(
+    ("folder", "path", "located"),
+    [
+        ("", "../a", "../a"),
+        ("src", "a.rs", "src/a.rs"),
+        ("src", ".", "src"),
+        ("src", "./a.rs", "src/a.rs"),
+        ("src", "..", "."),
+        ("src", "../spec.md", "spec.md"),
+        ("src/deep", ".././/../docs/", "docs/"),
+        ("src", "../../other/a", "../other/a"),
+        ("src", "link/../a", "src/link/../a"),
+        ("src", "..a", "src/..a"),
+        ("src", "-", "-"),
+        ("src", "", ""),
+        ("src", "/tmp/a", "/tmp/a"),
+        ("src", "https://host/a", "https://host/a"),
+    ],
+)
+def test_paths_that_users_write(folder: str, path: str, located: str) -> None:
+    assert locate_path(path, folder) == located
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("src/a.rs", "a.rs"),
+        ("src", "."),
+        ("spec.md", "../spec.md"),
+        ("srcs/a.rs", "../srcs/a.rs"),
+        *((path, path) for path in ("-", "", "/tmp/a", "https://host/a", "main:src/a.rs")),
+    ],
+)
+def test_paths_that_users_read(path: str, shown: str) -> None:
+    assert (show_path(path, "src"), show_path(path, "")) == (shown, path)
+
+
+PATHS = st.lists(st.sampled_from(["a", "b", ".c", "d e"]), min_size=1, max_size=4).map("/".join)
+
+
+@given(PATHS, PATHS)
+def test_a_path_that_is_shown_can_be_written(path: str, folder: str) -> None:
+    ##= man/spec/init.md#project-discovery
+    ##% duvet MUST read paths on the command line as relative to the working directory of the user, and MUST print the
+    ##% paths of problems relative to it.
+    shown = show_path(path, folder)
+    assert posixpath.normpath(posixpath.join(folder, shown)) == path == locate_path(shown, folder)
+
+
+def test_references_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make(tmp_path, {"src/a.rs": "", "spec.md": "", "src/b/c.md": ""}))
+    written = [
+        "a.rs",
+        "a.rs:7",
+        "a.rs:7:2",
+        "../spec.md#heating",
+        "b/c.md#a#b",
+        "b",
+        "spec.md",
+        "src/a.rs:1",
+        "3b42",
+        "",
+    ]
+    assert [locate_reference(one, "src") for one in written] == [
+        *("src/a.rs", "src/a.rs:7", "src/a.rs:7:2", "spec.md#heating", "src/b/c.md#a#b"),
+        *("b", "spec.md", "src/a.rs:1", "3b42", ""),
+    ]
+    assert locate_reference("a.rs", "") == "a.rs"
+
+
+def test_the_flags_of_awslabs_duvet() -> None:
+    assert has_legacy_flags(["report", "--source-pattern", "src/*.rs"]) and has_legacy_flags(["--spec-pattern=a"])
+    assert not has_legacy_flags(["report", "--spec", "a", "--source-patterns"])

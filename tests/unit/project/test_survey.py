@@ -1,0 +1,146 @@
+"""What `duvet init` finds in a folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from duvet.project.survey import FoundSpecification, survey_folder
+from duvet.tree.files import DiskTree, MemoryTree
+
+RULES = "# Login\n\n## Flow\n\nThe server MUST reject it. It SHOULD log. The client MAY retry.\n"
+Groups = list[tuple[str, tuple[str, ...], int, bool, tuple[str, ...]]]
+
+
+def groups(*paths: str) -> Groups:
+    found = survey_folder(MemoryTree(dict.fromkeys(paths, b"")), "/project").sources
+    return [(one.language.value, one.patterns, one.count, one.is_test, one.exclude) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["README.md", "Cargo.toml", ".hidden/a.rs", "docs/conf.py", "setup.py", "jest.config.js"], []),
+        (
+            ["kettle/a.py", "kettle/deep/b.pyi", "tests/a.py", "tests/deep/conftest.py"],
+            [
+                ("python", ("kettle/**/*.py", "kettle/**/*.pyi"), 2, False, ()),
+                ("python", ("tests/**/*.py",), 2, True, ()),
+            ],
+        ),
+        (
+            ["main.go", "main_test.go", "internal/a.go", "internal/a_test.go", "vendor/x/y.go"],
+            [
+                ("go", ("*.go", "internal/**/*.go"), 2, False, ("**/*_test.go",)),
+                ("go", ("**/*_test.go",), 2, True, ()),
+            ],
+        ),
+        (
+            ["src/a.ts", "src/a.test.ts", "src/b/__tests__/c.ts", "src/__tests__/d.ts"],
+            [
+                ("typescript", ("src/**/*.ts",), 1, False, ("**/__tests__/**/*.ts", "src/**/*.test.ts")),
+                ("typescript", ("**/__tests__/**/*.ts", "src/**/*.test.ts"), 3, True, ()),
+            ],
+        ),
+        (
+            ["src/main/java/A.java", "src/test/java/ATest.java"],
+            [
+                ("java", ("src/**/*.java",), 1, False, ("src/test/**/*.java",)),
+                ("java", ("src/test/**/*.java",), 1, True, ()),
+            ],
+        ),
+        (
+            ["lib/a.rb", "spec/a_spec.rb", "spec/spec_helper.rb", "Rakefile.rb"],
+            [
+                ("ruby", ("lib/**/*.rb",), 1, False, ()),
+                ("ruby", ("spec/**/*.rb",), 2, True, ()),
+            ],
+        ),
+        ([f"{name}/a.rs" for name in "abcde"], [("rust", ("**/*.rs",), 5, False, ())]),
+        (
+            ["a.py", "test_a.py", *(f"{name}/a.py" for name in "abcd"), "tests/b.py"],
+            [
+                ("python", ("**/*.py",), 5, False, ("**/test_*.py", "tests/**/*.py")),
+                ("python", ("**/test_*.py", "tests/**/*.py"), 2, True, ()),
+            ],
+        ),
+        (
+            ["[a]/x.ts", "[a]/tests/x.ts"],
+            [
+                ("typescript", ("[[]a]/**/*.ts",), 1, False, ("[[]a]/tests/**/*.ts",)),
+                ("typescript", ("[[]a]/tests/**/*.ts",), 1, True, ()),
+            ],
+        ),
+        (["a/x.h", "a/x.cpp"], [("cpp", ("a/**/*.cpp", "a/**/*.h"), 2, False, ())]),
+        (["a/x.h", "b/x.c"], [("c", ("a/**/*.h", "b/**/*.c"), 2, False, ())]),
+        (["include/x.h"], [("c", ("include/**/*.h",), 1, False, ())]),
+    ],
+)
+def test_languages_and_tests(paths: list[str], expected: Groups) -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST detect languages by file extensions or manifests, and MUST skip hidden files, vendored folders
+    ##% and files that git ignores.
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST configure files in folders of tests, and files that are named as tests, as sources of type
+    ##% `test`.
+    assert groups(*paths) == expected
+
+
+def specifications(files: dict[str, str]) -> list[FoundSpecification]:
+    tree = MemoryTree({path: text.encode() for path, text in files.items()})
+    return list(survey_folder(tree, "/project").specifications)
+
+
+def test_specifications_with_the_number_of_their_requirements() -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST find specifications by their folders, their names and their requirements, and MUST print the
+    ##% number of requirements of each.
+    one = "# Tea\n\nThe pot MUST be hot.\n"
+    paths = [".kiro/specs/a/requirements.md", "docs/a.md", "openspec/specs/b/spec.md", "specs/001-x/spec.md"]
+    named = dict.fromkeys((*paths, "src/tea-spec.md", "Requirements.markdown"), one)
+    found = specifications({**named, "notes.md": RULES, "rfc/rfc1.txt": "1.  Tea\n\n   It MUST be hot.\n"})
+    assert [(found_one.path, found_one.requirements) for found_one in found] == [
+        (".kiro/specs/a/requirements.md", 1),
+        ("Requirements.markdown", 1),
+        ("docs/a.md", 1),
+        ("notes.md", 3),
+        ("openspec/specs/b/spec.md", 1),
+        ("rfc/rfc1.txt", 1),
+        ("specs/001-x/spec.md", 1),
+        ("src/tea-spec.md", 1),
+    ]
+
+
+def test_documents_that_are_no_specifications() -> None:
+    without = dict.fromkeys(("docs/plain.md", "specs/001-x/tasks.md"), "# Tea\n\nThe pot must be hot.\n")
+    ignored = dict.fromkeys(("README.md", "CHANGELOG.md", "AGENTS.md", "tests/a.md", ".github/a.md"), RULES)
+    others = {"notes.md": "# Tea\n\nIt MUST be hot.\n", "openspec/changes/a/spec.md": RULES, "notes.txt": RULES}
+    assert specifications({**without, **ignored, **others}) == []
+    plans = [".kiro/specs/a/design.md", ".kiro/steering/a.md", "specs/001-x/tasks.md", "docs/templates/a.md"]
+    assert specifications(dict.fromkeys(plans, RULES)) == []
+    broken = MemoryTree({"docs/a.md": b"# \xff MUST\n", "docs/long.md": b"# A\n\nIt MUST.\n" + b" " * (5 << 20)})
+    assert survey_folder(broken, "/project").specifications == ()
+
+
+def test_requirements_without_keywords() -> None:
+    texts = {
+        "docs/prd/requirements.md": "# Tea\n\n- FR1: The pot is hot.\n",
+        "specs/001-x/spec.md": "# Tea\n\nWhen it boils, the pot shall whistle.\n",
+        "docs/b.md": "# Tea\n\nThe pot shall whistle.\n",
+        "notes.md": "FR-001",
+    }
+    found = survey_folder(MemoryTree({path: text.encode() for path, text in texts.items()}), "/project")
+    assert (found.specifications, found.unmarked) == ((), ("docs/prd/requirements.md", "specs/001-x/spec.md"))
+
+
+def test_files_that_do_not_belong_to_the_project(tmp_path: Path) -> None:
+    for name in ("build/a.py", "mine/pyvenv.cfg", "mine/a.py", "node_modules/a.py", "src/a.py", "src/odd\n.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / ".gitignore").write_text("build/\n")
+    os.symlink(tmp_path, tmp_path / "src/loop")
+    os.symlink(tmp_path / "src/a.py", tmp_path / "src/b.py")
+    (found,) = survey_folder(DiskTree(str(tmp_path)), str(tmp_path)).sources
+    assert (found.patterns, found.count) == (("src/**/*.py",), 1)
