@@ -43,12 +43,12 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     name, root = options.name, project.root
     chosen = choose_inputs([name], styles, root, project.tree)
     if chosen.problems:
-        raise UnreadableError("file not found", path=name, hint="give the path from the working directory")
+        raise UnreadableError("no such file", path=name, hint="write the path relative to the working directory")
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
     ##% inside an annotation or a continued line.
     if len(chosen.paths) != 1 or not any(map(project.tree.is_file, list_possible_paths(name, root))):
-        hint = "add a `[[source]]` with a pattern that matches it to the configuration"
+        hint = "give a file that a `[[source]]` pattern of the configuration matches"
         raise DuvetError(f"{quote_text(name)} is not a source", hint=hint)
     (path,) = chosen.paths
     style = choose_style(styles[path], options.kind)

@@ -128,7 +128,7 @@ def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: 
     folder = make(history(tmp_path / "all", texts), {"sub/code/a.rs": ""})
     done = run(duvet_command, folder / "sub", "diff", "--fail-on", "regression", environ=ENVIRON)
     assert (done.code, done.err) == (1, LOST)
-    assert "  ../spec.md#heating  MUST; done, now uncited; implementation and tests lost\n" in done.out
+    assert "  ../spec.md#heating  MUST; was done, now uncited; implementation and tests lost\n" in done.out
 
 
 def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> None:
@@ -153,7 +153,7 @@ def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_comma
     commit(folder)
     inner = run(duvet_command, make(folder / "new", KETTLE), "diff", "main", "--fail-on", "regression", environ=ENVIRON)
     for done in (diff("HEAD~1", "--fail-on", "regression"), inner):
-        assert (done.code, "so everything is new\nPASS: no regression since " in done.err) == (0, True)
+        assert (done.code, "everything counts as new\nPASS: no regression since " in done.err) == (0, True)
         assert "Requirements added (3)\n" in done.out and "then: no requirements\n" in done.out
     said = f"no configuration in {without[:12]} (HEAD~1); everything counts as new\n"
     assert diff("HEAD~1").err == said

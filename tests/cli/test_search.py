@@ -23,10 +23,10 @@ USAGE = "Usage: duvet search [OPTIONS] QUERY...\nTry 'duvet search --help' for h
 NO_WORD = "the query contains no words\ngive a word, a requirement id, FILE:LINE or SPEC#SECTION\n"
 NOT_FTS5 = """\
 invalid FTS5 query: fts5: syntax error near ""
-words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification are; or go without --raw
+use words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification, or drop --raw
 """
 COMMON = """\
-words as common as these don't count: the, of; put them in "…" to find them as a phrase
+the search ignored common words: the, of; put them in double quotes to find them as a phrase
 nothing found
 """
 NEAR = "src/server.rs:1, src/server.rs:5, src/server.rs:10"
@@ -100,7 +100,7 @@ def test_queries_that_are_long_or_raw(duvet: Run) -> None:
     wrong = '\nError: invalid FTS5 query: fts5: syntax error near "\\u{1b}"\n'
     assert wrong in duvet("search", "--raw", "\x1b").err
     done = duvet("search", "--raw", "--semantic", "text: pot")
-    assert (done.code, done.out, "--raw and --semantic can't go together" in done.err) == (2, "", True)
+    assert (done.code, done.out, "--raw and --semantic can't be used together" in done.err) == (2, "", True)
 
 
 @pytest.mark.parametrize(

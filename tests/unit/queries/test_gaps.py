@@ -78,7 +78,7 @@ def test_many_names_that_exist_are_cut() -> None:
         f"[[specification]]\nsource = '{one}.md'\n" for one in names
     )
     catalogue = make_catalogue({".duvet/config.toml": config, **{f"{one}.md": f"# {one}\n" for one in names}})
-    with pytest.raises(NotFoundError, match='no specification "kettle"') as caught:
+    with pytest.raises(NotFoundError, match='unknown specification "kettle"') as caught:
         gaps.select_requirements(catalogue, gaps.RequirementFilter(specifications=("kettle",)))
     assert caught.value.hint == f"available: {', '.join(names[:20])} and 3 more"
 

@@ -81,7 +81,7 @@ def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
     ]
 
 
-COMMON = 'Words as common as these don\'t count: the; put them in "…" to find them as a phrase.'
+COMMON = "The search ignored common words: the; put them in double quotes to find them as a phrase."
 
 
 def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[list[str], str]:
