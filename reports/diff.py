@@ -118,8 +118,8 @@ _WIDTH = 100
 
 def render_difference(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
     ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
-    ##% `--exact` or without such a commit.
+    ##% `duvet diff` MUST name the commit that it compares with: the merge base of `HEAD` and BASE, or BASE itself
+    ##% with `--exact` or without a merge base.
     lines = [escape_cell(f"Compared with {base.words}"), ""]
     for group in group_differences(changes):
         lines += [*_group(group), ""]
@@ -194,8 +194,8 @@ _SIGNS = {"-": "then", "+": "now"}
 def _code(text: str) -> str:
     """Return a text as code, so that GitHub does not interpret Markdown, HTML, mentions or issue numbers in it."""
     ##= man/spec/diff.md#output
-    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size of a GitHub comment, and say
-    ##% how much it leaves out.
+    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size limit of a GitHub comment,
+    ##% and say how much it leaves out.
     shown = escape_cell(shorten_text(text, _LONGEST))
     fence = "`"
     while fence in shown:

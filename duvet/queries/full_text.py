@@ -130,7 +130,7 @@ def _import_sqlite() -> Any:
 
 def _make_sqlite_error(reason: str) -> DuvetError:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
+    ##% `duvet search` MUST say how much of a long query it uses, and fail with a hint if Python's sqlite lacks FTS5.
     return DuvetError(
         f"Python's sqlite has no full-text search: {reason}", hint="run duvet with a Python whose sqlite has FTS5"
     )

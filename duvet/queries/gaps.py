@@ -160,8 +160,8 @@ def _has_gap(catalogue: Catalogue, card: RequirementCard, gap: Gap) -> bool:
     match gap:
         case Gap.CITATION:
             ##= man/spec/queries.md#uncited
-            ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is
-            ##% not done and tests are missing; and as to do while a todo cites it.
+            ##% duvet MUST count a requirement as uncited if nothing but todos cites it, as untested if it is
+            ##% not done and tests are missing, and as to do if a todo cites it.
             return card.state <= State.TO_DO
         case Gap.TEST:
             return card.state is State.NEEDS_TESTS or (card.state < State.EXCEPTED and Kind.TEST not in kinds)

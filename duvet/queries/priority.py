@@ -33,8 +33,8 @@ class Priority(Struct, frozen=True):
     @property
     def key(self) -> tuple[int, int, int]:
         ##= man/spec/queries.md#priorities
-        ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before
-        ##% fully implemented ones, then by the number of todos, then by their order in the specifications.
+        ##% `duvet prioritize` MUST rank requirements by level, then by progress (partial, not started, done),
+        ##% then by the number of todos, then by their order in the specifications.
         return (-self.level, self.priority_class, -self.todos)
 
 
@@ -42,7 +42,7 @@ def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *,
     """Return the requirements that pass the filters, most urgent first, with done ones only on request."""
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
-    ##% it is asked for them.
+    ##% an option asks for them.
     wants_done = finished or any(state >= State.EXCEPTED for state in filters.states)
     cards = catalogue.requirements
     found = (

@@ -224,8 +224,8 @@ def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locat
     if not inside:
         return None
     ##= man/spec/show.md#references
-    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
-    ##% requirement that begins there.
+    ##% duvet MUST resolve a line of code to the annotations right above it, and a line of a specification to
+    ##% the requirement that begins there.
     found = [index for index in inside if catalogue.requirements[index].line == place.line]
     path = catalogue.specification_of(catalogue.requirements[inside[0]]).path
     if not found:

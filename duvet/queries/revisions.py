@@ -39,7 +39,7 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     head = revisions.find("HEAD")
     if head is None:
         ##= man/spec/diff.md#output
-        ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+        ##% `duvet diff` MUST report that git or a commit is missing, and suggest names for an unknown
         ##% revision.
         raise NotFoundError("the repository has no commits", hint="make a commit to compare with")
     revision = name
@@ -55,8 +55,8 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     if commit is None:
         raise _make_unknown_error(revisions, revision)
     ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
-    ##% `--exact` or without such a commit.
+    ##% `duvet diff` MUST name the commit that it compares with: the merge base of `HEAD` and BASE, or BASE itself
+    ##% with `--exact` or without a merge base.
     left = None if exact or commit == head else revisions.merge_base(commit, head)
     return DiffBase(left or commit, revision, left not in (None, commit))
 
@@ -107,8 +107,7 @@ def compare_snapshots(committed: str, today: str) -> SnapshotDiff:
             for kind, change in _compare_sections(spot, then or "", now or ""):
                 found[kind].append(change)
     ##= man/spec/page.md#overview
-    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
-    ##% without such a snapshot.
+    ##% If `HEAD` contains a snapshot, the overview MUST list the coverage gained and lost since then.
     return SnapshotDiff(**{kind: tuple(changes) for kind, changes in found.items()})
 
 

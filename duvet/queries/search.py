@@ -117,7 +117,7 @@ def find_hits(
         found = _match(index(), [query.some_of_it], allowed)
         ##= man/spec/search.md#queries
         ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find
-        ##% references as without it.
+        ##% the same references as without it.
         scores = fuse_rankings([compute_shares([*found.scores.items()][:depth], 2), compute_shares(near, 2)])
         found = SearchHits([*scores], scores, found.marks)
     elif query.terms:
@@ -127,8 +127,8 @@ def find_hits(
         needs_all = bool(named) or is_reference(request.query)
         found = _match(index(), [query.all_of_it, *(() if needs_all else [query.some_of_it])], allowed)
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
-    ##% others.
+    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so if a query has no
+    ##% other words.
     dropped = () if query.terms or named else query.dropped
     indexes = [*dict.fromkeys([*named, *found.scores])]
     return SearchHits(indexes, found.scores, found.marks, found.is_loose, dropped, query.is_cut)
@@ -149,7 +149,7 @@ _NO_HITS = SearchHits((), {}, lambda indexes: {})
 def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
     """Yield what a user should know about an answer, in clauses without a full stop."""
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
+    ##% `duvet search` MUST say how much of a long query it uses, and fail with a hint if Python's sqlite lacks FTS5.
     if answer.is_cut:
         yield f"the search used only the first {MAX_QUERY_CHARACTERS:,} characters of the query"
     if answer.dropped:

@@ -150,8 +150,8 @@ def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText
     them belong to the same code.
     """
     ##= man/spec/show.md#references
-    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
-    ##% requirement that begins there.
+    ##% duvet MUST resolve a line of code to the annotations right above it, and a line of a specification to
+    ##% the requirement that begins there.
     own = tuple(one.number for one in found if one.first <= line <= one.last)
     if own:
         return own

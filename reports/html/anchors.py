@@ -69,7 +69,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
 
 def escape_html(text: str) -> str:
     ##= man/spec/page.md#safety
-    ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
+    ##% The report MUST escape all text from specifications, sources and the configuration.
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -106,8 +106,8 @@ class ReportPlaces(Struct, frozen=True):
     def of(self, citation: CitationCard) -> AnchorLink | None:
         """Return the place of the text that a citation refers to, or None for an invalid citation."""
         ##= man/spec/page.md#links
-        ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
-        ##% contains.
+        ##% A link into the report MUST open the place that it names or, with a notice, the nearest place in the
+        ##% report.
         if citation.requirements:
             return self.requirements[citation.requirements[0]]
         return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
@@ -130,8 +130,8 @@ def assign_places(page: ReportData) -> ReportPlaces:
         place = sections[card.specification][card.section]
         place.requirements.append(index)
         ##= man/spec/page.md#links
-        ##% Each specification, each section shown and each requirement MUST have a unique anchor; that of a requirement
-        ##% consists of its specification, its section and the first 12 digits of its id.
+        ##% Each specification, each section shown and each requirement MUST have a unique anchor; a requirement's
+        ##% anchor consists of its specification, its section and the first 12 digits of its id.
         requirements.append(_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
     if page.notes is None:
         return ReportPlaces(specifications, sections, requirements)
@@ -151,8 +151,8 @@ def _shown(page: ReportData) -> Iterable[Iterable[str]]:
     for number, coverage in enumerate(page.finished.trace.coverages):
         sections = coverage.specification.sections
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST count the sections that it leaves out, and show every section of the cited specifications
-        ##% with `spec-text = "full"`.
+        ##% The report MUST show how many sections it leaves out; with `spec-text = "full"`, it MUST show every section
+        ##% of the cited specifications.
         whole = page.whole_text or number in stating
         yield (
             [section.id for section in sections]

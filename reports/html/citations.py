@@ -73,8 +73,7 @@ class ReferenceWriter:
         found = self._files.get((path, own_base))
         if found is None:
             ##= man/spec/page.md#safety
-            ##% The report MUST show text from specifications, sources and the configuration as text, whatever it
-            ##% contains.
+            ##% The report MUST escape all text from specifications, sources and the configuration.
             shown = path.removeprefix(self.root)
             found = (
                 escape_attribute(make_blob_url(own_base or self.blob_link, shown)),

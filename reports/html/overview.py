@@ -94,8 +94,7 @@ def make_snapshot_groups(
     if page.since is None:
         return None
     ##= man/spec/page.md#overview
-    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
-    ##% without such a snapshot.
+    ##% If `HEAD` contains a snapshot, the overview MUST list the coverage gained and lost since then.
     found = ((mark, words, getattr(page.since, mark)) for mark, words in _WORDS.items())
     sections = _Sections(page, places, names)
     return [

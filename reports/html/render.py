@@ -36,7 +36,7 @@ class HeaderView(msgspec.Struct, frozen=True):
 
 def make_header_view(page: anchors.ReportData) -> HeaderView:
     ##= man/spec/page.md#overview
-    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
+    ##% The report MUST name the version of duvet, the configuration and the checked-out commit.
     facts = {"commit": page.commit[:12], "duvet": page.version, "configuration": page.config_path}
     return HeaderView(
         make_report_title(page),
@@ -49,8 +49,8 @@ def make_header_view(page: anchors.ReportData) -> HeaderView:
 def make_report_title(page: anchors.ReportData) -> str:
     """Return the configured title, or one made from links and specifications; never the project's path."""
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
-    ##% else after its specifications.
+    ##% The report MUST have the configured title and logo; without a title, it MUST be named after the repository in
+    ##% its links, or else after its specifications.
     if page.title:
         return page.title
     if repository := _repository(page.finished.blob_link) or _repository(page.finished.issue_link):
@@ -102,8 +102,8 @@ def write_requirement_rows(
 ) -> Markup:
     """Write the rows of the table, the least finished first, then by level."""
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
-    ##% its section and in a table that starts with the least finished.
+    ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
+    ##% missing code or tests, both in its section and in a table that begins with the least finished.
     cards = page.catalogue.requirements
     written: list[str] = []
     for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):
@@ -154,7 +154,7 @@ def load_page_shell() -> dict[str, Markup]:
         "early": early,
         "module": module,
         ##= man/spec/page.md#safety
-        ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
+        ##% The report MUST NOT load external resources, and MUST link only to itself and to web
         "policy": Markup(
             f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:; base-uri 'none'; "
             "form-action 'none'"
@@ -181,7 +181,7 @@ def render_html(page: anchors.ReportData, out: BinaryIO) -> None:
 
 def _encoded(piece: str) -> bytes:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
+    ##% The report MUST be valid HTML for every input, and readable without scripts.
     data = piece.encode(errors="replace").translate(_ALLOWED)
     if any(byte in data for byte in _FORBIDDEN_BEGINNINGS):
         return _FORBIDDEN_BEYOND_ASCII.sub(b"?", data)

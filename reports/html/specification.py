@@ -226,8 +226,8 @@ class ArticleWriter:
 
     def _requirement(self, index: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks,
-        ##% in its section and in a table that starts with the least finished.
+        ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
+        ##% missing code or tests, both in its section and in a table that begins with the least finished.
         card = self.page.catalogue.requirements[index]
         look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]
@@ -259,5 +259,5 @@ class ArticleWriter:
 def _held(text: str) -> str:
     """Replace `noscript` elements, which can't be nested in the element that holds a later article as text."""
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
+    ##% The report MUST be valid HTML for every input, and readable without scripts.
     return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")

@@ -1,6 +1,6 @@
 /*
 ##= man/spec/page.md#working-with-the-report
-##% The report MUST show the text selected when the browser does not allow copying.
+##% If the browser does not allow copying, the report MUST show and select the text.
 */
 async function copy(text, what) {
   for (const old of all('.by-hand')) old.remove();

@@ -57,7 +57,7 @@ const check = ([name, value]) => {
 
 /*
 ##= man/spec/page.md#links
-##% The report MUST write the filters of a list into its address, and show how many requirements remain.
+##% The report MUST store the filters of a list in its URL, and show how many requirements match.
 */
 function filterRequirements() {
   const form = new FormData(filters);

@@ -38,8 +38,8 @@ def base_of(done: Done) -> tuple[str, str, bool]:
 
 def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
-    ##% `--exact` or without such a commit.
+    ##% `duvet diff` MUST name the commit that it compares with: the merge base of `HEAD` and BASE, or BASE itself
+    ##% with `--exact` or without a merge base.
     began = git(folder, "rev-parse", "HEAD")
     git(folder, "checkout", "--quiet", "-b", "work")
     commit(folder)
@@ -253,7 +253,7 @@ def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str)
 )
 def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#output
-    ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+    ##% `duvet diff` MUST report that git or a commit is missing, and suggest names for an unknown
     ##% revision.
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
@@ -356,7 +356,7 @@ def test_annotations_on_github(folder: Path, diff: Run) -> None:
     done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)
     stale = 'this citation was valid and is now invalid: could not find text in section "heating" of spec.md\n'
     assert done.out.partition("\nnow: ")[2].partition("\n")[2] == (
-        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is uncited, and it has "
+        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is now uncited; it "
         "lost its implementation and its tests%0Ahelp: spec.md#heating: The kettle MUST boil all water.\n"
         f"::error file=src/a.rs,line=1,title=DUV068 citation-stale::{stale}"
         f"::error file=src/a.rs,line=5,title=DUV068 citation-stale::{stale}"

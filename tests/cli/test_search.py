@@ -75,7 +75,10 @@ def test_some_of_many(duvet: Run) -> None:
     assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown; use --limit 0 to show all\n")
     assert duvet("search", "must", "--limit", "0").err == ""
     done = duvet("search", "boil", "cups", "--limit", "1")
-    assert (done.code, done.err) == (0, "no requirement contains every word; the results contain some of them\n1 of 2 shown; use --limit 0 to show all\n")
+    assert (done.code, done.err) == (
+        0,
+        "no requirement contains every word; the results contain some of them\n1 of 2 shown; use --limit 0 to show all\n",
+    )
     assert duvet("-q", "search", "boil", "cups", "--limit", "1") == Done(0, done.out, "")
 
 
@@ -94,9 +97,13 @@ def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, duvet: Run) ->
 
 def test_queries_that_are_long_or_raw(duvet: Run) -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
+    ##% `duvet search` MUST say how much of a long query it uses, and fail with a hint if Python's sqlite lacks FTS5.
     done = duvet("search", "warm " * MAX_QUERY_CHARACTERS)
-    assert (done.code, done.out.count("\n"), done.err) == (0, 2, "the search used only the first 2,000 characters of the query\n")
+    assert (done.code, done.out.count("\n"), done.err) == (
+        0,
+        2,
+        "the search used only the first 2,000 characters of the query\n",
+    )
     wrong = '\nError: invalid FTS5 query: fts5: syntax error near "\\u{1b}"\n'
     assert wrong in duvet("search", "--raw", "\x1b").err
     done = duvet("search", "--raw", "--semantic", "text: pot")

@@ -50,7 +50,7 @@ def test_the_filters_of_links(visit: Visits, s2n: Report) -> None:
 
 def test_filters_are_in_the_address(visit: Visits, s2n: Report) -> None:
     ##= man/spec/page.md#links
-    ##% The report MUST write the filters of a list into its address, and show how many requirements remain.
+    ##% The report MUST store the filters of a list in its URL, and show how many requirements match.
     page = visit(f"{s2n.url}#requirements")
     for value in ("uncited", "to-do", "MUST"):
         page.check(f"#filters [value={value}]")

@@ -83,7 +83,7 @@ def test_a_link_to_cited_text(visit: Visits, states: Report) -> None:
 
 def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
     ##= man/spec/page.md#links
-    ##% The anchors of awslabs duvet's report MUST lead to the same specification and section.
+    ##% The anchors of awslabs duvet's report MUST open the same specification and section.
     (found,) = attributes(visit(s2n.url).locator("#rfc8446"), "data-locator")
     page = visit(f"{s2n.url}#/spec/{quote(found, safe='')}")
     assert (views(page), address(page)) == (["rfc8446"], "#rfc8446")
@@ -104,8 +104,8 @@ def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
 )
 def test_a_link_to_what_has_gone(fragment: str, view: str, notice: str, visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#links
-    ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
-    ##% contains.
+    ##% A link into the report MUST open the place that it names or, with a notice, the nearest place in the
+    ##% report.
     page = visit(f"{states.url}#{fragment}")
     assert views(page) == [view]
     expect(page.locator("#notice")).to_contain_text(notice)
@@ -363,7 +363,7 @@ def test_keys_are_off_in_fields_and_with_modifiers(visit: Visits, states: Report
 
 def test_keys_can_be_turned_off(visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% Keyboard shortcuts MUST be optional, and MUST NOT act in fields or together with Ctrl, Alt or Meta.
+    ##% Keyboard shortcuts MUST be optional, and MUST NOT work in input fields or with Ctrl, Alt or Meta.
     page = visit(f"{states.url}#tea")
     press(page, "?")
     page.uncheck("#keys-on")

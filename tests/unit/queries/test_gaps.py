@@ -98,8 +98,8 @@ def test_many_names_that_exist_are_cut() -> None:
 )
 def test_gaps(wanted: gaps.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int) -> None:
     ##= man/spec/queries.md#uncited
-    ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is not
-    ##% done and tests are missing; and as to do while a todo cites it.
+    ##% duvet MUST count a requirement as uncited if nothing but todos cites it, as untested if it is not
+    ##% done and tests are missing, and as to do if a todo cites it.
     assert gaps.find_gaps(CATALOGUE, wanted, gap) == gaps.RequirementGaps(indexes, among)
 
 

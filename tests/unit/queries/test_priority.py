@@ -37,7 +37,7 @@ CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.in
 def test_the_order_of_a_project_and_its_reasons() -> None:
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
-    ##% it is asked for them.
+    ##% an option asks for them.
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST give the reason for each rank in words.
     explained = priority.make_explained_rows(CATALOGUE, RANKED)
@@ -63,8 +63,8 @@ def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
 @given(CARDS)
 def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tuple[Level, State, int]]) -> None:
     ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before fully
-    ##% implemented ones, then by the number of todos, then by their order in the specifications.
+    ##% `duvet prioritize` MUST rank requirements by level, then by progress (partial, not started, done),
+    ##% then by the number of todos, then by their order in the specifications.
     ranked = priority.prioritize_requirements(made(cards), RequirementFilter(), finished=True)
     assert sorted(ranked) == [*range(len(cards))]
     for first, second in pairwise(ranked):

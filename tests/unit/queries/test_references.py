@@ -117,8 +117,8 @@ def test_what_a_reference_means(reference: str) -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     ##= man/spec/show.md#references
-    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
-    ##% requirement that begins there.
+    ##% duvet MUST resolve a line of code to the annotations right above it, and a line of a specification to
+    ##% the requirement that begins there.
     assert shown(resolve_reference(CATALOGUE, reference, TREE)) == MEANT[reference]
 
 

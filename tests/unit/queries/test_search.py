@@ -60,8 +60,8 @@ def test_syntax_of_the_search_engine_is_read_as_words(typed: str) -> None:
 
 def test_common_words_do_not_count_but_keywords_do() -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
-    ##% others.
+    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so if a query has no
+    ##% other words.
     found = parse_query("The what of it's")
     assert (found.terms, found.dropped) == ((), ("the", "what", "of", "it's"))
     keys = "must must not required shall shall not should should not recommended may optional"
@@ -245,8 +245,8 @@ def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
 
 def test_other_words_of_the_same_meaning() -> None:
     ##= man/spec/search.md#queries
-    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find references
-    ##% as without it.
+    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find the same
+    ##% references as without it.
     assert search("throw away messages").rows == ()
     assert search("throw away messages", embedder=EMBEDDER).rows[0].text == DISCARD
     found = [row.text for row in search("the pot without any water", embedder=EMBEDDER).rows]

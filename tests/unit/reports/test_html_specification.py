@@ -61,8 +61,8 @@ def test_links_begin_requirements_and_marks_go_on() -> None:
 
 def test_sections_that_are_left_out_are_counted() -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST count the sections that it leaves out, and show every section of the cited specifications with
-    ##% `spec-text = "full"`.
+    ##% The report MUST show how many sections it leaves out; with `spec-text = "full"`, it MUST show every section of
+    ##% the cited specifications.
     shown, whole = page(finished(STATES)), page(finished(STATES), whole_text=True)
     assert '<p class="left-out">2 sections without citations are not shown.</p>' in shown
     assert "not embedded" not in whole
