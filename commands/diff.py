@@ -74,7 +74,7 @@ def diff(
     if not then.has_configuration:
         print_remark(f"no configuration in {diff_base.words}; everything counts as new")
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST read it from disk and say so, but MUST NOT do this for
+    ##% If the revision lacks a specification, `duvet diff` MUST read it from disk and say so, but MUST NOT do this for
     ##% sources.
     specifications = {card.path for card in then.catalogue.specifications}
     count = sum(path in specifications for path in then.borrowed)

@@ -469,7 +469,7 @@ class GitTree:
 
     def _is_lent(self, path: str) -> bool:
         ##= man/spec/diff.md#reading-a-revision
-        ##% `duvet diff` MUST read it from disk and say so, but MUST NOT do this
+        ##% If the revision lacks a specification, `duvet diff` MUST read it from disk and say so, but MUST NOT do this
         ##% for sources.
         files, folder = self._lent
         plain = posixpath.normpath(path)

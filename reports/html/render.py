@@ -154,7 +154,7 @@ def load_page_shell() -> dict[str, Markup]:
         "early": early,
         "module": module,
         ##= man/spec/page.md#safety
-        ##% The report MUST NOT load external resources, and MUST link only to itself and to web
+        ##% The report MUST NOT load external resources, and MUST link only to itself and to web pages.
         "policy": Markup(
             f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:; base-uri 'none'; "
             "form-action 'none'"

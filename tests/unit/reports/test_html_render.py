@@ -60,7 +60,7 @@ def test_hostile_text_stays_text() -> None:
 
 def test_nothing_is_loaded() -> None:
     ##= man/spec/page.md#safety
-    ##% The report MUST NOT load external resources, and MUST link only to itself and to web
+    ##% The report MUST NOT load external resources, and MUST link only to itself and to web pages.
     shown = html_pages.page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS)
     elements = html_pages.tree(shown)
     assert html_pages.values(elements, "content")[0].split("; ")[0] == "default-src 'none'"

@@ -88,7 +88,7 @@ def test_a_loop_of_folders_is_seen(checkout: Path) -> None:
 
 def test_the_disk_is_not_looked_at(checkout: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST read it from disk and say so, but MUST NOT do this for
+    ##% If the revision lacks a specification, `duvet diff` MUST read it from disk and say so, but MUST NOT do this for
     ##% sources.
     with tree_of(checkout) as tree:
         before = [answers(tree, path) for path in PATHS if "whole" not in path]

@@ -73,11 +73,11 @@ def test_a_reference_that_leads_nowhere_is_refused(
 
 
 PLACES = """\
-give the path of one:
+use one of these paths:
 /specifications/tea/sections/pot/requirements/1dd64a535306  The pot MUST be warm.
 /specifications/tea/sections/cup/requirements/1dd64a535306  The pot MUST be warm."""
 UNWRITTEN = "src/none.rs does not exist, so it has no line 1"
-NO_TARGET = "only requirements and titles of sections can be cited"
+NO_TARGET = "only requirements and sections can be cited"
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ NO_TARGET = "only requirements and titles of sections can be cited"
             "an exception needs a reason",
             "set reason to why the requirement does not apply",
         ),
-        ({"requirement": "1dd64a535306"}, NOT_FOUND, "1dd64a535306 stands in 2 places", PLACES),
-        ({"requirement": "tea"}, NOT_FOUND, NO_TARGET, "give an id, or spec#section"),
+        ({"requirement": "1dd64a535306"}, NOT_FOUND, "requirement 1dd64a535306 occurs in 2 places", PLACES),
+        ({"requirement": "tea"}, NOT_FOUND, NO_TARGET, "give a requirement id or SPEC#SECTION"),
     ],
 )
 def test_a_citation_that_cannot_be_written_is_not_suggested(

@@ -92,7 +92,7 @@ def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[li
 @pytest.mark.parametrize(
     ("query", "texts", "words"),
     [
-        ("hot tea", ["Coffee MUST be hot."] * 2, "Nothing has all words; these have some."),
+        ("hot tea", ["Coffee MUST be hot."] * 2, "No requirement contains every word; the results contain some of them."),
         ("the", [], f"{COMMON} Nothing found."),
         ("sugar", [], "Nothing found."),
         ("potts", [], "Nothing found; did you mean pot?"),
@@ -108,7 +108,7 @@ def test_the_second_block_of_a_search_says_what_was_found_how(
 
 def test_a_long_query_is_cut_with_a_note(context: ProjectSnapshot) -> None:
     _, words = texts_found(context, "hot " + "a" * 3_000)
-    assert words.startswith("Only the first 2,000 characters of the query count.")
+    assert words.startswith("The search used only the first 2,000 characters of the query.")
 
 
 def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> None:
