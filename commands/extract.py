@@ -56,7 +56,7 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
         raise DuvetError(f"unsupported extraction type: {quote_text(extension)}", hint="available: toml, rs")
     target, out = (name.replace(os.sep, "/") for name in (target_path, out))
     if posixpath.splitext(out)[1]:
-        raise DuvetError(f"single file extraction not supported, got {out}", hint="give a folder")
+        raise DuvetError(f"single file extraction not supported, got {out}", hint="give --out a folder")
     project.progress.begin(f"Extracting requirements from {target}")
     specification = project.library.load(locate_specification(target, _FORMATS[written.lower()]))
     downloads = project.downloads if project.config else ""

@@ -25,7 +25,7 @@ _RANK = Column("rank", lambda row: str(row.rank))
 _REASON = Column("reason", lambda row: row.reason, wraps=True)
 _EXPLANATION = (
     Column("key", lambda row: row.key, wraps=True),
-    Column("before the next", lambda row: row.before_next, wraps=True),
+    Column("why before the next", lambda row: row.before_next, wraps=True),
 )
 
 

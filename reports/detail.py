@@ -71,8 +71,8 @@ _COLUMNS = (tables.ID_COLUMN, tables.LEVEL_COLUMN, tables.STATUS_COLUMN, tables.
 _PLACES = (
     tables.STATUS_COLUMN,
     tables.Column("target", lambda row: row.target),
-    tables.Column("place", lambda row: f"{row.file_path}:{row.line_number}"),
-    tables.Column("path", lambda row: row.full_path),
+    tables.Column("location", lambda row: f"{row.file_path}:{row.line_number}"),
+    tables.Column("resource", lambda row: row.full_path),
 )
 _SECTIONS = (
     tables.Column("section", lambda row: row.id),
@@ -85,7 +85,7 @@ _SECTIONS = (
     tables.Column("excepted", lambda row: _count(row.numbers.excepted)),
     tables.Column("title", lambda row: row.title, wraps=True),
 )
-_TYPES = {"citation": "implementation", "todo": "to do"}
+_TYPES = {"citation": "implementation"}
 
 
 def make_detail_blocks(detail: records.Detail) -> Iterator[Block]:
@@ -109,14 +109,14 @@ def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
             ("specification", detail.specification_name),
             ("section", detail.section_title),
             ("target", detail.target),
-            ("place", f"{detail.file_path}:{detail.line_number}"),
+            ("location", f"{detail.file_path}:{detail.line_number}"),
             ("link", detail.url),
-            ("path", detail.full_path),
+            ("resource", detail.full_path),
             ("id", detail.id),
         ]
     )
     if len(detail.places) > 1:
-        yield from _listed("All places (the worst one is shown above)", detail.places, _PLACES)
+        yield from _listed("Occurs in several places (the worst status is shown above)", detail.places, _PLACES)
     yield from _citations(detail.citations)
     yield from _listed("In the same section", detail.neighbours)
     yield from _listed("Cited by the same annotations", detail.cited_together)
@@ -171,9 +171,9 @@ def _section(detail: records.SectionDetail) -> Iterator[Block]:
     yield FactsBlock(
         [
             ("specification", detail.specification_name),
-            ("place", f"{detail.file_path}:{detail.line_number}"),
+            ("location", f"{detail.file_path}:{detail.line_number}"),
             ("link", detail.url),
-            ("path", detail.full_path),
+            ("resource", detail.full_path),
             ("done", _done(detail.numbers)),
         ]
     )
@@ -191,14 +191,15 @@ def _specification(detail: records.SpecificationDetail) -> Iterator[Block]:
             ("url", detail.url),
             ("target", f"{detail.target}#SECTION"),
             ("file", detail.file_path),
-            ("path", detail.full_path),
+            ("resource", detail.full_path),
             ("done", _done(detail.numbers)),
             *((one.level or "other", _done(one)) for one in detail.levels),
         ]
     )
     if detail.sections:
         yield TitleBlock("Sections", rank=2)
-        yield ListBlock(tables.Listing(_SECTIONS, detail.sections))
+        columns = tuple(one for one in _SECTIONS if any(map(one.value, detail.sections)))
+        yield ListBlock(tables.Listing(columns, detail.sections))
 
 
 def _file(detail: records.FileDetail) -> Iterator[Block]:

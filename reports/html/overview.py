@@ -63,8 +63,8 @@ _MOST = 8  # The most changes of one kind that are shown.
 _WORDS = {
     "gained": "Coverage gained",
     "lost": "Coverage lost",
-    "added": "Requirements added",
-    "removed": "Requirements removed",
+    "added": "Added",
+    "removed": "Removed",
 }
 
 
@@ -102,7 +102,7 @@ def make_snapshot_groups(
             mark,
             words,
             len(changes),
-            [_change(change, sections) for change in changes[:_MOST]],
+            [_change(mark, change, sections) for change in changes[:_MOST]],
             max(len(changes) - _MOST, 0),
         )
         for mark, words, changes in found
@@ -127,11 +127,10 @@ class _Sections:
         return Markup(self._places[index][change.section].spot.link), Markup(self._names.section(index, change.section))
 
 
-def _change(change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
+def _change(mark: str, change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
     href, place = sections.link(change)
-    is_cited = change.before or change.after
-    uncited = State.UNCITED.words
-    words = f"{change.before or uncited} → {change.after or uncited}" if is_cited else uncited
+    before, after = change.before or State.UNCITED.words, change.after or State.UNCITED.words
+    words = {"added": after, "removed": before}.get(mark, f"{before} → {after}")
     return SnapshotChangeView(place, href, change.text, words)
 
 
