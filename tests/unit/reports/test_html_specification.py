@@ -137,6 +137,6 @@ def test_a_citation_of_nothing_is_listed_with_what_is_wrong() -> None:
         "<h3 class=folder>src/b/</h3>",
         (
             f'<div class=file><h4><a href="{BLOB}/src/b/c.rs">src/b/c.rs</a></h4>'
-            '<ol><li class=bad>1 test: missing section "nowhere" in tea.md</ol></div>'
+            '<ol><li class=bad>line 1, test: missing section "nowhere" in tea.md</ol></div>'
         ),
     ]
