@@ -45,13 +45,16 @@ _RENDERERS = {"text": render_difference, "json": render_difference_json, "markdo
     multiple=True,
     help="Exit with 1 if coverage was lost, or if a new requirement is uncited. Can be repeated.",
 )
-@click.option("--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format.")
+@click.option(
+    "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format. [default: text]"
+)
 @click.pass_context
 def diff(
     ctx: click.Context, /, base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **options: Any
 ) -> None:
     """Compare the working tree with the merge base of HEAD and BASE, as a pull request does. BASE defaults to the
-    default branch of origin, or to HEAD without an origin. Nothing is checked out or fetched.
+    default branch of origin, or to HEAD without an origin. Nothing is checked out or fetched; specifications that the
+    commit lacks are read from disk.
 
     A requirement loses coverage when its status gets worse, or when it no longer has an implementation or tests. A
     citation goes stale when it becomes invalid without being edited. Renamed files and moved lines don't count.

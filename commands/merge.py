@@ -17,9 +17,9 @@ from duvet.tree.files import DiskTree, MemoryTree
 @file_option("--input", multiple=True, required=True, help="A report to merge; `-` is standard input.")
 @file_option("--output", required=True, help="The file to write; `-` is standard output.")
 def merge(input: tuple[str, ...], output: str) -> None:
-    """Merge the reports of several packages into one, by the ids of sources, requirements and citations. Reports that
-    contradict each other are refused, with a list of the contradictions. Different comments and tags are merged, with a
-    warning. Files of different packages need different repositories: give each report a --blob-link.
+    """Sources, requirements and citations are merged by their ids. Reports that contradict each other are refused, with
+    a list of the contradictions. Different comments and tags are merged, with a warning. Files of different packages
+    need different repositories: give each report a --blob-link.
 
     \b
     Examples:

@@ -55,8 +55,8 @@ def prioritize(
     format: str | None,
     **options: Any,
 ) -> None:
-    """Rank requirements by level (MUST, SHOULD, MAY, none), then by progress: those in progress first, then those that
-    nobody has started. More todos come before fewer. Ties keep the order of the specifications.
+    """The order is by level (MUST, SHOULD, MAY, none), then by progress (partly covered, not started, done), then by
+    the number of todos, then by the order of the specifications.
 
     Requirements that are done, excepted or not applicable are left out; use --all or `--status done` to include them.
 

@@ -52,9 +52,9 @@ def search(
     format: str | None,
     **options: Any,
 ) -> None:
-    """Search the text of requirements, the titles of their sections and the names of their specifications. A result
-    contains every word in any form (wait, waits, waiting); if no requirement does, the results contain some of the
-    words. Put a phrase in double quotes.
+    """The search covers the text of requirements, the titles of their sections and the names of their specifications.
+    Results contain every word in any form (wait, waits, waiting) or, if no requirement does, some of the words. Put
+    phrases in double quotes.
 
     QUERY can also be the first digits of an id, a file, FILE:LINE, a specification, a section or SPEC#SECTION.
     The requirements that it names come first.
@@ -62,12 +62,13 @@ def search(
     --semantic also finds requirements with the same meaning in other words. It runs on your machine and needs
     pip install 'duvet-cli[semantic]'.
 
-    Exits with 1 if nothing is found.
+    In JSON, `score` says how well a requirement matches (null if QUERY only names it), and `marks` are the offsets of
+    the words that were found. Exits with 1 if nothing is found.
 
     \b
     Examples:
       duvet search retry token
-      duvet search '"connection error"' --level must --status not-started
+      duvet search '"connection error"' --level must --status uncited
       duvet search src/server.rs:3
       duvet search --semantic "how long may a client wait"
       duvet search --raw 'title : validation NOT text : token' --format json

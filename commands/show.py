@@ -32,8 +32,8 @@ from duvet.reports.detail import make_detail_blocks
     "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format. [default: text]"
 )
 def show(reference: str, context: int, format: str, **options: Any) -> None:
-    """Show a requirement with its status, citations and code; a section with its text; a specification with its
-    coverage; or a file with its citations.
+    """A requirement is shown with its status, citations and code; a section with its text; a specification with its
+    coverage; a file with its citations.
 
     REF is the first digits of a requirement id, a specification, SPEC#SECTION, a file, FILE:LINE, or a path that another
     command printed. A line of code stands for the citations right above it, a line of a specification for the

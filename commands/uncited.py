@@ -50,8 +50,8 @@ def uncited(
     format: str | None,
     **options: Any,
 ) -> None:
-    """List the requirements that no annotation cites, or only a `todo`. Requirements that are not applicable are never
-    listed. The count goes to standard error.
+    """A requirement is uncited if nothing but a `todo` cites it. Requirements that are not applicable are never listed.
+    The count goes to standard error.
 
     --untested lists the requirements without a test; those that are implied, or excepted with a reason, need none.
     --todo lists those with a `todo`. --status alone lists those with this status, cited or not.

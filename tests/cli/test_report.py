@@ -174,7 +174,10 @@ STORED = "save its text as .duvet/specifications/host.example/spec.txt"
     ("args", "done"),
     [
         ("-e json spec.md", failed('unsupported extraction type: "json"', hint="available: toml, rs")),
-        ("-o out.toml spec.md", failed("single file extraction not supported, got out.toml", hint="give --out a folder")),
+        (
+            "-o out.toml spec.md",
+            failed("single file extraction not supported, got out.toml", hint="give --out a folder"),
+        ),
         ("gone.md", failed("No such file or directory (os error 2) [DUV010]", "gone.md")),
         ("src", failed("Is a directory (os error 21) [DUV012]", "src")),
         ("file:///spec.md", failed(f'{FILE_URL}: "file:///spec.md" [DUV041]', hint="name the file by its path")),

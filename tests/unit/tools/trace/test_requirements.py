@@ -92,7 +92,11 @@ def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[li
 @pytest.mark.parametrize(
     ("query", "texts", "words"),
     [
-        ("hot tea", ["Coffee MUST be hot."] * 2, "No requirement contains every word; the results contain some of them."),
+        (
+            "hot tea",
+            ["Coffee MUST be hot."] * 2,
+            "No requirement contains every word; the results contain some of them.",
+        ),
         ("the", [], f"{COMMON} Nothing found."),
         ("sugar", [], "Nothing found."),
         ("potts", [], "Nothing found; did you mean pot?"),
