@@ -116,13 +116,13 @@ def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
         ]
     )
     if len(detail.places) > 1:
-        yield from _listed("Occurs in several places (the worst status is shown above)", detail.places, _PLACES)
+        yield from _list_rows("Occurs in several places (the worst status is shown above)", detail.places, _PLACES)
     yield from _citations(detail.citations)
-    yield from _listed("In the same section", detail.neighbours)
-    yield from _listed("Cited by the same annotations", detail.cited_together)
+    yield from _list_rows("In the same section", detail.neighbours)
+    yield from _list_rows("Cited by the same annotations", detail.cited_together)
 
 
-def _listed(
+def _list_rows(
     title: str, rows: tuple[records.RequirementRow, ...], shown: tuple[tables.Column, ...] = _COLUMNS
 ) -> Iterator[Block]:
     if rows:
@@ -136,7 +136,7 @@ def _citations(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]
         yield TitleBlock(f"{describe_type(kind)} ({len(found)})", rank=2)
         for one in found:
             yield TitleBlock(one.id, rank=3)
-            yield FactsBlock(_said(one))
+            yield FactsBlock(_list_facts(one))
             yield from _code(one)
 
 
@@ -145,7 +145,7 @@ def describe_type(kind: str) -> str:
     return _TYPES.get(kind, kind)
 
 
-def _said(one: records.CitationWithCode) -> list[tuple[str, str | None]]:
+def _list_facts(one: records.CitationWithCode) -> list[tuple[str, str | None]]:
     tracked = one.tracking_issue
     if tracked and one.issue_url and one.issue_url != tracked:
         tracked = f"{tracked} ({one.issue_url})"
@@ -174,12 +174,12 @@ def _section(detail: records.SectionDetail) -> Iterator[Block]:
             ("location", f"{detail.file_path}:{detail.line_number}"),
             ("link", detail.url),
             ("resource", detail.full_path),
-            ("done", _done(detail.numbers)),
+            ("done", _describe_coverage(detail.numbers)),
         ]
     )
     if detail.content:
         yield PassageBlock(detail.content)
-    yield from _listed("Requirements", detail.requirements)
+    yield from _list_rows("Requirements", detail.requirements)
     yield from _citations(detail.citations)
 
 
@@ -192,8 +192,8 @@ def _specification(detail: records.SpecificationDetail) -> Iterator[Block]:
             ("target", f"{detail.target}#SECTION"),
             ("file", detail.file_path),
             ("resource", detail.full_path),
-            ("done", _done(detail.numbers)),
-            *((one.level or "other", _done(one)) for one in detail.levels),
+            ("done", _describe_coverage(detail.numbers)),
+            *((one.level or "other", _describe_coverage(one)) for one in detail.levels),
         ]
     )
     if detail.sections:
@@ -207,13 +207,13 @@ def _file(detail: records.FileDetail) -> Iterator[Block]:
     yield FactsBlock([("link", detail.url)])
     for one in detail.citations:
         yield TitleBlock(one.id, (describe_type(one.type), "valid" if one.valid else "invalid"), rank=2)
-        yield FactsBlock([("target", one.target), ("section", one.section_title), ("quote", one.quote), *_said(one)])
+        yield FactsBlock([("target", one.target), ("section", one.section_title), ("quote", one.quote), *_list_facts(one)])
         yield from _code(one)
         if one.requirements:
             yield ListBlock(tables.Listing(_COLUMNS, one.requirements))
 
 
-def _done(numbers: records.RequirementCounts) -> str:
+def _describe_coverage(numbers: records.RequirementCounts) -> str:
     counts = [(state, getattr(numbers, state.name.lower())) for state in State if state is not State.DONE]
     left = [f"{count:,} {format_state(state, count)}" for state, count in counts if count]
     share = "" if numbers.percent is None else f" ({numbers.percent} %)"
@@ -233,18 +233,18 @@ _LINK = re.compile(r"https?://[^\s<>]+\Z")
 
 
 def render_blocks_markdown(blocks: Iterable[Block]) -> bytes:
-    return "\n".join(filter(None, map(_written, blocks))).encode(errors="replace")
+    return "\n".join(filter(None, map(_render_block, blocks))).encode(errors="replace")
 
 
-def _written(block: Block) -> str:
+def _render_block(block: Block) -> str:
     match block:
         case TitleBlock(text, remarks, rank):
-            said = "".join(f" · {_shown(one)}" for one in remarks)
-            return f"{'#' * (rank + 1)} {_shown(text)}{said}\n"
+            said = "".join(f" · {_escape_text(one)}" for one in remarks)
+            return f"{'#' * (rank + 1)} {_escape_text(text)}{said}\n"
         case FactsBlock():
-            return "".join(f"- {_shown(name)}: {_value(value)}\n" for name, value in block.known)
+            return "".join(f"- {_escape_text(name)}: {_value(value)}\n" for name, value in block.known)
         case WordsBlock(text):
-            return f"> {_shown(text)}\n"
+            return f"> {_escape_text(text)}\n"
         case PassageBlock(text):
             return _fenced("text", text.split("\n"))
         case CodeBlock(path, _, lines):
@@ -254,12 +254,12 @@ def _written(block: Block) -> str:
             return tables.render_listing(listing, tables.ListFormat.MARKDOWN).decode()
 
 
-def _shown(text: str) -> str:
+def _escape_text(text: str) -> str:
     return tables.escape_markdown(escape_cell(text))
 
 
 def _value(value: str) -> str:
-    return f"<{value}>" if _LINK.match(value) and value.isprintable() else _shown(value)
+    return f"<{value}>" if _LINK.match(value) and value.isprintable() else _escape_text(value)
 
 
 def _fenced(language: str, lines: Iterable[str]) -> str:

@@ -50,7 +50,7 @@ def build_json_v1(report: records.Finished) -> Json:
 
 
 def list_source_keys(report: records.Finished) -> list[str]:
-    """The key of each specification. One file read in two formats gets two keys, where upstream repeats one.
+    """Return the key of each specification; a file in two formats gets two keys, where upstream repeats one.
 
     One file under two paths that show alike has one key, whose last value counts, as in upstream's report.
     """

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from duvet.model import Annotation, Kind
 from duvet.trace.records import Coverage, Finished
 
-# Whether an annotation hits the branches of its lines: the implementation and the tests.
+# The branches that an annotation hits: the implementation and the tests.
 _HITS = {
     Kind.SPEC: (0, 0),
     Kind.TODO: (0, 0),

@@ -21,12 +21,12 @@ SourceReader = Callable[[str], str | None]  # Returns the text of a file, or Non
 _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
 _MAX_LINE = 160
 _COMMENT_ENDS = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
-"""Lines that are left of a comment around annotations."""
+"""First and last lines of comments, which are not code."""
 _MAX_COMMENT_ENDS = 8
 
 
 class CitationReader:
-    """Reads the annotations of a catalogue with so many lines around them, and each file once."""
+    """Reads annotations with the lines around them; reads each file once."""
 
     def __init__(self, catalogue: Catalogue, files: ProjectFiles, around: int) -> None:
         self.catalogue = catalogue

@@ -218,7 +218,7 @@ class RequirementPairing(Struct, frozen=True):
 
 
 def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
-    """Pair the requirements that are at their old place, then those that moved, then those that were reworded."""
+    """Pair requirements: first those in their old section, then those that moved, then those that were reworded."""
     rest = _Unpaired(then, now)
     same = rest.take(lambda catalogue, card: (*_section_key(catalogue, card), card.text))
     moved = [
@@ -294,7 +294,7 @@ def _group_by(catalogue: Catalogue, indexes: list[int], key: _Key) -> dict[Hasha
 
 
 def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
-    """Find the sections that were renamed, or moved to another specification: where most of their requirements are.
+    """Find the new section of each section that was renamed or moved: the one with most of its requirements.
 
     In a specification that replaces another, other sections are assumed to have kept their names.
     """
@@ -320,7 +320,7 @@ def _section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
 
 
 def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:
-    """Pair the citations that were valid with equal ones, which are valid or invalid now."""
+    """Pair the citations that were valid with equal ones that are valid, or invalid, now."""
     valid = _group_citations(then, are_valid=True)
     found: list[IndexPair] = []
     for words, numbers in _group_citations(now, are_valid=are_valid).items():

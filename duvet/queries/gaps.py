@@ -104,7 +104,7 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
 
 
 class Gap(StrEnum):
-    """A thing that a requirement lacks, or has left to do."""
+    """The kinds of gaps that a list selects requirements by."""
 
     CITATION = "uncited"
     TEST = "untested"
@@ -116,7 +116,7 @@ class RequirementGaps(Struct, frozen=True):
 
     indexes: tuple[int, ...]
     among: int
-    not_applicable: int = 0  # The number of others, which need nothing.
+    not_applicable: int = 0  # The number of requirements that are not applicable.
 
 
 class TodoNote(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from duvet.trace.records import NotApplicable, State
 class RequirementRow(Struct, frozen=True, kw_only=True):
     """A requirement in a list."""
 
-    identifier: str  # The first digits of the id, which is the hex BLAKE3 of the text.
+    identifier: str  # The first digits of the id (the hex BLAKE3 of the text).
     full_path: str
     specification: str
     section: str
@@ -101,7 +101,7 @@ def make_published_url(url: str, section: str | None = None) -> str:
 
 
 def _quoted(text: str, safe: str = "/") -> str:
-    # The link of a name that is not valid Unicode leads nowhere, which does no harm.
+    # A file name that is not valid Unicode gives a dead link, which is harmless.
 
     from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""Resolves what a user names: an id, a path, `file:line`, or a specification and section."""
+"""Resolves references: an id, a path, `file:line`, a specification or a section."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def resolve_reference(
     file_path = place.path if place else name
     if files and any(map(files.has, locations.list_possible_paths(file_path, files.root))):
         raise NotFoundError(f"no annotations in {quote_text(file_path)}")
-    # Only for what looks like an id: words resemble some of thousands of ids by chance.
+    # Only for names that look like ids: any word is similar to some of thousands of ids.
     ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(file_path) else {}
     paths = {card.path: card.path for card in catalogue.citations}
     hint = suggest_nearest(file_path, ids | locations.list_specification_names(catalogue) | paths)

@@ -72,7 +72,7 @@ def search_requirements(
     files: ProjectFiles | None = None,
     embedder: Embedder | None = None,
 ) -> SearchAnswer:
-    """Find requirements, with an embedder also by meaning; raises a QueryError for a query without words."""
+    """Find requirements by words and, with an embedder, by meaning; raises a QueryError for a query without words."""
     vectors = None if embedder is None else partial(RequirementVectors, catalogue, memory, embedder)
     found = find_hits(catalogue, request, lambda: RequirementIndex(catalogue, memory), files, vectors)
     shown = found.indexes[: request.limit or None]
@@ -95,7 +95,7 @@ def find_hits(
     files: ProjectFiles | None = None,
     vectors: Callable[[], RequirementVectors] | None = None,
 ) -> SearchHits:
-    """Find requirements with an index and vectors that are only made if needed; the limit cuts nothing here."""
+    """Find requirements, without a limit; the index and the vectors are made only if needed."""
     is_filtered = request.filters != RequirementFilter()
     allowed: Collection[int] = range(len(catalogue.requirements))
     if is_filtered:
@@ -122,7 +122,7 @@ def find_hits(
         found = SearchHits([*scores], scores, found.marks)
     elif query.terms:
         ##= man/spec/search.md#queries
-        ##% `duvet search` MUST find the requirements that contain every word or, if there are none, those that contain
+        ##% `duvet search` MUST find the requirements that contain every word or, if none does, those that contain
         ##% any word, and then say so.
         needs_all = bool(named) or is_reference(request.query)
         found = _match(index(), [query.all_of_it, *(() if needs_all else [query.some_of_it])], allowed)
@@ -147,7 +147,7 @@ _NO_HITS = SearchHits((), {}, lambda indexes: {})
 
 
 def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
-    """Yield what a user should know about an answer, in clauses without a full stop."""
+    """Yield notes for the user about an answer, without full stops."""
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST say how much of a long query it uses, and fail with a hint if Python's sqlite lacks FTS5.
     if answer.is_cut:
@@ -160,7 +160,7 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
 
 
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles | None = None) -> list[int]:
-    """Return the requirements that a query names, in order; only with the files it may be a line of cited code."""
+    """Return the requirements that a query names, in order; a line of cited code needs the files."""
     name = query.strip()
     ##= man/spec/search.md#results
     ##% `duvet search` MUST list the requirements that a query names by id, `file:line`, file, target, section or
@@ -176,7 +176,7 @@ def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) ->
         yield references.RequirementRef(
             tuple([index for index, id in enumerate(catalogue.ids) if id.startswith(digits)])
         )
-    # Only for these: most queries name nothing, and the suggestions of the error take long.
+    # Only for these: most queries are not references, and the suggestions of the error are slow.
     if "#" in name or "/specifications/" in name:
         with suppress(NotFoundError):
             yield references.resolve_reference(catalogue, name)

@@ -84,7 +84,7 @@ class SnapshotChangeGroup(NamedTuple):
     words: str
     total: int
     changes: list[SnapshotChangeView]
-    rest: int  # How many more there are.
+    rest: int  # The number of changes that are not shown.
 
 
 def make_snapshot_groups(

@@ -35,9 +35,9 @@ class SectionMarker:
     def __init__(self, section: Section, owners: Mapping[int, TextOwner]) -> None:
         self.section = section
         self.owners = owners
-        """By the ids of the annotations that state requirements."""
+        """The requirements, by the ids of the annotations that state them."""
         self.marks = 0
-        """The elements that are written."""
+        """The number of elements that are written."""
         self._linked: set[TextOwner] = set()
         self._last: TextOwner | None = None
         self._found: dict[tuple[int, ...], list[TextOwner]] = {}
@@ -106,7 +106,7 @@ def _own_state(flags: int) -> State:
     return compute_state(Tally({flags: 1}, ()))
 
 
-_WORDS = 56  # The text is above the list.
+_WORDS = 56  # The most characters of a requirement in the list; its whole text is above.
 _MOST_ELEMENTS = 12_000  # The most elements of all articles at first; further articles are parsed when opened.
 _MOST_IN_ALL = 19_000  # The same for the whole report.
 _HEAD = 10  # The most elements of an article without its sections.

@@ -132,7 +132,7 @@ def test_words_are_found_and_marked(query: str) -> None:
     ##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
     ##% specifications, and a quoted phrase as a phrase.
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST find the requirements that contain every word or, if there are none, those that contain any
+    ##% `duvet search` MUST find the requirements that contain every word or, if none does, those that contain any
     ##% word, and then say so.
     ##= man/spec/search.md#results
     ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
