@@ -207,7 +207,9 @@ def _file(detail: records.FileDetail) -> Iterator[Block]:
     yield FactsBlock([("link", detail.url)])
     for one in detail.citations:
         yield TitleBlock(one.id, (describe_type(one.type), "valid" if one.valid else "invalid"), rank=2)
-        yield FactsBlock([("target", one.target), ("section", one.section_title), ("quote", one.quote), *_list_facts(one)])
+        yield FactsBlock(
+            [("target", one.target), ("section", one.section_title), ("quote", one.quote), *_list_facts(one)]
+        )
         yield from _code(one)
         if one.requirements:
             yield ListBlock(tables.Listing(_COLUMNS, one.requirements))
