@@ -3,17 +3,17 @@
 ##% If the browser does not allow copying, the report MUST show and select the text.
 */
 async function copy(text, what) {
-  for (const old of all('.by-hand')) old.remove();
+  for (const old of all('.hand')) old.remove();
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    if (!copiedBySelection(text)) return say('The browser did not allow copying. Copy the selected text yourself.');
+    if (!copiedBySelection(text)) return say('Your browser blocked copying. Copy the selected text.');
   }
   say(`Copied: ${what}.`);
 }
 
 function copiedBySelection(value) {
-  const before = document.activeElement, area = make('textarea', { className: 'by-hand', ariaLabel: 'Text to copy', readOnly: true, value });
+  const before = document.activeElement, area = make('textarea', { className: 'hand', ariaLabel: 'Text to copy', readOnly: true, value });
   say(' ').after(area);
   area.select();
   if (!document.execCommand('copy')) return;

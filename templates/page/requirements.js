@@ -31,17 +31,11 @@ function offer(select, value) {
   if (![...select.options].some(option => option.value === value)) select.add(new Option(label, value));
 }
 
-// The names of states in links to older reports.
-const formerStates = {
-  __proto__: null, 'todo': ['to-do'], 'not-started': ['uncited', 'to-do'], 'missing-implementation': ['needs-code'], 'partial': ['in-progress'],
-  'missing-test': ['needs-tests'], 'exception': ['excepted'], 'implied': ['done'], 'complete': ['done'],
-};
-
 function readFilters(query) {
   const given = new URLSearchParams(query);
   for (const control of filters.elements) {
     const value = given.get(control.name) ?? '', { options, type } = control;
-    if (type === 'checkbox') control.checked = value.split(',').some(word => word === control.value || formerStates[word]?.includes(control.value));
+    if (type === 'checkbox') control.checked = value.split(',').some(word => ` ${control.value} ${control.dataset.was} `.includes(` ${word} `));
     else if (control.name) {
       if (value && options) offer(control, value);
       control.value = value || options?.[0].value || '';
@@ -66,7 +60,7 @@ function filterRequirements() {
   const shown = rows.filter(row => checks.every(holds => holds(row)));
   lists.requirements.show(shown.map(row => row.line));
   if (shown.length || !given.length) $('count').textContent = counted(shown.length, rows, 'requirement');
-  else $('count').replaceChildren('No requirement matches: ', button('clear the filters', clear));
+  else $('count').replaceChildren('No matches: ', button('clear filters', clear));
   return given.map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll('%2C', ',')}`).join('&');
 }
 

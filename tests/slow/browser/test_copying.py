@@ -137,7 +137,7 @@ def test_without_a_clipboard(visit: Visits, tea: Report) -> None:
     button = page.locator("#panel [data-do=comment][data-kind=test]")
     button.click()
     status(page, "Copied: comment, test.")
-    expect(page.locator(".by-hand")).to_have_count(0)
+    expect(page.locator(".hand")).to_have_count(0)
     expect(button).to_be_focused()
 
 
@@ -148,7 +148,7 @@ def test_text_is_selected_where_copying_fails(visit: Visits, tea: Report) -> Non
     page.add_init_script(f"{WITHOUT_CLIPBOARD}; document.execCommand = () => false")
     page.reload()
     page.click("#panel [data-do=toml][data-kind=todo]")
-    area = page.locator("#panel .by-hand")
+    area = page.locator("#panel .hand")
     expect(area).to_be_focused()
     annotations, _ = read_requirement_file("more.toml", area.input_value().encode())
     assert [said(one) for one in annotations] == [(Kind.TODO, TARGET, quote_of(page), "")]

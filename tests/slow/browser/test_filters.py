@@ -102,7 +102,7 @@ def test_choices_and_their_counts(visit: Visits, states: Report) -> None:
     assert address(page) == "#requirements?feature=cutlery"
     page.click("#filters [type=reset]")
     query.fill("coffee")
-    expect(count).to_have_text("No requirement matches: clear the filters")
+    expect(count).to_have_text("No matches: clear filters")
     page.click("#count button")
     expect(count).to_have_text("10 requirements")
     assert (query.input_value(), address(page)) == ("", "#requirements?")
