@@ -13,7 +13,7 @@ async function copy(text, what) {
 }
 
 function copiedBySelection(value) {
-  const before = document.activeElement, area = make('textarea', { className: 'hand', ariaLabel: 'Text to copy', readOnly: true, value });
+  const before = document.activeElement, area = make('textarea', { className: 'hand', ariaLabel: 'Copy text', readOnly: true, value });
   say(' ').after(area);
   area.select();
   if (!document.execCommand('copy')) return;

@@ -30,7 +30,7 @@ const addCopy = (place, text) => place.after(' ', button('Copy', () => copy(text
 
 function otherLink({ id, firstElementChild: line }) {
   const link = make('a', { href: linkTo(id), textContent: `${line.textContent}: ${rowAt(id)?.text.slice(0, 80)}` });
-  return ['Also part of: ', link, make('br')];
+  return ['See also: ', link, make('br')];
 }
 
 const meaningOf = ({ classList }) => document.querySelector(`.legend .${classList[0]} + dd`).textContent;

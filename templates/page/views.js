@@ -31,7 +31,8 @@ function markCurrent(anchor) {
   for (const link of all('nav a')) {
     const place = decoded(link.hash);
     link.ariaCurrent = place === current.id ? 'page' : place && (anchor + '/').startsWith(place + '/') ? 'location' : null;
-    if (link.ariaCurrent && !narrow.matches) link.scrollIntoView({ block: 'nearest' });
+    // Chromium starts the tab order at an element that was scrolled into view; the overview needs no scrolling.
+    if (link.ariaCurrent && current !== views[0] && !narrow.matches) link.scrollIntoView({ block: 'nearest' });
   }
 }
 
