@@ -227,7 +227,7 @@ class StateLook(Struct, frozen=True):
     @property
     def former(self) -> str:
         """The names of the state in links to older reports."""
-        names = (word for word, states in STATES_BY_WORD.items() if State(self.index) in states)
+        names = (word for word, states in STATES_BY_WORD.items() if [*State][self.index] in states)
         return " ".join(name for name in names if name != self.slug)
 
     @property
