@@ -11,12 +11,14 @@ from msgspec import Struct
 
 from duvet import rules
 from duvet.console.command import current_settings
+from duvet.console.output import detect_table_look
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
 from duvet.console.streams import FAILED, OK, print_notice
 from duvet.errors import DuvetError
 from duvet.model import Problem
+from duvet.reports.summary import Summary, format_summary
 from duvet.tree.cache import DiskCache
 from duvet.tree.recorder import FileChangedError, FileContent
 
@@ -46,7 +48,7 @@ class ReportRequest(Struct, frozen=True):
 
 class ReportResult(Struct, frozen=True):
     problems: tuple[Problem, ...]
-    summary: str
+    summary: Summary
     html_path: str = ""  # The file with the HTML report; empty if none was requested.
     hides_progress: bool = False  # Whether a run that recalls this result prints no steps.
 
@@ -114,7 +116,7 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     if not current_settings().quiet:
-        print_notice(result.summary)
+        print_notice(format_summary(result.summary, detect_table_look(sys.stderr)))
     if opens:
         ##= man/spec/page.md#working-with-the-report
         ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or fail when no

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config.settings import PageRule
 from duvet.console.command import current_settings
-from duvet.console.problems import has_errors, promote_warnings
+from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings
 from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
@@ -30,7 +30,7 @@ from duvet.queries.revisions import SnapshotDiff, compare_snapshots
 from duvet.reports.cells import escape_cell
 from duvet.reports.html.anchors import ReportData
 from duvet.reports.snapshot import render_snapshot
-from duvet.reports.summary import render_summary
+from duvet.reports.summary import summarize_run
 from duvet.sources.scan import make_unreadable_problem
 from duvet.specs import extraction
 from duvet.specs.locator import locate_specification
@@ -76,12 +76,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     found += find_setup_problems(project)
     gates = list_gates(project, request)
     if gates:
-        ##= man/spec/gates.md#verdicts
-        ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
-        ##% or no requirement, or when no file matches the patterns of a source.
-        found = [*promote_warnings(one for one in found if one.code in _SETUP_CODES)] + [
-            one for one in found if one.code not in _SETUP_CODES
-        ]
+        found = promote_setup_problems(found)
     problems = _sort_problems((*finished.trace.problems, *found))
     if request.strict:
         problems = promote_warnings(problems)
@@ -92,15 +87,9 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     problems = _sort_problems((*problems, *failures))
     files = _render_files(project, request, finished, problems, snapshot, results)
     problems = _sort_problems((*problems, *_write_files(project, files)))
-    summary = render_bytes(partial(render_summary, finished, problems, results)).decode()
+    summary = summarize_run(finished, problems, results)
     html_paths = (path for path in _find_html_paths(project, request) if path and not is_stream_output(path))
     return ReportResult(problems, summary, next(html_paths, ""), hides_progress(project))
-
-
-_SETUP_CODES = frozenset(
-    rule.code for rule in (rules.CONFIG_ABSENT, rules.PATTERN_UNMATCHED, rules.NO_SPECIFICATION, rules.NO_REQUIREMENTS)
-)
-"""The warnings that are errors under a gate."""
 
 
 def find_setup_problems(project: Project) -> Iterator[Problem]:
@@ -113,14 +102,7 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     ##% without a reason.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, duvet MUST warn about these.
-    yield from project.inputs.unmatched
-    if not project.requirements:
-        if config.specifications:
-            hint = "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`"
-            yield rules.NO_REQUIREMENTS.problem("the specifications contain no requirements", config.path, hint=hint)
-        else:
-            hint = "add a `[[specification]]` table with `source = 'path/to/spec.md'`, or a URL"
-            yield rules.NO_SPECIFICATION.problem("no specification is configured", config.path, hint=hint)
+    yield from project.setup_problems
     trace, places = project.trace, AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
     for coverage in trace.coverages:

@@ -122,6 +122,7 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     blob_link: str | None = None  # Where sources can be read.
     issue_link: str | None = None  # Where issues can be read.
     excuses: dict[int, NotApplicable] = {}  # By the index of a requirement that is not applicable.
+    setup: tuple[Problem, ...] = ()  # The warnings that make every gate fail.
 
     @cached_property
     def ids(self) -> tuple[str, ...]:

@@ -25,6 +25,27 @@ _IMPLEMENTED = records.CITATION | records.EXCEPTION | records.IMPLICATION
 _TESTED = records.TEST | records.EXCEPTION | records.IMPLICATION
 
 
+SETUP_CODES = frozenset(
+    rule.code for rule in (rules.CONFIG_ABSENT, rules.PATTERN_UNMATCHED, rules.NO_SPECIFICATION, rules.NO_REQUIREMENTS)
+)
+"""The warnings that are errors under a gate, because the gate would have nothing to check."""
+
+
+def find_setup_problems(
+    config: Config | None, requirements: Collection[records.Requirement], unmatched: Iterable[Problem]
+) -> Iterator[Problem]:
+    """A warning for each part of the setup that leaves a gate nothing to check; only with our schema."""
+    if config is None or not config.extended:
+        return
+    yield from unmatched
+    if not requirements and config.specifications:
+        hint = "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`"
+        yield rules.NO_REQUIREMENTS.problem("the specifications contain no requirements", config.path, hint=hint)
+    elif not requirements:
+        hint = "add a `[[specification]]` table with `source = 'path/to/spec.md'`, or a URL"
+        yield rules.NO_SPECIFICATION.problem("no specification is configured", config.path, hint=hint)
+
+
 def check_gates(
     trace: records.Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
 ) -> tuple[Problem, ...]:
