@@ -214,7 +214,7 @@ def test_a_highlight_opens_the_panel_and_escape_returns(visit: Visits, states: R
 PANELS = {
     "It SHOULD be round.": ("◐ needs tests · SHOULD", "implementation"),
     "It MAY be <b>brown</b>.": ("◑ needs code · MAY", "test"),
-    "The lid MUST NOT be lost.": ("⇒ implied · MUST", "implication"),
+    "The lid MUST NOT be lost.": ("✓ done · MUST", "implication"),
     "A saucer MAY be used.": ("∅ excepted · MAY", "exception"),
     "A spoon SHOULD be silver ☕.": ("… to do · SHOULD", "to do"),
     "Sugar is OPTIONAL.": ("✗ uncited · MAY", ""),
