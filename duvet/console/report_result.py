@@ -1,4 +1,4 @@
-"""The request and the result of a report run: run, or recall the stored result if nothing has changed."""
+"""The request and the result of a report run, and the cache of results."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def report_project(
     try:
         page_rules = load_page_rules(options)
         key = make_options_key(options, request, rules=page_rules) if cache else ""
-        # With `--verbose`, the user wants to see each file with annotations, so they are read.
+        # `--verbose` lists each file with annotations, so the files are read.
         result = _recall_result(cache, key) if cache and not current_settings().verbose else None
         if result is not None:
             return print_result(result, output, opens=opens)
-        # Not needed where nothing has changed.
+        # A recalled result does not need this import.
         from duvet.console.report_run import run_report
 
         pinned: dict[str, FileContent] = {}
@@ -77,12 +77,12 @@ def report_project(
             try:
                 result = run_report(open_project(cache, rules=page_rules, **options), request)
             except FileChangedError as error:
-                # Begin anew with the new content: so each file changes at most once, however often it is written.
+                # Start again with the new content. Each file is pinned then, so this ends even if files keep changing.
                 pinned[error.path] = error.look
                 cache = open_cache(pinned) or cache
         code = print_result(result, output, opens=opens)
         if cache:
-            # The user has the result and doesn't wait for this.
+            # The user already has the result and does not wait for this.
             save_result(cache, key, result)
     except DuvetError as error:
         return output.fail(error)
@@ -103,7 +103,7 @@ def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
 
 
 def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
-    """Store the result, unless it depends on more than the inputs, and all that the run has read."""
+    """Store what the run has read, and its result unless that depends on more than the inputs."""
     unrepeatable = {rules.FILE_UNWRITABLE.code, rules.SNAPSHOT_DIFFERS.code}
     if unrepeatable.isdisjoint(problem.code for problem in result.problems):
         cache.store(_CACHE_NAME, key, result)

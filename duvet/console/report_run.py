@@ -70,7 +70,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         ##= man/spec/trace.md#configuration
         ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
         ##% name the expected path without a configuration.
-        # Only a warning without a gate, because awslabs duvet accepts this.
+        # Without a gate this is a warning, because awslabs duvet accepts it.
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
     found += find_setup_problems(project)
@@ -93,7 +93,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
 
 
 def find_setup_problems(project: Project) -> Iterator[Problem]:
-    """Yield warnings about what awslabs duvet accepts and our schema does not."""
+    """Yield warnings about what our schema discourages and awslabs duvet accepts."""
     config = project.config
     if config is None or not config.extended:
         return
@@ -101,7 +101,7 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     ##% With our schema, duvet MUST warn about a cited specification that is not configured, and about an exception
     ##% without a reason.
     ##= man/spec/gates.md#verdicts
-    ##% Without a gate, duvet MUST warn about these.
+    ##% Without a gate, duvet MUST warn about each of these conditions.
     yield from project.setup_problems
     trace, places = project.trace, AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
@@ -133,7 +133,7 @@ def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def write_requirements(project: Project, extracted: extraction.Extraction, *, prune: bool) -> list[Problem]:
-    """Write the requirement files that differ; remove the stale ones, or return a warning for each."""
+    """Write the requirement files that changed; remove stale ones with `prune`, or else return a warning for each."""
     memory = project.memory
     with store_together() as write:
         changed = [path for path, data in extracted.files.items() if not memory.has_content(path, data)]
@@ -162,10 +162,10 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
 
 
 class Gate(NamedTuple):
-    """A gate that the options or the environment request."""
+    """A gate that an option or the environment requests."""
 
     name: str
-    success: str  # What holds if it finds no problems.
+    success: str  # The statement that is true if the gate finds no problems.
     check: Callable[[bytes], list[Problem]]  # Gets the snapshot of the run.
 
 
@@ -213,7 +213,7 @@ def _check_targets(
 def _is_ci(project: Project, request: ReportRequest) -> bool:
     if request.ci is not None:
         return request.ci
-    # An empty `CI` counts as true.
+    # awslabs duvet treats an empty `CI` as true.
     return find_snapshot_path(project) is not None and project.environ.get("CI", "false") not in ("false", "0")
 
 
@@ -358,7 +358,7 @@ def _write_files(project: Project, files: ReportFiles) -> list[Problem]:
                 progress.begin(f"Writing {path}")
                 data = render()
                 is_stream = is_stream_output(path)
-                # Two paths may lead to one file, which then is what was written last.
+                # If two paths lead to one file, the file has the content that was written last.
                 if not is_stream and _identify_file(path) not in replaced and memory.has_content(path, data):
                     progress.end(f"Kept {path}, which is the same")
                 else:
@@ -396,7 +396,7 @@ def make_report_data(
     snapshot: bytes | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportData:
-    """Collect all that the report shows; with errors there is no snapshot, and so no JSON and no changes."""
+    """Collect the data of the HTML report; with errors there is no snapshot, and so no JSON and no changes."""
     config, catalogue = project.config, project.catalogue
     rule = config.page if config else PageRule()
     commit = _find_commit(project)
@@ -447,7 +447,7 @@ def make_report_data(
 
 def _find_commit(project: Project) -> str:
     """Return the commit that is checked out; empty outside a repository."""
-    # Folders above the project are read without recording, so that changes there don't trigger runs.
+    # The folders above the project are not recorded, so changes there don't trigger runs.
     repository = GitRepository(project.disk, project.root)
     top = repository.top(repository.start)
     if top is None:
@@ -459,7 +459,7 @@ def _find_commit(project: Project) -> str:
 
 
 def _make_reader(project: Project) -> Callable[[str], str | None]:
-    """Return a function that reads sources of the project; it returns None for files that a link leads out to."""
+    """Return a function that reads sources of the project; it returns None for a link that leads out of the project."""
     members, tree = FolderMembership(project.root, project.disk), project.tree
     read_file = tree.read_again if isinstance(tree, RecordedTree) else tree.read
 

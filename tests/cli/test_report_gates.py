@@ -315,7 +315,7 @@ def test_a_gate_with_nothing_to_check_fails(
     ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
     ##% or no requirement, or when a pattern of a source matches no file.
     ##= man/spec/gates.md#verdicts
-    ##% Without a gate, duvet MUST warn about these.
+    ##% Without a gate, duvet MUST warn about each of these conditions.
     make(tmp_path, texts)
     plain, gated = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--ci"]))
     assert (plain.code, all_codes(plain), gated.code, codes(gated)) == (0, [code], 1, [code])
