@@ -57,6 +57,7 @@ COMMAND_GROUPS = {
         "cache": "Show or clear the cache.",
         "completion": "Generate shell completions.",
         "explain": "Explain a rule, a state or a configuration key.",
+        "help": "Show a topic of the guide, or the help of a command.",
     },
 }
 """The commands by the heading in `duvet --help`, each with the summary that begins its help."""

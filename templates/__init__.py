@@ -17,6 +17,8 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 ASK_TEMPLATE = "prompts/ask.j2"  # The template of a question to a model; it is not a prompt.
 KNOWLEDGE_TEMPLATE = "knowledge.md.j2"  # The template of `km-help`.
 _PROMPTS, _RECIPES = os.path.join(_FOLDER, "prompts"), os.path.join(_FOLDER, "recipes")
+_GUIDE = os.path.join(_FOLDER, "guide")  # In the repository, a link to man/guide.
+_FIRST_TOPICS = ("tutorial", "concepts", "configuration")
 
 
 @cache
@@ -55,6 +57,19 @@ def recipe_names() -> tuple[str, ...]:
 
 def recipe_file(name: str) -> bytes:
     with open(os.path.join(_RECIPES, f"{name}.yaml"), "rb") as file:
+        return file.read()
+
+
+@cache
+def guide_topics() -> dict[str, str]:
+    """Return the title of each topic of the guide by its name, those for beginners first."""
+    names = sorted(name.removesuffix(".md") for name in os.listdir(_GUIDE) if name.endswith(".md"))
+    names.sort(key=lambda name: _FIRST_TOPICS.index(name) if name in _FIRST_TOPICS else len(_FIRST_TOPICS))
+    return {name: guide_text(name).partition("\n")[0].removeprefix("# ") for name in names if name != "index"}
+
+
+def guide_text(topic: str) -> str:
+    with open(os.path.join(_GUIDE, f"{topic}.md"), encoding="utf-8") as file:
         return file.read()
 
 

@@ -260,12 +260,6 @@ class LazyGroup(CommandGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # `duvet help COMMAND...` is `duvet COMMAND... --help`.
-        if args[:1] == ["help"]:
-            args = [*args[1:], "--help"]
         if args[:1] == ["rules"]:
             args = ["explain", "--rules", *args[1:]]
-        if args == ["--help"]:
-            click.echo(ctx.get_help())
-            ctx.exit()
         return super().resolve_command(ctx, args)

@@ -52,6 +52,12 @@ def complete_rule_codes(ctx: click.Context, param: click.Parameter, incomplete: 
     return _make_items(((rule.code, rule.name) for rule in list_rules().values()), incomplete.upper())
 
 
+def complete_help_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    from duvet.templates import guide_topics
+
+    return _make_items(guide_topics().items(), incomplete)
+
+
 def complete_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     """Complete codes of rules, states and configuration keys."""
     from duvet.console.explanations import list_topics

@@ -262,15 +262,16 @@ class _FieldReader:
         field = by_key[choice.key][0]
         if field.value not in choice.known:
             message = f"Invalid {choice.noun} {quote_text(field.value)}, expected one of {choice.expected}"
-            self._report(choice.rule, message, self._value_place(field), label="error here")
+            self._report(choice.rule, message, self._value_place(field), label=f"unknown {choice.noun}")
         return choice.known.get(field.value, default)
 
     def _check_allowed(self, by_key: dict[str, list[CommentField]], kind: Kind) -> None:
         for key, kinds in _ONLY_FOR.items():
             if key in by_key and kind not in kinds:
-                hint = f"remove `{key}`, or set `type` to {' or '.join(sorted(kind.name.lower() for kind in kinds))}"
-                place = self._value_place(by_key[key][0])
-                self._report(rules.COMMENT_KEY_NOT_ALLOWED, f"invalid key for type {kind.name}", place, hint=hint)
+                expected = " or ".join(sorted(kind.name.lower() for kind in kinds))
+                message, hint = f"invalid key for type {kind.name}", f"remove `{key}`, or set `type` to {expected}"
+                place, label = self._value_place(by_key[key][0]), f"allowed only for {expected}"
+                self._report(rules.COMMENT_KEY_NOT_ALLOWED, message, place, label=label, hint=hint)
 
     def _report(
         self, rule: rules.Rule, message: str, place: Place, *, label: str = "defined here", hint: str = ""

@@ -258,7 +258,7 @@ def _field_problems(toml: TomlDocument, kind: Kind, keys: tuple[str, int, str], 
         noun, names, expected = _CHOICES[key]
         message = f"Invalid {noun} {quote_text(value)}, expected one of {expected}"
         hint, place = fields.did_you_mean(value, names), toml.value_place(*keys)
-        yield rules.REQUIREMENT_BAD_VALUE.problem(message, toml.path, place, label="defined here", hint=hint)
+        yield rules.REQUIREMENT_BAD_VALUE.problem(message, toml.path, place, label=f"unknown {noun}", hint=hint)
 
 
 def _type_problems(

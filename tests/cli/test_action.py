@@ -89,15 +89,15 @@ def test_arguments_are_words_and_nothing_else(tmp_path: Path, temporary: Path) -
 def test_the_page_is_written_whatever_is_wrong(source: str, tmp_path: Path, temporary: Path) -> None:
     project = make(tmp_path / "all", {f"kettle/{name}": text for name, text in {**KETTLE, "src/a.rs": source}.items()})
     inputs = {"working-directory": "kettle"}
-    done = run("Write the page", project, temporary, **inputs)
+    done = run("Write the HTML report", project, temporary, **inputs)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert (temporary / "duvet-page" / "duvet.html").read_text().startswith("<!doctype html>")
+    assert (temporary / "duvet-report" / "duvet.html").read_text().startswith("<!doctype html>")
     assert not (project / "kettle" / ".duvet" / "snapshot.txt").exists()
-    uploaded = next(step for step in STEPS if step["name"] == "Upload the page")
-    assert uploaded["with"]["path"] == "${{ runner.temp }}/duvet-page/duvet.html"
+    uploaded = next(step for step in STEPS if step["name"] == "Upload the HTML report")
+    assert uploaded["with"]["path"] == "${{ runner.temp }}/duvet-report/duvet.html"
 
 
 def test_a_page_that_cant_be_written_fails_nothing(tmp_path: Path, temporary: Path) -> None:
     project = make(tmp_path / "kettle", {".duvet/config.toml": "x = ["})
-    done = run("Write the page", project, temporary)
-    assert (done.returncode, (temporary / "duvet-page" / "duvet.html").exists()) == (0, False)
+    done = run("Write the HTML report", project, temporary)
+    assert (done.returncode, (temporary / "duvet-report" / "duvet.html").exists()) == (0, False)

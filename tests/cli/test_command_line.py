@@ -29,7 +29,7 @@ def misused(command: str, message: str) -> Done:
 
 def test_help_and_version(duvet: Run) -> None:
     help = duvet("--help")
-    assert help == duvet("-h") == duvet("help") == duvet("help", "--help")
+    assert help == duvet("-h")
     assert (help.code, help.out.startswith("Usage: duvet [OPTIONS] COMMAND\n")) == (0, True)
     assert duvet() == Done(2, "", help.out)
     assert duvet("--version") == Done(0, f"duvet {VERSION}\n", "")
@@ -133,7 +133,7 @@ NOT_GIVEN = "the following required arguments were not provided:\n  "
     ("line", "done"),
     [
         ("reprot", NO_COMMAND),
-        ("help reprot", NO_COMMAND),
+        ("help reprot", misused("duvet", "No such topic or command 'reprot'; did you mean `duvet help report`?")),
         ("check", misused("duvet", "No such command 'check'; did you mean `duvet validate`?")),
         ("list", misused("duvet", "No such command 'list'; did you mean `duvet uncited`?")),
         ("serve", misused("duvet", "No such command 'serve'; did you mean `duvet mcp`?")),

@@ -21,7 +21,7 @@ STATES = ["done", "excepted", "needs tests", "needs code", "in progress", "to do
 PATH_PAGE = """\
 # report.html.path
 
-Where the HTML report is written.
+Path of the HTML report.
 
 type     string
 default  ".duvet/reports/report.html"
@@ -36,7 +36,7 @@ Example, as TOML:
 TABLE_PAGE = """\
 # report.html.snippet-lines
 
-How many lines of the code below a comment the page shows.
+Lines of code to show below each annotation.
 
 type     integer from 0 to 50
 default  6
@@ -94,7 +94,7 @@ def test_a_run_ends_with_the_command_that_explains_its_first_problem(
 @pytest.mark.parametrize(
     ("name", "message", "hint"),
     [
-        ("DUV999", 'nothing to explain under "DUV999"', "did you mean DUV069 or DUV09"),
+        ("DUV999", 'nothing to explain under "DUV999"', "did you mean DUV009 or DUV069 or DUV090?"),
         ("needs test", 'nothing to explain under "needs test"', "did you mean needs tests"),
         ("report.html.pth", 'nothing to explain under "report.html.pth"', "did you mean report.html.path"),
         ("", 'nothing to explain under ""', "run `duvet explain` to list all topics"),

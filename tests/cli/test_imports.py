@@ -62,6 +62,8 @@ COMMANDS = {
     ("explain", "server.port"): "click msgspec",
     ("cache",): READ,
     ("completion", "bash"): "click msgspec",
+    ("help",): "click msgspec",
+    ("help", "tutorial"): "click msgspec",
     ("search", "water"): READ,
     ("ingest", "--dry-run"): READ,
     ("merge", "--help"): "click msgspec",

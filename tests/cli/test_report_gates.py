@@ -191,10 +191,10 @@ def test_targets_with_ci_and_without_a_snapshot(args: str, found: list[str], ket
 
 
 UNKNOWN = """\
-error: there is no section "purring" in spec.md, which --require-citations names [DUV064]
+error: unknown section "purring" of spec.md, which --require-citations names [DUV064]
   = help: did you mean pouring?
 
-error: there is no specification "speck.md", which --require-tests names [DUV064]
+error: unknown specification "speck.md", which --require-tests names [DUV064]
   = help: did you mean spec?
 
 encountered 2 errors

@@ -108,7 +108,7 @@ def test_a_path_that_does_not_exist(duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that does not
     ##% exist.
-    done = failed("there is no such file or folder [DUV010]", "src/gone.rs", "paths begin in the working directory")
+    done = failed("no such file or folder [DUV010]", "src/gone.rs", "write the path relative to the working directory")
     counted = done._replace(err=f"{done.err}checked 1 annotation in 1 file: 1 error\n")
     assert duvet("validate", "src/gone.rs", "src/right.py") == counted
 

@@ -28,10 +28,11 @@ def test_a_wheel_holds_the_tree_and_nothing_else(tmp_path: Path) -> None:
     with zipfile.ZipFile(next(built.glob("*.whl"))) as archive:
         wheel = archive.namelist()
     linked = [path for name in ("commands", "reports", "templates") for path in (ROOT / name).rglob("*")]
+    guide = {f"duvet/templates/guide/{path.name}" for path in (ROOT / "man/guide").iterdir()}
     own = [path for path in (ROOT / "duvet").rglob("*") if not any(parent.is_symlink() for parent in path.parents)]
     names = {f"duvet/{path.relative_to(ROOT)}" for path in linked} | {str(path.relative_to(ROOT)) for path in own}
     wanted = {name for name in names if Path(name).suffix in DATA}
-    assert {name for name in wheel if name.startswith("duvet/")} == wanted
+    assert {name for name in wheel if name.startswith("duvet/")} == wanted | guide
     pages = {f"man{page.suffix[1:]}/{page.name}" for page in (ROOT / "man").glob("*.[1-9]")}
     assert {re.sub(r".*/data/share/man/", "", name) for name in wheel if "/share/man/" in name} == pages
     tops = {re.sub(r"-\d+(\.\d+)*", "", name.split("/")[0]) for name in wheel}

@@ -55,7 +55,7 @@ def test_each_key_may_be_spelled_in_three_ways() -> None:
     with pytest.raises(ProblemsError) as both:
         load_service(tree, {"KEY_OF_IT": "x"})
     assert [(one.place.line, one.message) for one in both.value.problems] == [
-        (3, "server: this stands in `.duvet/config.toml:10:2`, too")
+        (3, "server: this table is also in `.duvet/config.toml:10:2`")
     ]
     tree = MemoryTree({"duvet.config.yaml": SERVICE.encode()})
     config = load_service(tree, {"KEY_OF_IT": "x"}).config

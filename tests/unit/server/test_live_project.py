@@ -478,7 +478,7 @@ async def test_a_question_that_fails_because_of_a_change_is_asked_again(kettle: 
 
 MISSING = "first error at .duvet/config.toml:5: spec.md: No such file or directory (os error 2)"
 WARNING = (
-    f"1 error in the project, so not everything counts; {MISSING}; list_invalid_citations lists invalid citations."
+    f"1 error in the project; results may be incomplete; {MISSING}; list_invalid_citations lists invalid citations."
 )
 REFUSED = {
     "status": "error",
@@ -527,7 +527,7 @@ async def test_tools_warn_while_one_of_two_specifications_is_missing(kettle: Pat
         found = {tool: (await texts_of(client, tool))[1] for tool in TOOLS if not tool.startswith("get_")}
         assert found == {
             "coverage_summary": WARNING,
-            "list_uncited_requirements": f"{WARNING} suggest_citation writes the comment for one of them.",
+            "list_uncited_requirements": f"{WARNING} suggest_citation returns the comment that cites one.",
             "search_requirements": f"{WARNING} Nothing found.",
         }
         (kettle / "spec.md").write_text(SPECIFICATION)

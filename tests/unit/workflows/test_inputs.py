@@ -160,8 +160,8 @@ REFUSED: list[tuple[dict[str, object], str, str]] = [
     ({"query": "a", "class": []}, "variable class must be an object", ""),
     ({"query": "a", "mots": 1}, 'w has no variable "mots"', "did you mean most?"),
     ({"\0\ud800": 1}, 'w has no variable "\\0\\u{d800}"', "available: query, most, share, deep, of-kinds, class"),
-    ({"query": object()}, "what is given is no JSON: Encoding objects of type object is unsupported", ""),
-    ({"query": "a" * 1_000_001}, "what is given has more than 1,000,000 bytes", ""),
+    ({"query": object()}, "the input is not JSON: Encoding objects of type object is unsupported", ""),
+    ({"query": "a" * 1_000_001}, "the input is larger than 1,000,000 bytes", ""),
 ]
 
 

@@ -169,8 +169,8 @@ async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.
 @pytest.mark.parametrize(
     ("mode", "model", "message"),
     [
-        ("legacy", None, "no model can be asked: mine: no client offers its model"),
-        (MODERN, None, "no model can be asked: mine: no client offers its model"),
+        ("legacy", None, "no usable model: mine: no MCP client offers a model"),
+        (MODERN, None, "no usable model: mine: no MCP client offers a model"),
         ("legacy", refuse, "the client's model did not answer"),
         ("legacy", draw, "the client's model returned something other than text"),
     ],
@@ -206,7 +206,7 @@ async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: 
             method="tools/call", params={**SUM, "requestState": asked.request_state, "inputResponses": answers}
         )
         error = error_of(await client.session.send_request(call, types.CallToolResult))
-    message = "sum failed in the step first: mine: the client's model returned something other than text"
+    message = "sum failed in step first: mine: the client's model returned something other than text"
     assert (error["code"], error["message"]) == ("model_failed", message)
     assert [step["status"] for step in error["details"]["steps"]] == ["success", "error", "skipped"]
 

@@ -192,7 +192,7 @@ def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
     # A caller who may run recipes, and nothing else.
     with pytest.raises(ToolError) as failed:
         kitchen.start("look", scopes=[Scope.MAINTAINER])
-    message = "look failed in the step a: pot-hold: pot-hold requires the scope reader"
+    message = "look failed in step a: pot-hold: pot-hold requires the scope reader"
     assert (failed.value.code, failed.value.message) == ("tool_failed", message)
 
 

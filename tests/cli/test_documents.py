@@ -1,0 +1,135 @@
+"""The README and the guide do what they say: each of their blocks is run, and their configurations are checked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from duvet.cli import COMMANDS, cli
+from duvet.templates import guide_text, guide_topics
+from tests.cli.documents import Session, find_blocks, list_examples, parse_commands
+from tests.cli.made import make
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = {"README": README, "index": guide_text("index"), **{name: guide_text(name) for name in guide_topics()}}
+SKIPPED = {
+    "README": ["needs the package index"],
+    "tutorial": ["opens a browser and runs until interrupted"],
+    "configuration": ["installs into the home directory"],
+    "agents": ["needs a model"],
+    "pre-commit": ["installs hooks from the network"],
+    "teams": [*["serves until interrupted"] * 2, *["needs a running server"] * 2],
+}
+"""The blocks that no test can run, by document, with the reason that stands before each of them."""
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_each_block_does_what_the_document_says(name: str, tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    project = re.search("<!-- project: (.*) -->", DOCUMENTS[name])
+    if project:
+        init, report, drift = [block.text for block in find_blocks(README) if block.language == "sh"][1:4]
+        assert session.execute(init + report, "sh") == 0
+        if project[1] == "repaired kettle":
+            assert session.execute(drift, "sh") == 1
+            assert session.execute("duvet validate --fix && duvet report", "sh") == 0
+    assert session.run_document(DOCUMENTS[name]) == []
+
+
+def test_blocks_that_are_not_run_are_known() -> None:
+    skipped = {
+        name: [block.value for block in find_blocks(text) if block.key == "skip"] for name, text in DOCUMENTS.items()
+    }
+    assert {name: reasons for name, reasons in skipped.items() if reasons} == SKIPPED
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for name, text in DOCUMENTS.items():
+        folder = ROOT if name == "README" else ROOT / "man/guide"
+        links = re.findall(r"\]\(([^)#:\s]+)(?:#([\w-]+))?\)", re.sub(r"(?ms)^```.*?^```$", "", text))
+        for path, anchor in links:
+            target = folder / path
+            assert target.exists(), f"{name}: {path}"
+            headings = re.findall(r"(?m)^#+ (.*)$", target.read_text()) if anchor else []
+            slugs = [re.sub(r"[^\w]+", "-", heading.lower().replace("`", "")).strip("-") for heading in headings]
+            assert not anchor or anchor in slugs, f"{name}: {path}#{anchor}"
+
+
+def test_the_readme_is_short_and_the_guide_names_every_command() -> None:
+    assert len(README.splitlines()) <= 150
+    guide = "\n".join(DOCUMENTS.values())
+    assert [name for name in COMMANDS if f"duvet {name}" not in guide] == []
+
+
+EXAMPLES = [
+    line
+    for line in sorted({*list_examples(click.Context(cli, info_name="duvet"))})
+    if not line.startswith(("duvet cite", "duvet prioritize", "duvet search", "duvet show"))
+]
+"""The examples of the other commands need special projects: see `test_every_command.py`."""
+NOT_RUN = re.compile(r"https://|ssh |/mnt/|--open|--watch|duvet( -C \S+)? mcp$|--http |duvet ask|~/")
+"""Examples that need the network, a model or another folder, or that run until they are interrupted."""
+FAILING = (
+    "duvet diff origin/main --fail-on regression",
+    "duvet report --ci",
+    "duvet report --require-citations",
+    "duvet restore .duvet/",
+    "duvet recipe run",
+    "duvet uncited --fail-on must",
+    "duvet workflow run",
+)
+"""Gates and checks that may exit with 1 in the project of the examples."""
+PROJECT = {
+    ".duvet/config.toml": """
+'$schema' = "duvet-cli/config/v1"
+source = [{ language = "rust" }, { language = "python" }, { pattern = "tests/*.rs", type = "test" }]
+specification = [{ source = "spec.md" }, { source = "rfc9114.txt", format = "ietf" }]
+""",
+    "spec.md": "# Kettle\n\n## Heating\n\nThe kettle MUST stop heating when the water boils.\n",
+    "rfc9114.txt": "RFC 9114\n\n4.1.  Messages\n\n   A client MUST send only a single request on a given stream.\n",
+    "docs/protocol.md": "# Protocol\n\nIt MUST work.\n",
+    "docs/decisions/0001-cache.md": "# Cache\n\nSee [[spec#heating]].\n",
+    "src/heating.rs": "//= spec.md#heating\n//# The kettle MUST stop heating when the water boils.\nfn heat() {}\n",
+    "src/lib.rs": "fn f() {}\n" * 40
+    + "//= rfc9114.txt#4.1\n//# A client MUST send only a single request on a given stream.\n"
+    + "fn f() {}\n" * 50,
+    "tests/requests.rs": "\n" * 9,
+    "duvet.config.yaml": """
+workflows:
+  audit:
+    description: List uncited requirements
+    variables: { level: { default: MUST }, most: { type: integer, default: 3 } }
+    steps:
+      - { id: open, tool: list_uncited_requirements, params: { level: "${vars.level}", limit: "${vars.most}" } }
+""",
+}
+PREPARED = """
+git init -q . && git add . && git commit -qm 'Add a kettle' && git commit -q --allow-empty -m 'Add nothing'
+git tag v1.0 && git update-ref refs/remotes/origin/main HEAD
+duvet -q ingest && duvet backup --output km.tgz && mkdir recipes
+duvet recipe show release-prep --output recipes/release-prep.yaml
+duvet report --json-v2 client.json --blob-link https://git.example/client
+duvet report --json-v2 server.json --blob-link https://git.example/server
+cp duvet.config.yaml models.yaml
+"""
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_examples_in_help_and_man_pages_run(part: int, tmp_path: Path) -> None:
+    session = Session(make(tmp_path / "project", PROJECT))
+    assert session.execute(PREPARED, "sh") == 0, session.output
+    problems: list[str] = []
+    for line in EXAMPLES[part::4]:
+        if NOT_RUN.search(line):
+            problems += parse_commands(line)
+            continue
+        session.execute("git checkout -q .", "sh")
+        before = "rm .duvet/config.toml\n" if line.startswith("duvet init") else ""
+        code = session.execute(before + re.sub(r" \| jq .*", "", line), "sh")
+        if code not in ((0, 1) if line.startswith(FAILING) else (0,)):
+            problems.append(f"{line}: {code}\n{session.output}")
+    assert "\n".join(problems) == ""

@@ -1,0 +1,94 @@
+"""`duvet help`: the topics of the guide, and the help of commands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from duvet.templates import guide_text, guide_topics
+from tests.cli.running import LINUX, Done, environment, run
+
+TOPICS = """\
+Guide (duvet help TOPIC):
+  tutorial        Trace your first project
+  concepts        Concepts
+  configuration   Configure a project
+  agents          Give duvet to your agent
+  ci              Run duvet in CI
+  github-actions  Run duvet in GitHub Actions
+  knowledge       Index the project for search
+  migrating       Migrate from awslabs duvet
+  notes           Link design notes to requirements
+  pre-commit      Check commits with pre-commit
+  python          Use duvet from Python
+  teams           Share one server with your team
+  workflows       Chain tools with workflows and recipes
+
+"""
+
+
+def test_topics_and_commands_are_listed(duvet_command: str, tmp_path: Path) -> None:
+    usage = run(duvet_command, tmp_path, "--help").out
+    assert run(duvet_command, tmp_path, "help") == Done(0, TOPICS + usage, "")
+
+
+@pytest.mark.parametrize("topic", guide_topics())
+def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, tmp_path: Path, topic: str) -> None:
+    ##= man/spec/help.md#topics
+    ##% `duvet help TOPIC` MUST print that topic of the guide, and MUST use a pager only if standard output is a terminal.
+    done = run(duvet_command, tmp_path, "help", topic)
+    lines = [line for line in guide_text(topic).splitlines() if line and not line.startswith("<!--")]
+    assert (done.code, done.err) == (0, "")
+    assert [line for line in done.out.splitlines() if line] == lines
+
+
+def test_help_of_a_command_is_its_usage(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/help.md#topics
+    ##% `duvet help COMMAND` MUST print the help of the command or subcommand.
+    for words in (["report"], ["help"]):
+        assert run(duvet_command, tmp_path, "help", *words) == run(duvet_command, tmp_path, *words, "--help")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["tutorials"], "No such topic or command 'tutorials'; did you mean `duvet help tutorial`?"),
+        (["reprot"], "No such topic or command 'reprot'; did you mean `duvet help report`?"),
+        (["report", "now"], "No such topic or command 'now'"),
+        (["cache", "cler"], "No such topic or command 'cler'; did you mean `duvet help cache clear`?"),
+    ],
+)
+def test_an_unknown_name(duvet_command: str, tmp_path: Path, words: list[str], message: str) -> None:
+    done = run(duvet_command, tmp_path, "help", *words)
+    assert (done.code, done.out, done.err.splitlines()[-1]) == (2, "", f"Error: {message}")
+
+
+@LINUX
+def test_on_a_terminal_a_topic_opens_in_the_pager(duvet_command: str, tmp_path: Path) -> None:
+    reader, writer = os.openpty()
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\nsed 's/^/| /'\n")
+    pager.chmod(0o755)
+    command = [duvet_command, "--color", "never", "help", "concepts"]
+    environ = environment(PAGER=str(pager), TERM="xterm")
+    process = subprocess.Popen(command, cwd=tmp_path, env=environ, stdin=writer, stdout=writer, stderr=writer)
+    os.close(writer)
+    written = b""
+    while chunk := _read(reader):
+        written += chunk
+    os.close(reader)
+    assert process.wait() == 0
+    lines = [line.removeprefix("| ").strip() for line in written.decode().splitlines()]
+    assert all(line.startswith("| ") for line in written.decode().splitlines())
+    assert {"Specifications and requirements", "States", "Gates"} <= {line.strip(" ┃│") for line in lines}
+    assert "\x1b" not in written.decode()
+
+
+def _read(reader: int) -> bytes:
+    try:
+        return os.read(reader, 1 << 16)
+    except OSError:
+        return b""
