@@ -57,8 +57,7 @@ def ask(
     duvet removes numbers that the model made up, and sends nothing to a provider that you haven't configured.
 
     Providers are defined in the service configuration, such as duvet.config.yaml; see duvet-ask(1). The exit code is 1
-    if no model is configured, duvet finds no requirements or the model does not answer. In the last case, duvet still
-    prints the sources.
+    without a model, without matching requirements, or if no model answers; then duvet still prints the sources.
 
     \b
     Examples:
@@ -78,9 +77,7 @@ def ask(
     OpenAI or Anthropic with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY; `apiKey: $NAME` names another variable.
     With several providers, `routing.ask` selects one.
     """
-    question = " ".join(words)
-    config, terminal = read_service(service_path, options["config_path"]).config, current_settings()
-    router = StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))
+    router = _make_router(service_path, options["config_path"])
     catalogue = require_catalogue(options)
     files, cache = open_project_files(), open_cache() or Cache()
     ##= man/spec/ask.md#answers
@@ -88,7 +85,7 @@ def ask(
     router.pick(ModelRequest(model=model, task=ASK_TASK))
     retriever = ProjectRetriever(catalogue, lambda: RequirementIndex(catalogue, cache), files, load_specification)
     try:
-        sources = retriever.sources(question)
+        sources = retriever.sources(question := " ".join(words))
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
     print_error_notice(catalogue)
@@ -106,6 +103,11 @@ def ask(
     _print_answer(answer, format)
     for warning in answer.warnings:
         print_remark(f"warning: {escape_cell(warning)}")
+
+
+def _make_router(service_path: str | None, config_path: str | None) -> StaticRouter:
+    config, terminal = read_service(service_path, config_path).config, current_settings()
+    return StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))
 
 
 def _ask_model(question: str, sources: Sequence[AnswerSource], router: StaticRouter, model: str | None) -> ModelAnswer:
