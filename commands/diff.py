@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from duvet.config.project_file import CONFIG_PATH
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import add_trace_options
-from duvet.console.problems import print_annotations
+from duvet.console.problems import print_annotations, print_setup_failure
 from duvet.console.progress import QuietProgress
 from duvet.console.project import load_catalogue, make_options_key, open_cache, open_project, print_error_notice
 from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
@@ -90,6 +90,8 @@ def diff(
         print_remark(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then")
     difference = compare_catalogues(then.catalogue, now)
     write_stdout(render_bytes(partial(_RENDERERS[format], diff_base, difference)))
+    if fail_on and print_setup_failure(now.setup, f"--fail-on {' and '.join(fail_on)}", annotate=format == "text"):
+        ctx.exit(FAILED)
     ctx.exit(_apply_gates(difference, diff_base, fail_on, annotate=format == "text"))
 
 
@@ -179,7 +181,7 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
         return FAILED
     if fail_on and not difference.now.requirements:
         ##= man/spec/gates.md#verdicts
-        ##% A gate of `duvet diff` MUST fail when the project has no requirements.
+        ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements.
         print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: the project has no requirements\n")
         return FAILED
     if fail_on:

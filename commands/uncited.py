@@ -11,7 +11,7 @@ from duvet.console.command import Subcommand
 from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import GATE_LEVELS, add_trace_options
 from duvet.console.output import add_limit_option, add_list_format, print_list
-from duvet.console.problems import print_annotations
+from duvet.console.problems import print_annotations, print_setup_failure
 from duvet.console.project import print_error_notice, require_catalogue
 from duvet.console.streams import FAILED, OK, print_notice, print_remark
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row, select_at_least_level
@@ -82,6 +82,8 @@ def uncited(
         if format is None and gap in _GATE_PROBLEMS:
             rows = (make_requirement_row(catalogue, catalogue.requirements[index]) for index in failing)
             print_annotations(make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
+        if print_setup_failure(catalogue.setup, f"--fail-on {fail_on}", annotate=format is None):
+            ctx.exit(FAILED)
         ctx.exit(_print_verdict(catalogue, len(failing), fail_on))
 
 

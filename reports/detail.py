@@ -270,7 +270,7 @@ def _fenced(language: str, lines: Iterable[str]) -> str:
 
 _PAGE_COLUMNS = (
     tables.Column("id", lambda row: row.identifier),
-    tables.Column("status", lambda row: row.status),
+    tables.STATUS_COLUMN,
     tables.Column("target", lambda row: row.target),
     tables.Column(
         "cited at", lambda row: ", ".join(f"{one.file_path}:{one.line_number}" for one in row.citations), wraps=True
@@ -299,14 +299,11 @@ def make_page_blocks(page: PageDetail) -> Iterator[Block]:
 
 _INDENT = "  "
 _BOLD, _FAINT = tables.HighlightMarks("\x1b[1m", "\x1b[0m"), tables.HighlightMarks("\x1b[2m", "\x1b[0m")
-_RED, _YELLOW, _GREEN, _CYAN = (tables.HighlightMarks(f"\x1b[{code}m", "\x1b[0m") for code in (31, 33, 32, 36))
+_CYAN = tables.HighlightMarks("\x1b[36m", "\x1b[0m")
 _COLOURS = {
-    "done": _GREEN,
-    "valid": _GREEN,
-    "needs tests": _YELLOW,
-    "in progress": _YELLOW,
-    "not started": _RED,
-    "not valid": _RED,
+    **tables.STATE_MARKS,
+    "valid": tables.STATE_MARKS[State.DONE.words],
+    "not valid": tables.STATE_MARKS[State.UNCITED.words],
 }
 
 
@@ -380,4 +377,4 @@ class _Writer:
         yield ""
 
     def _painted(self, text: str, marks: tables.HighlightMarks | None) -> str:
-        return f"{marks.before}{text}{marks.after}" if marks and text and self.look.colour else text
+        return tables.paint_text(text, marks) if self.look.colour else text

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, json, to_builtins
 
 from duvet.reports.cells import escape_cell, measure_width, wrap_cells
+from duvet.trace.records import State
 
 if TYPE_CHECKING:
     from duvet.queries.records import RequirementRow
@@ -81,6 +82,23 @@ MARKDOWN_MARKS = HighlightMarks("**", "**")
 BOLD_MARKS = HighlightMarks("\x1b[1;33m", "\x1b[0m")
 HEAD_MARKS = HighlightMarks("\x1b[1m", "\x1b[0m")
 
+_RED, _GREEN, _YELLOW, _MAGENTA, _GREY = (HighlightMarks(f"\x1b[{code}m", "\x1b[0m") for code in (31, 32, 33, 35, 90))
+STATE_MARKS: Mapping[str, HighlightMarks] = {
+    State.UNCITED.words: _RED,
+    State.TO_DO.words: _MAGENTA,
+    State.IN_PROGRESS.words: _YELLOW,
+    State.NEEDS_CODE.words: _YELLOW,
+    State.NEEDS_TESTS.words: _YELLOW,
+    State.EXCEPTED.words: _GREY,
+    State.DONE.words: _GREEN,
+    State.NOT_APPLICABLE.words: _GREY,
+}
+"""The colours of states on a terminal, the same as in the HTML report (`templates/page/tokens.css`)."""
+
+
+def paint_text(text: str, marks: HighlightMarks | None) -> str:
+    return f"{marks.before}{text}{marks.after}" if marks and text else text
+
 
 def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, shown: Callable[[str], str]) -> str:
     """Return the text with marks around the stretches, each piece passed through `shown`."""
@@ -123,6 +141,7 @@ class Column(Struct, frozen=True):
     wraps: bool = False
     marks: Callable[[Any], HighlightSpans] = lambda row: ()  # The stretches of the value that matter.
     in_heading: bool = False  # Whether headings say it, so that it is left out below them.
+    colour: Callable[[Any], HighlightMarks | None] = lambda row: None  # The colour of the value on a terminal.
 
 
 class Listing(Struct, frozen=True):
@@ -199,6 +218,7 @@ def escape_markdown(text: str) -> str:
 class _Cell(Struct, frozen=True):
     text: str
     spans: HighlightSpans = ()
+    marks: HighlightMarks = BOLD_MARKS
 
 
 def render_list_table(listing: Listing, look: TableLook) -> str:
@@ -209,7 +229,7 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
     groups = [
         (
             _Cell(escape_cell(title)),
-            [[_cell(column.value(row), column.marks(row), look) for column in columns] for row in rows],
+            [[_cell(column, row, look) for column in columns] for row in rows],
         )
         for title, rows in listing.groups
     ]
@@ -226,8 +246,12 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
     return "\n".join(blocks)
 
 
-def _cell(value: str, spans: HighlightSpans, look: TableLook) -> _Cell:
+def _cell(column: Column, row: Any, look: TableLook) -> _Cell:
     """Make a cell; without colours, marks are part of the text."""
+    value, spans = column.value(row), column.marks(row)
+    if look.colour and (colour := column.colour(row)):
+        text = escape_cell(value)
+        return _Cell(text, ((0, len(text)),), colour)
     if not (spans and look.colour):
         return _Cell(highlight_text(value, spans, PLAIN_MARKS, escape_cell))
     parts, found, at = [], [], 0
@@ -259,7 +283,7 @@ def _wrapped(cell: _Cell, room: int) -> Iterator[tuple[str, int]]:
             (max(low, start) - start, min(high, end) - start) for low, high in cell.spans if low < end and high > start
         ]
         text = cell.text[start:end]
-        yield highlight_text(text, inside, BOLD_MARKS, str), measure_width(text)
+        yield highlight_text(text, inside, cell.marks, str), measure_width(text)
 
 
 def format_section_reference(row: RequirementRow) -> str:
@@ -272,7 +296,7 @@ def format_section_heading(row: RequirementRow) -> str:
 
 ID_COLUMN = Column("id", lambda row: row.identifier)
 LEVEL_COLUMN = Column("level", lambda row: row.level or "")
-STATUS_COLUMN = Column("status", lambda row: row.status)
+STATUS_COLUMN = Column("status", lambda row: row.status, colour=lambda row: STATE_MARKS.get(row.status))
 SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)
 TEXT_COLUMN = Column("text", lambda row: row.text, wraps=True)
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from duvet.model import Format, Level, Problem, Specification
 from duvet.queries.citations import CommentStyle
+from duvet.queries.gaps import STATES_BY_WORD
 from duvet.queries.priority import PriorityRow
 from duvet.queries.records import make_fragment_link
 from duvet.queries.revisions import SnapshotDiff
@@ -222,6 +223,11 @@ class StateLook(Struct, frozen=True):
     def slug(self) -> str:
         """The name of the state in filters."""
         return self.words.replace(" ", "-")
+
+    @property
+    def names(self) -> str:
+        """The names of the state in links, and those in links to reports of former versions."""
+        return " ".join(word for word, states in STATES_BY_WORD.items() if self.index in states)
 
     @property
     def badge(self) -> str:

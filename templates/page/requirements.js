@@ -31,17 +31,11 @@ function offer(select, value) {
   if (![...select.options].some(option => option.value === value)) select.add(new Option(label, value));
 }
 
-// The names of states in links to older reports.
-const formerStates = {
-  __proto__: null, 'todo': ['to-do'], 'not-started': ['uncited', 'to-do'], 'missing-implementation': ['needs-code'], 'partial': ['in-progress'],
-  'missing-test': ['needs-tests'], 'exception': ['excepted'], 'implied': ['done'], 'complete': ['done'],
-};
-
 function readFilters(query) {
   const given = new URLSearchParams(query);
   for (const control of filters.elements) {
     const value = given.get(control.name) ?? '', { options, type } = control;
-    if (type === 'checkbox') control.checked = value.split(',').some(word => word === control.value || formerStates[word]?.includes(control.value));
+    if (type === 'checkbox') control.checked = value.split(',').some(word => control.dataset.names.split(' ').includes(word));
     else if (control.name) {
       if (value && options) offer(control, value);
       control.value = value || options?.[0].value || '';

@@ -222,7 +222,7 @@ def test_a_moved_file(folder: Path, diff: Run) -> None:
 
 def test_a_gate_of_a_project_without_requirements_fails(folder: Path, diff: Run) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% A gate of `duvet diff` MUST fail when the project has no requirements.
+    ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements.
     commit(make(folder, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n", "src/a.rs": ""}))
     assert diff("--fail-on", "new") == Done(1, diff().out, "FAIL: --fail-on new: the project has no requirements\n")
 

@@ -23,7 +23,7 @@ def rows(page: Page) -> list[Row]:
 
 
 FILTERS: dict[str, Callable[[Row], bool]] = {
-    "status=missing-test": lambda row: "missing test" in row[0],
+    "status=needs-tests": lambda row: "needs tests" in row[0],
     "status=uncited,to-do": lambda row: "uncited" in row[0] or "to do" in row[0],
     "level=SHOULD": lambda row: row[1] == "SHOULD",
     "level=MUST,MAY": lambda row: row[1] in ("MUST", "MAY"),
@@ -31,8 +31,8 @@ FILTERS: dict[str, Callable[[Row], bool]] = {
     "test=yes": lambda row: row[5] != "0",
     "test=no": lambda row: row[5] == "0",
     "q=ClientHello": lambda row: "clienthello" in row[3].lower(),
-    "spec=rfc8446&level=MUST&status=missing-test&test=no": lambda row: (
-        row[2].startswith("RFC 8446") and row[1] == "MUST" and "missing test" in row[0] and row[5] == "0"
+    "spec=rfc8446&level=MUST&status=needs-tests&test=no": lambda row: (
+        row[2].startswith("RFC 8446") and row[1] == "MUST" and "needs tests" in row[0] and row[5] == "0"
     ),
     "": lambda row: True,
 }

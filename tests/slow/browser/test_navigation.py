@@ -212,10 +212,10 @@ def test_a_highlight_opens_the_panel_and_escape_returns(visit: Visits, states: R
 
 
 PANELS = {
-    "It SHOULD be round.": ("◐ missing test · SHOULD", "implementation"),
-    "It MAY be <b>brown</b>.": ("◑ missing implementation · MAY", "test"),
-    "The lid MUST NOT be lost.": ("⇒ implied · MUST", "implication"),
-    "A saucer MAY be used.": ("∅ exception · MAY", "exception"),
+    "It SHOULD be round.": ("◐ needs tests · SHOULD", "implementation"),
+    "It MAY be <b>brown</b>.": ("◑ needs code · MAY", "test"),
+    "The lid MUST NOT be lost.": ("✓ done · MUST", "implication"),
+    "A saucer MAY be used.": ("∅ excepted · MAY", "exception"),
     "A spoon SHOULD be silver ☕.": ("… to do · SHOULD", "to do"),
     "Sugar is OPTIONAL.": ("✗ uncited · MAY", ""),
 }
@@ -245,25 +245,25 @@ def spoken_links(page: Page) -> set[str]:
 
 def test_names_for_screen_readers_have_state_and_level(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea")
-    wanted = {"to do Pots come first.", "complete The pot MUST be warm.", "missing test It SHOULD be"}
+    wanted = {"to do Pots come first.", "done The pot MUST be warm.", "needs tests It SHOULD be"}
     # The browser makes this tree in its own time.
     for _ in range(300):
         if wanted <= (found := spoken_links(page)):
             break
     assert wanted <= found
     page.locator("pre a").nth(1).click()
-    expect(page.get_by_role("complementary", name="complete")).to_be_visible()
-    expect(page.get_by_role("heading", name="✓ complete · MUST")).to_be_visible()
+    expect(page.get_by_role("complementary", name="done")).to_be_visible()
+    expect(page.get_by_role("heading", name="✓ done · MUST")).to_be_visible()
 
 
 def test_the_requirement_in_the_panel_is_marked(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/pot/1dd64a535306")
     lines = page.locator("#tea .requirements > li")
-    expect(page.locator("#panel-title")).to_have_text("✓ complete · MUST")
-    assert lines.evaluate_all(OUTLINED) == ["✓ complete"]
+    expect(page.locator("#panel-title")).to_have_text("✓ done · MUST")
+    assert lines.evaluate_all(OUTLINED) == ["✓ done"]
     page.get_by_role("button", name="Next", exact=True).click()
-    expect(page.locator("#panel-title")).to_have_text("◐ missing test · SHOULD")
-    assert lines.evaluate_all(OUTLINED) == ["◐ missing test"]
+    expect(page.locator("#panel-title")).to_have_text("◐ needs tests · SHOULD")
+    assert lines.evaluate_all(OUTLINED) == ["◐ needs tests"]
     page.keyboard.press("Escape")
     assert lines.evaluate_all(OUTLINED) == []
 
@@ -271,7 +271,7 @@ def test_the_requirement_in_the_panel_is_marked(visit: Visits, states: Report) -
 def test_the_status_of_the_panel_is_in_sight(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/pot/1dd64a535306", viewport={"width": 1400, "height": 300})
     page.get_by_role("button", name="Next gap").click()
-    expect(page.locator("#panel-title")).to_have_text("◐ missing test · SHOULD")
+    expect(page.locator("#panel-title")).to_have_text("◐ needs tests · SHOULD")
     for _ in range(9):
         page.keyboard.press("J")
     said = page.locator("#panel [role=status]")

@@ -61,8 +61,8 @@ def test_a_target_means_a_specification_or_a_section_without_its_subsections(tar
 )
 def test_a_numbered_section_includes_those_below_it(sections: str, found: str) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections of
-    ##% IETF text, or to the one that it quotes.
+    ##% An entry MUST apply to all requirements of its specification, to those of its section and, in
+    ##% IETF text, of its subsections, or to the one requirement that it quotes.
     for section in sections.split():
         assert texts(f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
         assert texts(f"RFC 7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
