@@ -14,10 +14,17 @@ from tests.histories import ENVIRON, history
 
 SNAPSHOT = ".duvet/snapshot.txt"
 WITHOUT_SNAPSHOT = {".duvet/config.toml": CONFIG.partition("[report.snapshot]")[0]}
-MISSING = failed(
+
+
+def failed_like_upstream(message: str, hint: str) -> Done:
+    """A run that fails with one problem of the snapshot in a project with the schema of awslabs duvet."""
+    done = failed(message, SNAPSHOT, hint)
+    return done._replace(err=f"{done.err}\nencountered 1 errors\n")
+
+
+MISSING = failed_like_upstream(
     "Could not read report snapshot. This is required to enforce CI checks. [DUV060]",
-    SNAPSHOT,
-    "No such file or directory (os error 2); run `duvet report` and commit .duvet/snapshot.txt",
+    "run `duvet report` and commit .duvet/snapshot.txt",
 )
 DIFFERENCE = """\
 
@@ -33,9 +40,8 @@ Differences detected in .duvet/snapshot.txt:
    SECTION: [Pouring](#pouring)
      TEXT[!MAY]: The spout MAY drip.
 """
-DIFFERS = failed(
+DIFFERS = failed_like_upstream(
     "Report snapshot does not match with CI mode enabled. [DUV061]",
-    SNAPSHOT,
     "if you intended the change, run `duvet report` and commit .duvet/snapshot.txt",
 )
 
@@ -110,8 +116,14 @@ def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle
 
 
 BOIL, WHISTLE, DRIP = "The kettle MUST boil water.", "It SHOULD whistle when done.", "The spout MAY drip."
-NOT_CITED = owed("DUV062", "Specification requirements missing citation.", 11, DRIP, f"spec.md#pouring: {DRIP}")
-NOT_TESTED = owed("DUV063", "Citation missing test.", 5, BOIL, f"spec.md#heating: {BOIL}")
+NOT_CITED = owed(
+    "DUV062",
+    "Specification requirements missing citation.",
+    11,
+    DRIP,
+    "cite spec.md#pouring in the code that implements it",
+)
+NOT_TESTED = owed("DUV063", "Citation missing test.", 5, BOIL, "cite spec.md#heating in the test that checks it")
 
 
 @pytest.mark.parametrize(
@@ -135,15 +147,16 @@ def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet:
 def offender(code: str, what: str, line: int, text: str, target: str) -> str:
     """What is said of a requirement of a target."""
     shown = SPECIFICATION.splitlines()[line - 1]
-    return owed(code, f"this requirement is not fully {what}", line, shown, f"spec.md#{target}: {text}")
+    place = "the code that implements it" if code == "DUV062" else "the test that checks it"
+    return owed(code, f'"{text}" is not fully {what}', line, shown, f"cite spec.md#{target} in {place}")
 
 
-NO_WHISTLE = offender("DUV062", "implemented: uncited", 5, WHISTLE, "heating")
-NO_DRIP = offender("DUV062", "implemented: uncited", 9, DRIP, "pouring")
-NO_WHISTLE_TEST = offender("DUV063", "tested: uncited", 5, WHISTLE, "heating")
-NO_DRIP_TEST = offender("DUV063", "tested: uncited", 9, DRIP, "pouring")
-NO_BOIL_TEST = offender("DUV063", "tested: needs tests", 5, BOIL, "heating")
-NO_TESTS = [NO_BOIL_TEST, NO_WHISTLE_TEST]
+NO_WHISTLE = offender("DUV062", "implemented (uncited)", 5, WHISTLE, "heating")
+NO_DRIP = offender("DUV062", "implemented (uncited)", 9, DRIP, "pouring")
+NO_WHISTLE_TEST = offender("DUV063", "tested (uncited)", 5, WHISTLE, "heating")
+NO_DRIP_TEST = offender("DUV063", "tested (uncited)", 9, DRIP, "pouring")
+NO_BOIL_TEST = offender("DUV063", "tested (needs tests)", 5, BOIL, "heating")
+NO_TESTS = [NO_WHISTLE_TEST, NO_BOIL_TEST]
 
 
 @pytest.mark.parametrize(
@@ -228,11 +241,12 @@ PAST, FUTURE = "2001-12-31", "9999-12-31"
 FREED_SUMMARY = """\
                                                       not
 specification  MUST  SHOULD  MAY  done       uncited  applicable
-Kettle          1/1     0/1  0/0   1/2  50%        1           1
+Kettle          1/1     0/1    -   1/2  50%        1           1
 
 not applicable: 1 requirement of spec.md#pouring: It has no spout (the foundry, until 9999-12-31)
 OK: all 2 annotations are valid
 coverage: 50 % (1 of 2), 1 not applicable
+reports: .duvet/reports/report.html, .duvet/reports/report.json, .duvet/snapshot.txt
 """
 EXPIRED = """\
 error: this entry expired on 2001-12-31; the requirements of spec.md#pouring count again [DUV080]
@@ -241,13 +255,12 @@ error: this entry expired on 2001-12-31; the requirements of spec.md#pouring cou
 14 | expiry = 2001-12-31
    |          ^^^^^^^^^^
    = help: set a later date, or remove the entry
-
-encountered 1 errors
 """
 EXPIRED_SUMMARY = f"""\
 {SUMMARY.partition("OK")[0]}expired: 1 requirement of spec.md#pouring: It has no spout (the foundry, expired 2001-12-31)
 1 error
 coverage: 33 % (1 of 3)
+reports: .duvet/reports/report.html
 """
 
 
@@ -320,7 +333,7 @@ def test_a_gate_with_nothing_to_check_fails(
     plain, gated = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--ci"]))
     assert (plain.code, all_codes(plain), gated.code, codes(gated)) == (0, [code], 1, [code])
     assert "\nOK: " in plain.err and "PASS" not in plain.err + gated.err
-    assert "\nFAIL: citations and tests: not checked because of errors\n" in gated.err
+    assert "\nFAIL: citations and tests: not checked because of 1 error\n" in gated.err
 
 
 @pytest.mark.parametrize(("texts", "code"), list(SETUPS.values())[1:], ids=list(SETUPS)[1:])
@@ -379,14 +392,17 @@ def test_gates_are_named(tmp_path: Path, duvet_command: str) -> None:
     args = ("report", "--require-citations", "spec.md#pouring", "--require-tests", "spec.md#pouring")
     assert run(duvet_command, tmp_path, *args).err.endswith(
         "\nFAIL: citations of spec.md#pouring: 1 problem\nFAIL: tests of spec.md#pouring: 1 problem\n"
-        "coverage: 33 % (1 of 3)\n"
+        "coverage: 33 % (1 of 3)\nreports: .duvet/reports/report.html\n"
     )
     make(tmp_path, {".duvet/config.toml": OURS + SPEC + "[report.snapshot]\nenabled = true\n"})
     assert run(duvet_command, tmp_path, "report").err.endswith(
-        "\nOK: all 2 annotations are valid\ncoverage: 33 % (1 of 3)\n"
+        "\nOK: all 2 annotations are valid\ncoverage: 33 % (1 of 3)\nreports: .duvet/reports/report.html, .duvet/snapshot.txt\n"
     )
     done = run(duvet_command, tmp_path, "report", "--ci")
-    assert done.err.endswith("\nPASS: snapshot .duvet/snapshot.txt is up to date\ncoverage: 33 % (1 of 3)\n")
+    assert done.err.endswith(
+        "\nPASS: snapshot .duvet/snapshot.txt is up to date\ncoverage: 33 % (1 of 3)\n"
+        "reports: .duvet/reports/report.html\n"
+    )
 
 
 def test_the_summary_fits_the_terminal(tmp_path: Path, duvet_command: str) -> None:
