@@ -246,7 +246,7 @@ Kettle          1/1     0/1    -   1/2  50%        1           1
 not applicable: 1 requirement of spec.md#pouring: It has no spout (the foundry, until 9999-12-31)
 OK: all 2 annotations are valid
 coverage: 50 % (1 of 2), 1 not applicable
-reports: .duvet/reports/report.html, .duvet/reports/report.json, .duvet/snapshot.txt
+reports: .duvet/reports/report.json, .duvet/reports/report.html, .duvet/snapshot.txt
 """
 EXPIRED = """\
 error: this entry expired on 2001-12-31; the requirements of spec.md#pouring count again [DUV080]
@@ -428,12 +428,87 @@ def test_the_summary_fits_the_terminal(tmp_path: Path, duvet_command: str) -> No
             assert lines[lines.index(table[0]) : lines.index("", lines.index(table[0]))] == table
 
 
-def test_steps_are_printed_only_on_request_with_our_schema(tmp_path: Path, duvet_command: str) -> None:
+def test_steps_are_printed_only_on_request_except_with_the_schema_of_upstream(
+    tmp_path: Path, duvet_command: str
+) -> None:
     ##= man/spec/trace.md#reports
-    ##% With our schema, `duvet report` MUST print its steps only on a terminal or with `--verbose`.
+    ##% Except with the schema of awslabs duvet, `duvet report` MUST print its steps only with `--verbose`, or on a
+    ##% terminal if they are slow.
+    warning = run(duvet_command, tmp_path, "report").err
+    assert warning.startswith("warning: no configuration") and "Scan" not in warning
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
     for _ in range(2):
-        assert run(duvet_command, tmp_path, "report").err == SUMMARY
+        assert run(duvet_command, tmp_path, "report").err == f"{SUMMARY}reports: .duvet/reports/report.html\n"
+    assert "Scann" not in "\n".join(Terminal(duvet_command, tmp_path, "report", columns=80).shown.lines)
     assert "Scanning sources" in run(duvet_command, tmp_path, "-v", "report").err
     make(tmp_path, {".duvet/config.toml": (OURS + SPEC).replace("duvet-cli/config/v1", UPSTREAM)})
     assert "Scanning sources" in run(duvet_command, tmp_path, "report").err
+
+
+def test_the_reports_are_named(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/trace.md#reports
+    ##% With our schema, the summary MUST name the reports, and whether the snapshot has changed.
+    config = OURS + SPEC + "[report.snapshot]\nenabled = true\n"
+    make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": HALF})
+
+    def named(*args: str) -> str:
+        return run(duvet_command, tmp_path, "report", *args).err.rpartition("reports: ")[2]
+
+    usual = ".duvet/reports/report.html, .duvet/snapshot.txt"
+    assert named() == f"{usual}\n"
+    make(tmp_path, {"src/a.rs": SOURCE})
+    assert [named(), named(), named("--no-cache")] == [f"{usual} (changed)\n", f"{usual}\n", f"{usual}\n"]
+    others = [f"--{kind}={kind}" for kind in ("json", "html", "json-v2", "lcov")]
+    expected = "json, json-v2, html, .duvet/reports/report.html, lcov/compliance.0.lcov and 1 more\n"
+    assert named(*others) == expected
+    make(tmp_path, {"src/a.rs": "//= gone.md#a\n//# b\n"})
+    assert run(duvet_command, tmp_path, "report").err.endswith("reports: .duvet/reports/report.html\n")
+    assert "reports: " not in run(duvet_command, tmp_path, "-q", "report").err
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        ("--require-citations true", ["DUV062", "DUV062"]),
+        ("--require-tests true", ["DUV063", "DUV063"]),
+        ("--ci --require-tests", ["DUV063", "DUV063"]),
+        ("--require-citations false --require-tests spec.md#pouring", ["DUV063"]),
+        ("--require-citations false --require-tests false", []),
+        ("", []),
+    ],
+)
+def test_true_is_a_gate(args: str, found: list[str], tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/gates.md#gates-for-targets
+    ##% Except with the schema of awslabs duvet, `true` MUST have the effect of naming all specifications.
+    config = OURS + SPEC + "[report.snapshot]\nenabled = true\n"
+    make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
+    run(duvet_command, tmp_path, "report")
+    done = run(duvet_command, tmp_path, "report", *args.split())
+    assert (done.code, codes(done)) == (1 if found else 0, found)
+    assert ("\nFAIL: " in done.err) == bool(found)
+    make(tmp_path, {".duvet/config.toml": config.replace("duvet-cli/config/v1", UPSTREAM)})
+    if "spec.md" not in args:
+        assert run(duvet_command, tmp_path, "report", *args.split()).code == 0
+
+
+def test_a_gate_in_plain_words(tmp_path: Path, duvet_command: str) -> None:
+    config = OURS + SPEC
+    make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
+    done = run(duvet_command, tmp_path, "report", "--ci")
+    assert 'error: no code cites "The spout MAY drip." [DUV062]\n' in done.err
+    make(tmp_path, {".duvet/config.toml": config + "[report.snapshot]\nenabled = true\n"})
+    hint = "run `duvet report` and commit .duvet/snapshot.txt"
+    error = failed("no snapshot yet [DUV060]", SNAPSHOT, hint).err
+    assert run(duvet_command, tmp_path, "report", "--ci").err.startswith(error)
+    make(tmp_path, {SNAPSHOT: "old\n"})
+    error = failed("the snapshot is out of date [DUV061]", SNAPSHOT, f"if you intended the change, {hint}").err
+    assert error in run(duvet_command, tmp_path, "report", "--ci").err
+
+
+def test_problems_are_counted_once(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/gates.md#verdicts
+    ##% `duvet report` MUST print the number of errors and warnings once.
+    texts = {"spec.md": SPECIFICATION, "src/a.rs": "//= gone.md#a\n//# b\n//= spec.md#heating\n//# nothing\n"}
+    make(tmp_path, {".duvet/config.toml": OURS + SPEC, **texts})
+    done = run(duvet_command, tmp_path, "report")
+    assert re.findall(r".*\berrors?$", done.err, re.MULTILINE) == ["2 errors"]
