@@ -23,18 +23,18 @@ from duvet.trace.catalogue import Catalogue
 _TODOS = tables.Column("todos", lambda row: "; ".join(todo.words for todo in row.todos), wraps=True)
 _GATE_PROBLEMS = {
     Gap.CITATION: (rules.GATE_NOT_CITED, "nothing cites this requirement"),
-    Gap.TEST: (rules.GATE_NOT_TESTED, "no test cites this requirement, or only a part of it"),
+    Gap.TEST: (rules.GATE_NOT_TESTED, "no test cites all of this requirement"),
 }
 
 
 @click.command(cls=Subcommand)
-@click.option("--untested", is_flag=True, help="List what lacks a test instead.")
-@click.option("--todo", is_flag=True, help="List what a todo refers to instead, with its features and issues.")
+@click.option("--untested", is_flag=True, help="List the requirements that need a test instead.")
+@click.option("--todo", is_flag=True, help="List the requirements with a `todo` instead, with features and issues.")
 @add_filters
 @click.option(
     "--fail-on",
     type=click.Choice(list(GATE_LEVELS), case_sensitive=False),
-    help="Exit with 1 if anything of this level or a stronger one is on the list; `any` is all of it.",
+    help="Exit with 1 if the list contains a requirement of this level or a stronger one.",
 )
 @add_limit_option()
 @add_list_format
@@ -50,15 +50,13 @@ def uncited(
     format: str | None,
     **options: Any,
 ) -> None:
-    """A requirement is cited once any annotation but a todo refers to a part of it. With --untested, those are listed
-    that need tests, and those that are not done and that no test refers to; what is implied or excepted with a reason
-    needs none. With --todo, those are listed that a todo refers to, whatever else does. With --status alone, those are
-    listed that have this status, cited or not. What the configuration calls not applicable is never listed.
+    """A requirement is uncited if nothing but a `todo` cites it. Requirements that are not applicable are never listed.
+    The count goes to standard error.
 
-    How many there are is said on standard error.
+    --untested lists the requirements without a test; those that are implied, or excepted with a reason, need none.
+    --todo lists those with a `todo`. --status alone lists those with this status, cited or not.
 
-    With --fail-on it is a gate: it lists the same, and exits with 1 if anything of that level or a stronger one is on
-    the list, or if the project has errors, for then requirements may be missing from it.
+    --fail-on makes it a gate. It also fails if the project has errors, because the list may then be incomplete.
 
     \b
     Examples:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 COLUMN_GAP = "  "
 _INDENT = 2
 _NARROWEST, _NARROW, _LINES = 20, 40, 4
-"""Texts that would get narrower than the first stand below the other columns, and so do those that would get narrower
-than the second and take more than so many lines."""
+"""A wrapping column goes below the others if it would be narrower than the first width, or narrower than the second and
+longer than so many lines."""
 _WIDEST_CHARACTER = 2
 
 
@@ -45,12 +45,12 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
     below = max(room - _INDENT, _WIDEST_CHARACTER)
     groups = [*_packed({index: min(needs[index], below) for index in fixed}, below)]
     groups += [{index: min(needs[index], below)} for index in wrapping]
-    # The first one shows where a row begins.
+    # The first band is not indented, to show where a row begins.
     return [ColumnBand(_INDENT if number else 0, widths) for number, widths in enumerate(groups)]
 
 
 def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
-    """Share the room equally; a column that needs less leaves the rest to the others."""
+    """Divide the room equally; a column that needs less leaves the rest to the others."""
     shares: dict[int, int] = {}
     for index in sorted(needs, key=lambda index: needs[index]):
         shares[index] = min(needs[index], room // (len(needs) - len(shares)))
@@ -69,7 +69,7 @@ def _packed(widths: Mapping[int, int], room: int) -> Iterator[dict[int, int]]:
         yield band
 
 
-HighlightSpans = Sequence[tuple[int, int]]  # Stretches of a text in order, apart from one another.
+HighlightSpans = Sequence[tuple[int, int]]  # Ranges of a text, in order and without overlap.
 
 
 class HighlightMarks(Struct, frozen=True):
@@ -101,7 +101,7 @@ def paint_text(text: str, marks: HighlightMarks | None) -> str:
 
 
 def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, shown: Callable[[str], str]) -> str:
-    """Return the text with marks around the stretches, each piece passed through `shown`."""
+    """Return the text with marks around the spans; `shown` escapes each piece."""
     if not spans:
         return shown(text)
     return "".join(
@@ -111,7 +111,7 @@ def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, show
 
 
 def split_highlights(text: str, spans: HighlightSpans) -> Iterator[tuple[str, bool]]:
-    """Yield the pieces of the text, each with whether it is highlighted."""
+    """Yield the pieces of the text, with True for highlighted ones."""
     last = 0
     for start, end in spans:
         if last < start:
@@ -139,15 +139,15 @@ class Column(Struct, frozen=True):
     name: str
     value: Callable[[Any], str]
     wraps: bool = False
-    marks: Callable[[Any], HighlightSpans] = lambda row: ()  # The stretches of the value that matter.
-    in_heading: bool = False  # Whether headings say it, so that it is left out below them.
+    marks: Callable[[Any], HighlightSpans] = lambda row: ()  # The parts of the value to highlight.
+    in_heading: bool = False  # True for a column that headings replace.
     colour: Callable[[Any], HighlightMarks | None] = lambda row: None  # The colour of the value on a terminal.
 
 
 class Listing(Struct, frozen=True):
     columns: tuple[Column, ...]
     rows: Sequence[Any]
-    heading: Callable[[Any], str] | None = None  # What stands above neighbouring rows for which it is the same.
+    heading: Callable[[Any], str] | None = None  # The heading above neighbouring rows that share it.
 
     @property
     def grouped(self) -> Sequence[Column]:
@@ -272,7 +272,7 @@ def _lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterator[str]:
                 text + " " * (room - used) for (text, used), room in zip(parts, band.widths.values(), strict=True)
             ]
             line = (" " * band.indent + COLUMN_GAP.join(padded)).rstrip()
-            # What stands below the other columns needs no line where there is nothing.
+            # A band below the first one needs no line for empty cells.
             if line or len(layout) == 1:
                 yield line
 
@@ -300,7 +300,7 @@ STATUS_COLUMN = Column("status", lambda row: row.status, colour=lambda row: STAT
 SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)
 TEXT_COLUMN = Column("text", lambda row: row.text, wraps=True)
 
-# JSON lets them stand as they are; a terminal would obey some, and show text in another order for others.
+# JSON doesn't escape these characters, but terminals obey some, or change the direction of text.
 _CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]")
 
 

@@ -42,6 +42,12 @@ def failed(message: str, place: str = "", hint: str = "", out: str = "") -> Done
     return Done(1, out, "".join(f"{line}\n" for line in lines if line))
 
 
+def failed_like_upstream(message: str, place: str = "", hint: str = "") -> Done:
+    """The outcome of `duvet report` with one error in a project with the schema of awslabs duvet."""
+    done = failed(message, place, hint)
+    return done._replace(err=f"{done.err}\nencountered 1 errors\n")
+
+
 class Run(Protocol):
     """Runs the command in a folder that it belongs to."""
 

@@ -8,22 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import CONFIG, HALF, KETTLE, SOURCE, SPECIFICATION, SUMMARY, make
-from tests.cli.running import Done, Run, failed, files, run
+from tests.cli.running import Done, Run, failed, failed_like_upstream, files, run
 from tests.cli.terminals import Terminal
 from tests.histories import ENVIRON, history
 
 SNAPSHOT = ".duvet/snapshot.txt"
 WITHOUT_SNAPSHOT = {".duvet/config.toml": CONFIG.partition("[report.snapshot]")[0]}
-
-
-def failed_like_upstream(message: str, hint: str) -> Done:
-    """A run that fails with one problem of the snapshot in a project with the schema of awslabs duvet."""
-    done = failed(message, SNAPSHOT, hint)
-    return done._replace(err=f"{done.err}\nencountered 1 errors\n")
-
-
 MISSING = failed_like_upstream(
     "Could not read report snapshot. This is required to enforce CI checks. [DUV060]",
+    SNAPSHOT,
     "run `duvet report` and commit .duvet/snapshot.txt",
 )
 DIFFERENCE = """\
@@ -42,6 +35,7 @@ Differences detected in .duvet/snapshot.txt:
 """
 DIFFERS = failed_like_upstream(
     "Report snapshot does not match with CI mode enabled. [DUV061]",
+    SNAPSHOT,
     "if you intended the change, run `duvet report` and commit .duvet/snapshot.txt",
 )
 
@@ -204,10 +198,10 @@ def test_targets_with_ci_and_without_a_snapshot(args: str, found: list[str], ket
 
 
 UNKNOWN = """\
-error: there is no section "purring" in spec.md, which --require-citations names [DUV064]
+error: unknown section "purring" of spec.md, which --require-citations names [DUV064]
   = help: did you mean pouring?
 
-error: there is no specification "speck.md", which --require-tests names [DUV064]
+error: unknown specification "speck.md", which --require-tests names [DUV064]
   = help: did you mean spec?
 
 encountered 2 errors

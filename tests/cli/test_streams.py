@@ -12,13 +12,13 @@ import pytest
 
 from tests.cli.made import CONFIG, make
 from tests.cli.made_tea import TEA_PROJECT
-from tests.cli.running import Done, Run, failed, files, interrupt, runner, shell, start
+from tests.cli.running import Done, Run, failed, failed_like_upstream, files, interrupt, runner, shell, start
 from tests.unit.project.made import FILES as WRONG
 from tests.unit.queries.made import FILES as QUERIES, SEARCH_FILES as SEARCH
 from tests.unit.specs.serving import LONGEST, Held, text
 
-CLOSED = failed("standard output is closed [DUV015]", "-")
-FULL = failed("can't write to standard output: No space left on device (os error 28) [DUV015]", "-")
+CLOSED = failed_like_upstream("standard output is closed [DUV015]", "-")
+FULL = failed_like_upstream("can't write to standard output: No space left on device (os error 28) [DUV015]", "-")
 INTERRUPTED = Done(130, "", "\ninterrupted\n")
 SNAPSHOT = ".duvet/snapshot.txt"
 COMMANDS: dict[str, dict[str, str]] = {

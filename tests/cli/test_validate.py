@@ -21,7 +21,7 @@ from tests.unit.project.made import FILES, FIXED, RIGHT
 
 PROJECT = FILES
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"
-ALL_COUNT = "checked 23 annotations in 8 files: 12 errors, 5 warnings\n"
+ALL_COUNT = "checked 16 annotations in 4 files: 12 errors, 5 warnings\n"
 SKIPPED = "skipped, because no pattern matches: "
 NO_FILES = "checked 0 annotations in 0 files: no problems\n"
 
