@@ -110,6 +110,8 @@ def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle
 
 
 BOIL, WHISTLE, DRIP = "The kettle MUST boil water.", "It SHOULD whistle when done.", "The spout MAY drip."
+##= man/spec/gates.md#verdicts
+##% With the schema of awslabs duvet, the problems of its gates MUST have its messages.
 NOT_CITED = owed(
     "DUV062",
     "Specification requirements missing citation.",
