@@ -164,7 +164,7 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
         callback=_make_gate,
         metavar="[true|false|TARGET]",
         shell_complete=complete_specification_ids,
-        help=f"{help} [default: true]",
+        help=f"{help} [default: true with --ci and no snapshot]",
     )
 
 

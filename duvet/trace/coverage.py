@@ -266,14 +266,16 @@ def judge_run(
     others = errors - sum(gate.problems or 0 for gate in gates)
     ##= man/spec/gates.md#verdicts
     ##% `duvet report` MUST print the number of errors and warnings once.
-    counted = ((others, "error"), (warnings, "warning")) if counts else ()
+    # The line of a gate that did not run contains the number of errors.
+    uncounted = 0 if any(gate.problems is None for gate in gates) else others
+    counted = ((uncounted, "error"), (warnings, "warning")) if counts else ()
     numbers = ", ".join(format_count(count, noun) for count, noun in counted if count)
-    lines = [numbers] if numbers and all(gate.problems is not None for gate in gates) else []
+    lines = [numbers] if numbers else []
     if not (gates or others):
         valid = f"all {annotations:,} annotations are valid" if annotations else "no annotations to check"
         lines = [", ".join(filter(None, (f"OK: {'1 annotation is valid' if annotations == 1 else valid}", numbers)))]
     outcome: Literal["pass", "fail", "neutral"] = "fail" if errors else "pass" if gates else "neutral"
-    return RunVerdict(outcome, (*lines, *(gate.describe(numbers or "errors") for gate in gates)))
+    return RunVerdict(outcome, (*lines, *(gate.describe(format_count(others, "error")) for gate in gates)))
 
 
 def _count(found: Iterable[CountedRequirement], *tables: _Table) -> None:

@@ -298,6 +298,7 @@ SKIPPED = coverage.GateResult("citations", "every requirement is cited", None)
             ("PASS: snapshot is up to date", "FAIL: citations: 1,200 problems"),
         ),
         ([ERROR], (SKIPPED,), 3, "fail", ("FAIL: citations: not checked because of 1 error",)),
+        ([ERROR, WARNING], (SKIPPED,), 3, "fail", ("1 warning", "FAIL: citations: not checked because of 1 error")),
     ],
 )
 def test_verdicts(
