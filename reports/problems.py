@@ -93,11 +93,11 @@ def render_problems_text(problems: Sequence[Problem], view: ProblemContext) -> b
     """Return the problems as text, separated by empty lines."""
     blocks = ["\n".join(format_problem(problem, view)) + "\n" for problem in problems]
     if view.counts_like_upstream:
-        blocks += filter(None, [_count_like_upstream(problems)])
+        blocks += filter(None, [count_like_upstream(problems)])
     return "\n".join(blocks).encode()
 
 
-def _count_like_upstream(problems: Sequence[Problem]) -> str:
+def count_like_upstream(problems: Sequence[Problem]) -> str:
     errors, warnings = count_problems(problems)
     lines = f"{format_count(warnings, 'warning')}\n" if warnings else ""
     # The exact words of awslabs duvet, with `1 errors`.

@@ -21,6 +21,7 @@ from duvet.console.streams import FAILED, OK, print_notice
 from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.reports.cells import escape_cell
+from duvet.reports.problems import count_like_upstream
 from duvet.reports.summary import Summary, format_summary
 from duvet.tree.cache import DiskCache
 from duvet.tree.recorder import FileChangedError, FileContent
@@ -138,6 +139,8 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     if not current_settings().quiet:
         gap = "\n" if result.problems and output.prints_text and not result.is_like_upstream else ""
+        if result.is_like_upstream and not output.prints_text:
+            gap = count_like_upstream(result.problems)
         print_notice(gap + format_summary(result.summary, detect_table_look(sys.stderr)) + _list_files(result))
     if opens:
         ##= man/spec/page.md#working-with-the-report

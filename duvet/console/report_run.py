@@ -115,7 +115,8 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
 
 def _offer_fix(problem: Problem) -> Problem:
     """Return a problem with a quote with the commands that show and use the nearest text."""
-    if problem.code != rules.QUOTE_NOT_FOUND.code:
+    # A quote of an empty section has another hint.
+    if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
         return problem
     hint = "run `duvet validate` to see the nearest text, and `duvet validate --fix` to use it"
     return replace(problem, hint=hint)

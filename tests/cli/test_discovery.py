@@ -114,4 +114,4 @@ def test_the_flags_of_awslabs_duvet_describe_the_working_directory(kettle: Path,
 def test_a_repository_of_its_own(kettle: Path, inside: Run) -> None:
     make(kettle, {"src/.git": "gitdir: ../elsewhere\n"})
     done = inside("uncited")
-    assert done.code == 1 and done.err.startswith("error: no configuration in this folder or above it [DUV010]\n")
+    assert done.code == 1 and done.err.startswith("error: no configuration in this folder or above it [DUV008]\n")
