@@ -146,6 +146,10 @@ class ProblemOutput(Struct, frozen=True):
     prints_text: bool = True  # Whether they are printed to standard error as well.
     is_requested: bool = True  # Whether the user asked for the format; else `--quiet` applies to it.
 
+    @property
+    def writes_text(self) -> bool:
+        return self.prints_text or self.format is ProblemFormat.TEXT
+
     def write(
         self, problems: Iterable[Problem], sources: SourceLines | None = None, *, counts_like_upstream: bool = False
     ) -> bool:
@@ -158,7 +162,7 @@ class ProblemOutput(Struct, frozen=True):
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
                 if self.format is ProblemFormat.TEXT:
-                    data = _render_text(kept, current_settings(), sources)
+                    data = _render_text(kept, current_settings(), sources, counts_like_upstream=counts_like_upstream)
                 else:
                     data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
                 # An unchanged file is not written again, so that programs that watch it are not notified.

@@ -139,7 +139,7 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     if not current_settings().quiet:
         gap = "\n" if result.problems and output.prints_text and not result.is_like_upstream else ""
-        if result.is_like_upstream and not output.prints_text:
+        if result.is_like_upstream and not output.writes_text:
             gap = count_like_upstream(result.problems)
         print_notice(gap + format_summary(result.summary, detect_table_look(sys.stderr)) + _list_files(result))
     if opens:

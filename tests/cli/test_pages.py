@@ -25,7 +25,6 @@ warning: link to unknown page `ketle` [DUV103]
   |    ^^^^^^^^^
   = help: did you mean kettle?
 
-1 warning
 """
 WARNED = (0, "", f"{DANGLING}checked 1 annotation in 1 file: 1 warning\n")
 FINE = (0, "", "checked 1 annotation in 1 file: no problems\n")
