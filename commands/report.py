@@ -33,10 +33,8 @@ _MAX_NAMES = 3
 @file_option("--html", help="Write the HTML report; `-` is standard output.")
 @folder_option("--lcov", help="Write an LCOV file for each specification.")
 @add_switch("--ci", help="Check the committed snapshot, or without one, that every requirement has code and tests.")
-@add_gate(
-    "--require-citations", help="Require code for every requirement (with --ci and no snapshot), or for a TARGET."
-)
-@add_gate("--require-tests", help="Require tests for every requirement (with --ci and no snapshot), or for a TARGET.")
+@add_gate("--require-citations", help="Require code for every requirement or for a TARGET.")
+@add_gate("--require-tests", help="Require tests for every requirement or for a TARGET.")
 @click.option("--blob-link", type=TEXT_TYPE, metavar="URL", help="Base URL of links to source files.")
 @click.option("--issue-link", type=TEXT_TYPE, metavar="URL", help="Base URL of links to issues.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")

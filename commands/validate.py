@@ -207,6 +207,8 @@ def _report_findings(
     if request.strict:
         found_problems = promote_warnings(found_problems)
     written = output.write(found_problems, SourceLines(texts))
+    if found_problems and output.prints_text:
+        print_remark("")
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that does not
     ##% exist.

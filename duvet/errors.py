@@ -40,6 +40,10 @@ class NotRegularError(UnreadableError):
     """The path of a file names a folder or a device."""
 
 
+class ConfigAbsentError(UnreadableError):
+    """The project has no configuration."""
+
+
 class FetchError(DuvetError):
     """A specification can't be downloaded."""
 

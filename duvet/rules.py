@@ -6,7 +6,7 @@ from functools import cache, partial
 
 from msgspec import Struct
 
-from duvet.errors import DuvetError, FetchError, NotRegularError, OutputError
+from duvet.errors import ConfigAbsentError, DuvetError, FetchError, NotRegularError, OutputError
 from duvet.model import Fix, Note, Place, Problem, Severity
 
 
@@ -140,6 +140,11 @@ def format_rule_title(code: str) -> str:
 
 
 def find_broken_rule(error: DuvetError) -> Rule:
-    kinds = {FetchError: SPECIFICATION_UNFETCHED, OutputError: FILE_UNWRITABLE, NotRegularError: FILE_NOT_REGULAR}
+    kinds = {
+        ConfigAbsentError: CONFIG_ABSENT,
+        FetchError: SPECIFICATION_UNFETCHED,
+        OutputError: FILE_UNWRITABLE,
+        NotRegularError: FILE_NOT_REGULAR,
+    }
     # Only an error in the text of a file has a line.
     return kinds.get(type(error), FILE_NOT_UTF8 if error.line else FILE_UNREADABLE)

@@ -32,6 +32,7 @@ class ProblemContext(Struct, frozen=True):
     read_line: LineReader = lambda path, line: None
     colour: bool = False
     folder: str = ""  # The folder that the paths of problems are relative to, seen from the root of the repository.
+    counts_like_upstream: bool = False  # Whether the text ends with the counts of awslabs duvet.
 
 
 ProblemRenderer = Callable[[Sequence[Problem], ProblemContext], bytes]
@@ -89,14 +90,18 @@ _Mark = tuple[Place, str, str]  # A place, the sign that underlines it, and its 
 
 
 def render_problems_text(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """Return the problems as text, and their number."""
+    """Return the problems as text, separated by empty lines."""
     blocks = ["\n".join(format_problem(problem, view)) + "\n" for problem in problems]
+    if view.counts_like_upstream:
+        blocks += filter(None, [count_like_upstream(problems)])
+    return "\n".join(blocks).encode()
+
+
+def count_like_upstream(problems: Sequence[Problem]) -> str:
     errors, warnings = count_problems(problems)
     lines = f"{format_count(warnings, 'warning')}\n" if warnings else ""
-    if errors:
-        # The exact words of awslabs duvet, with `1 errors`.
-        lines += f"encountered {errors} errors\n"
-    return "\n".join([*blocks, *([lines] if lines else [])]).encode()
+    # The exact words of awslabs duvet, with `1 errors`.
+    return f"{lines}encountered {errors} errors\n" if errors else lines
 
 
 def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:

@@ -46,17 +46,22 @@ class Summary(Struct, frozen=True):
     lines: tuple[str, ...]  # The lines below the table.
 
 
-def summarize_run(report: Finished, problems: Sequence[Problem], gates: Sequence[GateResult]) -> Summary:
-    """Collect the table, the not-applicable entries, the verdict and the coverage."""
+def summarize_run(
+    report: Finished, problems: Sequence[Problem], gates: Sequence[GateResult], *, counts: bool = True
+) -> Summary:
+    """Collect the table, the not-applicable entries, the verdict, with or without counts, and the coverage."""
     found = compute_totals(report.requirements)
     levels = [total.level for total in found if total.specification is None and total.level is not None]
     rows = tuple(_summarize_group(group, levels) for group in group_totals(found))
     stating = {requirement.specification.id for requirement in report.requirements}
     lines = []
     if others := sum(coverage.specification.id not in stating for coverage in report.trace.coverages):
-        lines.append(f"{format_count(others, 'specification')} cited without requirements")
+        lines.append(
+            f"{format_count(others, 'cited specification')} {'has' if others == 1 else 'have'} no requirements"
+        )
     lines += [escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable]
-    lines += [escape_cell(line) for line in judge_run(problems, gates, report.trace.citation_count).lines]
+    verdict = judge_run(problems, gates, report.trace.citation_count, counts=counts)
+    lines += [escape_cell(line) for line in verdict.lines]
     lines.append(f"coverage: {found[-1].words}")
     return Summary(tuple("other" if level is Level.AUTO else level.name for level in levels), rows, tuple(lines))
 
@@ -67,7 +72,7 @@ def _summarize_group(group: Sequence[Total], levels: Sequence[Level]) -> Summary
     totals = [*(by_level.get(level) for level in levels), whole]
     return SummaryRow(
         escape_cell(whole.specification.name) or whole.specification.id if whole.specification else "all",
-        tuple("-" if total is None else f"{total.done:,}/{total.applicable:,}" for total in totals),
+        tuple(f"{total.done:,}/{total.applicable:,}" if total and total.applicable else "-" for total in totals),
         tuple("-" if total is None or total.percent is None else f"{total.percent}%" for total in totals),
         whole.counts,
         whole.percent == 100,

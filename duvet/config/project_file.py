@@ -12,7 +12,7 @@ from duvet import rules
 from duvet.config import settings
 from duvet.config.document import DocumentError, ExpressionError, expand_template
 from duvet.config.toml import TomlDocument, parse_toml_bytes
-from duvet.errors import ProblemsError, UnreadableError
+from duvet.errors import ConfigAbsentError, ProblemsError
 from duvet.model import Format, Kind
 from duvet.tree.files import Tree
 
@@ -209,11 +209,11 @@ def find_config(tree: Tree, config_path: str | None = None) -> str | None:
 
 
 def require_config(tree: Tree, config_path: str | None = None) -> str:
-    """Return the path of the configuration; raise UnreadableError if the project has none."""
+    """Return the path of the configuration; raise ConfigAbsentError if the project has none."""
     found = find_config(tree, config_path)
     if found:
         return found
-    raise UnreadableError(
+    raise ConfigAbsentError(
         "no configuration in this folder or above it", path=CONFIG_PATH, hint="create one with `duvet init`"
     )
 

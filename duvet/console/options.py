@@ -164,7 +164,7 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
         callback=_make_gate,
         metavar="[true|false|TARGET]",
         shell_complete=complete_specification_ids,
-        help=f"{help} [default: true]",
+        help=f"{help} [default: true with --ci and no snapshot]",
     )
 
 
@@ -174,7 +174,9 @@ def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
     switches = [value == "true" for value in values if value in ("true", "false")]
     if len(switches) > 1:
         raise make_repeated_error(param, ctx)
-    return ReportGate(all(switches), tuple(value for value in values if value not in ("true", "false")))
+    return ReportGate(
+        switches[0] if switches else None, tuple(value for value in values if value not in ("true", "false"))
+    )
 
 
 def add_service_option(function: Function) -> Function:

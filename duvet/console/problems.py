@@ -59,7 +59,9 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
     if isinstance(error, ProblemsError):
         return error.problems
     if isinstance(error, (UnreadableError, FetchError, OutputError)):
-        return (find_broken_rule(error).problem(error.message, error.path, Place(error.line), hint=error.hint),)
+        problem = find_broken_rule(error).problem(error.message, error.path, Place(error.line), hint=error.hint)
+        # `duvet report` accepts a project without a configuration with a warning.
+        return (replace(problem, severity=Severity.ERROR),)
     return (Problem("", error.message, error.path, Place(error.line), hint=error.hint),)
 
 
@@ -79,12 +81,18 @@ class SourceLines:
 
 
 def print_problems(
-    problems: Iterable[Problem], settings: TerminalSettings | None = None, sources: SourceLines | None = None
+    problems: Iterable[Problem],
+    settings: TerminalSettings | None = None,
+    sources: SourceLines | None = None,
+    *,
+    counts_like_upstream: bool = False,
 ) -> None:
     """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings."""
     settings = settings or current_settings()
     if kept := _filter_problems(problems, settings):
-        print_notice(_render_text(kept, settings, sources or SourceLines(), colour=settings.colour).decode())
+        sources = sources or SourceLines()
+        text = _render_text(kept, settings, sources, colour=settings.colour, counts_like_upstream=counts_like_upstream)
+        print_notice(text.decode())
         _offer_explanation(kept, settings)
 
 
@@ -108,12 +116,21 @@ def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) 
 
 
 def _render_text(
-    problems: Iterable[Problem], settings: TerminalSettings, sources: SourceLines, *, colour: bool = False
+    problems: Iterable[Problem],
+    settings: TerminalSettings,
+    sources: SourceLines,
+    *,
+    colour: bool = False,
+    counts_like_upstream: bool = False,
 ) -> bytes:
     """Return the problems as text, with paths relative to the folder that the user is in."""
     folder = settings.folder
     shown = tuple(replace(problem, path=show_path(problem.path, folder)) for problem in problems)
-    context = ProblemContext(lambda path, line: sources.line(locate_path(path, folder), line), colour)
+    context = ProblemContext(
+        lambda path, line: sources.line(locate_path(path, folder), line),
+        colour,
+        counts_like_upstream=counts_like_upstream,
+    )
     return render_problems_text(shown, context)
 
 
@@ -129,7 +146,13 @@ class ProblemOutput(Struct, frozen=True):
     prints_text: bool = True  # Whether they are printed to standard error as well.
     is_requested: bool = True  # Whether the user asked for the format; else `--quiet` applies to it.
 
-    def write(self, problems: Iterable[Problem], sources: SourceLines | None = None) -> bool:
+    @property
+    def writes_text(self) -> bool:
+        return self.prints_text or self.format is ProblemFormat.TEXT
+
+    def write(
+        self, problems: Iterable[Problem], sources: SourceLines | None = None, *, counts_like_upstream: bool = False
+    ) -> bool:
         """Write and print the problems; return False if they could not be written."""
         problems, sources = tuple(problems), sources or SourceLines()
         try:
@@ -139,7 +162,7 @@ class ProblemOutput(Struct, frozen=True):
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
                 if self.format is ProblemFormat.TEXT:
-                    data = _render_text(kept, current_settings(), sources)
+                    data = _render_text(kept, current_settings(), sources, counts_like_upstream=counts_like_upstream)
                 else:
                     data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
                 # An unchanged file is not written again, so that programs that watch it are not notified.
@@ -148,7 +171,7 @@ class ProblemOutput(Struct, frozen=True):
             print_problems((*problems, *list_error_problems(error)), sources=sources)
             return False
         if self.prints_text:
-            print_problems(problems, sources=sources)
+            print_problems(problems, sources=sources, counts_like_upstream=counts_like_upstream)
         return True
 
     def fail(self, error: DuvetError) -> int:

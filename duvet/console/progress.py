@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from duvet.console.command import TerminalSettings, wants_bar
@@ -70,18 +71,21 @@ def _format_seconds(seconds: float) -> str:
 
 
 class QuietProgress(ProgressLines):
-    """Prints only downloads, for queries."""
+    """Prints only downloads, and with `slow` each step that took at least so many seconds."""
 
-    def __init__(self, settings: TerminalSettings) -> None:
+    def __init__(self, settings: TerminalSettings, slow: float = math.inf) -> None:
         super().__init__(settings)
         self.wants_notes = False
+        self.slow = slow
 
     def begin(self, step: str) -> None:
         if step.startswith("Downloading"):
             super().begin(step)
+        else:
+            self.started = time.perf_counter()
 
     def end(self, outcome: str) -> None:
-        if outcome.startswith("Downloaded"):
+        if outcome.startswith("Downloaded") or time.perf_counter() - self.started >= self.slow:
             super().end(outcome)
 
 

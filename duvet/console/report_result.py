@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet import rules
 from duvet.console.command import current_settings
+from duvet.console.discovery import show_path
 from duvet.console.output import detect_table_look
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
@@ -18,17 +20,20 @@ from duvet.console.project import load_page_rules, make_options_key, open_cache,
 from duvet.console.streams import FAILED, OK, print_notice
 from duvet.errors import DuvetError
 from duvet.model import Problem
+from duvet.reports.cells import escape_cell
+from duvet.reports.problems import count_like_upstream
 from duvet.reports.summary import Summary, format_summary
 from duvet.tree.cache import DiskCache
 from duvet.tree.recorder import FileChangedError, FileContent
 
 _CACHE_NAME = "report"
+_MAX_FILES = 5
 
 
 class ReportGate(Struct, frozen=True):
     """The requirements that `--require-citations` or `--require-tests` checks."""
 
-    everything: bool = True  # All requirements, if `--ci` is set and no snapshot is configured.
+    everything: bool | None = None  # Whether all requirements are checked; by default with `--ci` and no snapshot.
     targets: tuple[str, ...] = ()  # The specifications and sections that are always checked.
 
 
@@ -50,7 +55,9 @@ class ReportResult(Struct, frozen=True):
     problems: tuple[Problem, ...]
     summary: Summary
     html_path: str = ""  # The file with the HTML report; empty if none was requested.
-    hides_progress: bool = False  # Whether a run that recalls this result prints no steps.
+    is_like_upstream: bool = False  # Whether the project has the schema of awslabs duvet.
+    files: tuple[str, ...] = ()  # The paths of the reports.
+    changed_snapshot: str = ""  # The path of the snapshot if this run has changed it.
 
 
 def report_project(
@@ -95,28 +102,46 @@ def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
     ##% unchanged, and `duvet validate` MUST NOT read the sources again.
     progress, started = ProgressLines(current_settings()), time.perf_counter()
     result = cache.recall(_CACHE_NAME, ReportResult, key)
-    if result is not None and not (result.hides_progress and not sys.stderr.isatty()):
+    if result is not None and result.is_like_upstream:
         progress.begin("Checking inputs and reports")
         progress.started = started
         progress.end("Checked that nothing has changed since the last run")
     return result
 
 
+def _list_files(result: ReportResult) -> str:
+    """Return a line with the reports of a run that prints no steps; empty without reports."""
+    ##= man/spec/trace.md#reports
+    ##% With our schema, the summary MUST name the reports, and whether the snapshot has changed.
+    if result.is_like_upstream or not result.files:
+        return ""
+    marks = {result.changed_snapshot: " (changed)"}
+    shown = [
+        escape_cell(show_path(path, current_settings().folder)) + marks.get(path, "")
+        for path in result.files[:_MAX_FILES]
+    ]
+    more = len(result.files) - len(shown)
+    return f"reports: {', '.join(shown)}{f' and {more} more' if more else ''}\n"
+
+
 def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
     """Store what the run has read, and its result unless that depends on more than the inputs."""
     unrepeatable = {rules.FILE_UNWRITABLE.code, rules.SNAPSHOT_DIFFERS.code}
     if unrepeatable.isdisjoint(problem.code for problem in result.problems):
-        cache.store(_CACHE_NAME, key, result)
+        cache.store(_CACHE_NAME, key, replace(result, changed_snapshot=""))
     cache.save()
 
 
 def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = False) -> int:
     """Print the problems and the summary, and open the HTML report if requested; return the exit code."""
-    written = output.write(result.problems)
+    written = output.write(result.problems, counts_like_upstream=result.is_like_upstream)
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     if not current_settings().quiet:
-        print_notice(format_summary(result.summary, detect_table_look(sys.stderr)))
+        gap = "\n" if result.problems and output.prints_text and not result.is_like_upstream else ""
+        if result.is_like_upstream and not output.writes_text:
+            gap = count_like_upstream(result.problems)
+        print_notice(gap + format_summary(result.summary, detect_table_look(sys.stderr)) + _list_files(result))
     if opens:
         ##= man/spec/page.md#working-with-the-report
         ##% `duvet report --open` MUST open the finished report in the browser, only once with `--watch`, and fail if no

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +38,13 @@ from duvet.specs.locator import locate_specification
 from duvet.text import colour_diff_line, make_unified_diff, quote_text
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.coverage import GateResult
-from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
+from duvet.trace.gates import (
+    check_gates,
+    find_freed_annotations,
+    find_unimplemented,
+    find_untested,
+    word_like_upstream,
+)
 from duvet.trace.records import AnnotationPlaces, Finished, Requirement
 from duvet.tree.files import FolderMembership
 from duvet.tree.git import GitCommand, GitRepository
@@ -48,17 +55,21 @@ from duvet.version import VERSION
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
 
-ReportFiles = Iterator[tuple[str, Callable[[], bytes]]]  # The path of each file, and the function that renders it.
+_SLOW_STEP = 1.0  # Seconds after which a terminal shows a step.
+
+ReportFiles = Iterable[tuple[str, Callable[[], bytes]]]  # The path of each file, and the function that renders it.
 
 
 def run_report(project: Project, request: ReportRequest) -> ReportResult:
     """Trace the project, apply the gates and write the files."""
     found: list[Problem] = []
     ##= man/spec/trace.md#reports
-    ##% With our schema, `duvet report` MUST print its steps only on a terminal or with `--verbose`.
+    ##% Except with the schema of awslabs duvet, `duvet report` MUST print its steps only with `--verbose`, or on a
+    ##% terminal if they are slow.
     try:
-        if hides_progress(project):
-            project.progress = QuietProgress(current_settings())
+        if not project.is_like_upstream and not current_settings().verbose:
+            slow = _SLOW_STEP if sys.stderr.isatty() else math.inf
+            project.progress = QuietProgress(current_settings(), slow)
         found += write_requirements(project, project.extraction, prune=request.prune)
     except OutputError as error:
         found.append(_make_unwritable_problem(error))
@@ -78,6 +89,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     if gates:
         found = promote_setup_problems(found)
     problems = _sort_problems((*finished.trace.problems, *found))
+    problems = tuple(map(_offer_fix, problems))
     if request.strict:
         problems = promote_warnings(problems)
     snapshot = None
@@ -85,11 +97,39 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         snapshot = render_bytes(partial(render_snapshot, finished))
     results, failures = run_gates(gates, snapshot)
     problems = _sort_problems((*problems, *failures))
-    files = _render_files(project, request, finished, problems, snapshot, results)
-    problems = _sort_problems((*problems, *_write_files(project, files)))
-    summary = summarize_run(finished, problems, results)
+    files = list(_render_files(project, request, finished, problems, snapshot, results))
+    changed = _find_changed_snapshot(project, files)
+    unwritten = _write_files(project, files)
+    problems = _sort_problems((*problems, *unwritten))
+    summary = summarize_run(finished, problems, results, counts=not project.is_like_upstream)
     html_paths = (path for path in _find_html_paths(project, request) if path and not is_stream_output(path))
-    return ReportResult(problems, summary, next(html_paths, ""), hides_progress(project))
+    return ReportResult(
+        problems,
+        summary,
+        next(html_paths, ""),
+        project.is_like_upstream,
+        () if unwritten else tuple(path for path, _ in files if not is_stream_output(path)),
+        "" if unwritten else changed,
+    )
+
+
+def _offer_fix(problem: Problem) -> Problem:
+    """Return a problem with a quote with the commands that show and use the nearest text."""
+    # A quote of an empty section has another hint.
+    if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
+        return problem
+    hint = "run `duvet validate` to see the nearest text, and `duvet validate --fix` to use it"
+    return replace(problem, hint=hint)
+
+
+def _find_changed_snapshot(project: Project, files: ReportFiles) -> str:
+    """Return the path of the snapshot if the run replaces it with another one."""
+    path = find_snapshot_path(project)
+    for name, render in files:
+        with suppress(DuvetError):
+            if name == path and project.disk.read(name) != render():
+                return name
+    return ""
 
 
 def find_setup_problems(project: Project) -> Iterator[Problem]:
@@ -117,13 +157,6 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
         label = "its requirements are unknown"
         yield rules.SPECIFICATION_UNCONFIGURED.problem(message, first.path, place, label=label, hint=hint)
     yield from (replace(finding.problem, severity=Severity.WARNING) for finding in find_missing_reasons(trace, places))
-
-
-def hides_progress(project: Project) -> bool:
-    """True if steps are printed only on a terminal or with `--verbose`: with our schema."""
-    settings = current_settings()
-    is_ours = project.config is not None and project.config.extended
-    return is_ours and not settings.verbose and not sys.stderr.isatty()
 
 
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -170,7 +203,7 @@ class Gate(NamedTuple):
 
 
 def list_gates(project: Project, request: ReportRequest) -> list[Gate]:
-    """Return the gates of a run: those of `--ci`, and those of targets."""
+    """Return the gates of a run: those of `--ci`, and those of `true` and of targets."""
     gates = [*_list_ci_gates(project, request)] if _is_ci(project, request) else []
     ##= man/spec/gates.md#gates-for-targets
     ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
@@ -179,7 +212,12 @@ def list_gates(project: Project, request: ReportRequest) -> list[Gate]:
         (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
         (request.require_tests, "--require-tests", "tests", "tested", find_untested),
     ):
-        if gate.targets:
+        ##= man/spec/gates.md#gates-for-targets
+        ##% Except with the schema of awslabs duvet, `true` MUST have the effect of naming all specifications.
+        if gate.everything and not project.is_like_upstream:
+            check = partial(_check_targets, project, gate, option, find)
+            gates.append(Gate(noun, f"every requirement is {state}", check))
+        elif gate.targets:
             names = ", ".join(gate.targets)
             check = partial(_check_targets, project, gate, option, find)
             gates.append(Gate(f"{noun} of {names}", f"every requirement of {names} is {state}", check))
@@ -207,7 +245,7 @@ def _check_targets(
     snapshot: bytes,
 ) -> list[Problem]:
     selected, unknown = _select_targets(project, gate, option)
-    return [*find(selected), *unknown]
+    return [*find(project.requirements if gate.everything else selected), *unknown]
 
 
 def _is_ci(project: Project, request: ReportRequest) -> bool:
@@ -227,11 +265,14 @@ def _list_ci_gates(project: Project, request: ReportRequest) -> Iterator[Gate]:
     if path is not None:
         yield Gate(f"snapshot {path}", f"snapshot {path} is up to date", partial(_check_snapshot, project, path))
         return
-    citations, tests = request.require_citations.everything, request.require_tests.everything
-    words = [word for word, wanted in (("cited", citations), ("tested", tests)) if wanted]
-    nouns = [word for word, wanted in (("citations", citations), ("tests", tests)) if wanted]
-    if words:
-        success = f"every requirement is {' and '.join(words)}"
+    citations, tests = (
+        gate.everything is None or (gate.everything and project.is_like_upstream)
+        for gate in (request.require_citations, request.require_tests)
+    )
+    nouns = [noun for noun, wanted in (("citations", citations), ("tests", tests)) if wanted]
+    if nouns:
+        success = "every requirement is cited" if citations else "every cited requirement is tested"
+        success += " and tested" if citations and tests else ""
         yield Gate(" and ".join(nouns), success, partial(_check_lines, project, citations, tests))
 
 
@@ -239,7 +280,12 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
     freed = find_freed_annotations(project.requirements) if project.not_applicable else frozenset()
-    return list(check_gates(project.trace, citations=citations, tests=tests, freed=freed))
+    return _choose_words(project, check_gates(project.trace, citations=citations, tests=tests, freed=freed))
+
+
+def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems in the words of awslabs duvet if the project has its schema."""
+    return [word_like_upstream(one) if project.is_like_upstream else one for one in problems]
 
 
 def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Problem]:
@@ -247,9 +293,9 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
     try:
         committed = project.tree.read(path)
     except DuvetError as error:
-        message = "Could not read report snapshot. This is required to enforce CI checks."
-        hint = f"{error.message}; run `duvet report` and commit {path}"
-        return [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)]
+        message = f"can't read the snapshot: {error.message}" if project.tree.exists(path) else "no snapshot yet"
+        hint = f"run `duvet report` and commit {path}"
+        return _choose_words(project, [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)])
     if committed != snapshot:
         old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot))
         lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, context=4)]
@@ -257,9 +303,8 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
             lines = ["(only the line ends differ)"]
         diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
         print_notice(f"\nDifferences detected in {escape_cell(path)}:\n\n{diff}\n")
-        message = "Report snapshot does not match with CI mode enabled."
         hint = f"if you intended the change, run `duvet report` and commit {path}"
-        return [rules.SNAPSHOT_DIFFERS.problem(message, path, hint=hint)]
+        return _choose_words(project, [rules.SNAPSHOT_DIFFERS.problem("the snapshot is out of date", path, hint=hint)])
     project.progress.end(f"Checked {path}")
     return []
 
@@ -320,7 +365,7 @@ def _render_files(
     if request.lcov is not None:
         from duvet.reports.lcov import render_lcov
 
-        citations, tests = request.require_citations.everything, request.require_tests.everything
+        citations, tests = (gate.everything is not False for gate in (request.require_citations, request.require_tests))
         for name, data in render_lcov(finished, citations, tests):
             yield os.path.join(request.lcov, name), partial(bytes, data)
     snapshot_path = find_snapshot_path(project)

@@ -33,9 +33,10 @@ class Checked(Struct, frozen=True):
 class Findings(Struct, frozen=True, array_like=True):
     """The findings of a whole project."""
 
-    files: dict[str, int]  # The number of annotations in each input.
+    files: dict[str, int]  # The number of annotations in each input, without those of type `spec`.
     found: tuple[Finding, ...]  # In the order in which problems are listed.
     config: str = ""  # The path of the configuration.
+    generated: tuple[str, ...] = ()  # The requirement files that duvet writes.
 
     def of(self, paths: Collection[str]) -> Checked:
         """The problems of these inputs and of the configuration; problems marked `once` are not repeated."""
@@ -50,7 +51,10 @@ class Findings(Struct, frozen=True, array_like=True):
             if is_relevant and not one.is_reported and not (one.once and key in reported):
                 reported.add(key)
                 problems.append(one.problem)
-        return Checked(tuple(problems), sum(self.files[path] for path in selected), len(selected))
+        ##= man/spec/validate.md#checks
+        ##% `duvet validate` MUST count the annotations that `duvet report` counts, and the files that they can be in.
+        counted = selected.difference(self.generated)
+        return Checked(tuple(problems), sum(self.files[path] for path in counted), len(counted))
 
     def invalid(self) -> dict[int, tuple[Problem, ...]]:
         """The errors of each annotation that has any, by its index in the trace."""

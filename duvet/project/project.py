@@ -238,6 +238,13 @@ class Project:
             path = whole.removeprefix(f"{self.root}/") if whole.startswith(f"{self.root}/") else path
         return read_config(self.tree.read(path), path, self.environ)
 
+    @property
+    def is_like_upstream(self) -> bool:
+        """Whether the project has the schema of awslabs duvet, or is described by its options alone."""
+        if self.config is None:
+            return bool(self.options.sources or self.options.requirements)
+        return not self.config.extended
+
     @cached_property
     def library(self) -> Library:
         """The specifications, loaded when they are needed."""

@@ -45,15 +45,19 @@ def validate(project: Project, places: AnnotationPlaces | None = None) -> Findin
         *find_missing_reasons(trace, places),
         *_find_duplicates(trace, places),
         *_find_cited_exceptions(trace, places),
+        ##= man/spec/validate.md#checks
+        ##% With our schema, `duvet validate` MUST warn about a pattern of a source that matches no file.
+        *(Finding(one) for one in project.setup_problems if one.code == rules.PATTERN_UNMATCHED.code),
     ]
     fixed = [
         replace(one, problem=fixer.add_fix(trace.annotations[one.id], one.problem)) if one.id >= 0 else one
         for one in found
     ]
     files = {path: 0 for _, paths in inputs.sources for path in paths} | dict.fromkeys(inputs.requirements, 0)
-    files |= {path: len(ids) for path, ids in by_path.items()}
+    files |= {path: sum(trace.annotations[id].kind is not Kind.SPEC for id in ids) for path, ids in by_path.items()}
     ordered = tuple(sorted(fixed, key=lambda one: one.problem.sort_key))
-    return Findings(files, ordered, project.config.path if project.config else "")
+    generated = tuple(path for path in project.extraction.files if path in files)
+    return Findings(files, ordered, project.config.path if project.config else "", generated)
 
 
 def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:

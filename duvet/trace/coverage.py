@@ -193,10 +193,10 @@ class GateResult(Struct, frozen=True):
     success: str  # `snapshot .duvet/snapshot.txt is up to date`
     problems: int | None  # None if other errors kept the gate from running.
 
-    @property
-    def words(self) -> str:
+    def describe(self, obstacles: str) -> str:
+        """Return the line of the gate; `obstacles` counts the errors that kept it from running."""
         if self.problems is None:
-            return f"FAIL: {self.name}: not checked because of errors"
+            return f"FAIL: {self.name}: not checked because of {obstacles}"
         return (
             f"FAIL: {self.name}: {format_count(self.problems, 'problem')}" if self.problems else f"PASS: {self.success}"
         )
@@ -249,8 +249,13 @@ def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def judge_run(problems: Iterable[Problem], gates: Sequence[GateResult] = (), annotations: int = 0) -> RunVerdict:
-    """Return the verdict of a run: every error fails it, and only gates that ran and held make it pass."""
+def judge_run(
+    problems: Iterable[Problem], gates: Sequence[GateResult] = (), annotations: int = 0, *, counts: bool = True
+) -> RunVerdict:
+    """Return the verdict of a run: every error fails it, and only gates that ran and held make it pass.
+
+    With `counts`, the lines contain the numbers of errors and warnings.
+    """
     ##= man/spec/gates.md#verdicts
     ##% `duvet report` MUST print `PASS` only for a gate that ran and held, with the name of the gate, and `FAIL` with
     ##% its name and the number of problems for a gate that failed.
@@ -259,13 +264,18 @@ def judge_run(problems: Iterable[Problem], gates: Sequence[GateResult] = (), ann
     found = Counter(problem.severity for problem in problems)
     errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
     others = errors - sum(gate.problems or 0 for gate in gates)
-    counts = [format_count(count, noun) for count, noun in ((others, "error"), (warnings, "warning")) if count]
-    lines = [", ".join(counts)] if others and all(gate.problems is not None for gate in gates) else []
+    ##= man/spec/gates.md#verdicts
+    ##% `duvet report` MUST print the number of errors and warnings once.
+    # The line of a gate that did not run contains the number of errors.
+    uncounted = 0 if any(gate.problems is None for gate in gates) else others
+    counted = ((uncounted, "error"), (warnings, "warning")) if counts else ()
+    numbers = ", ".join(format_count(count, noun) for count, noun in counted if count)
+    lines = [numbers] if numbers else []
     if not (gates or others):
         valid = f"all {annotations:,} annotations are valid" if annotations else "no annotations to check"
-        lines = [f"OK: {'1 annotation is valid' if annotations == 1 else valid}"]
+        lines = [", ".join(filter(None, (f"OK: {'1 annotation is valid' if annotations == 1 else valid}", numbers)))]
     outcome: Literal["pass", "fail", "neutral"] = "fail" if errors else "pass" if gates else "neutral"
-    return RunVerdict(outcome, (*lines, *(gate.words for gate in gates)))
+    return RunVerdict(outcome, (*lines, *(gate.describe(format_count(others, "error")) for gate in gates)))
 
 
 def _count(found: Iterable[CountedRequirement], *tables: _Table) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -61,11 +61,10 @@ def check_gates(
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
         cited = _lines(matches, _IMPLEMENTED)
         if citations:
-            lines, message = _lines(matches, ~0) - cited, "Specification requirements missing citation."
-            problems += _offenders(trace, coverage, matches, lines, rules.GATE_NOT_CITED, message)
+            problems += _offenders(trace, coverage, matches, _lines(matches, ~0) - cited, rules.GATE_NOT_CITED)
         if tests:
-            lines, message = cited - _lines(matches, _TESTED), "Citation missing test."
-            problems += _offenders(trace, coverage, matches, lines, rules.GATE_NOT_TESTED, message)
+            untested = cited - _lines(matches, _TESTED)
+            problems += _offenders(trace, coverage, matches, untested, rules.GATE_NOT_TESTED)
     return tuple(problems)
 
 
@@ -79,7 +78,6 @@ def _offenders(
     matches: Iterable[records.Match],
     lines: set[tuple[int, int]],
     rule: rules.Rule,
-    message: str,
 ) -> Iterator[Problem]:
     """Yield a problem for each quote on one of these lines, at the first of them."""
     numbers = LineNumbers()
@@ -88,13 +86,33 @@ def _offenders(
         if first is not None:
             quote = trace.annotations[match.ids[0]].quote
             section = coverage.specification.sections[match.section]
-            target = f"{coverage.specification.locator.name}#{section.id}"
+            text = quote_text(shorten_text(quote or section.title))
             yield rule.problem(
-                message,
+                f"no {'code' if rule is rules.GATE_NOT_CITED else 'test'} cites {text}",
                 coverage.specification.path,
                 Place(numbers.of(coverage.specification.data, first.start)),
-                hint=f"{target}: {shorten_text(quote) if quote else section.title}",
+                hint=_make_hint(rule, f"{coverage.specification.locator.name}#{section.id}"),
             )
+
+
+def _make_hint(rule: rules.Rule, target: str) -> str:
+    place = "the code that implements it" if rule is rules.GATE_NOT_CITED else "the test that checks it"
+    return f"cite {target} in {place}"
+
+
+##= man/spec/gates.md#verdicts
+##% With the schema of awslabs duvet, the problems of its gates MUST have its messages.
+_UPSTREAM_MESSAGES = {
+    rules.SNAPSHOT_MISSING.code: "Could not read report snapshot. This is required to enforce CI checks.",
+    rules.SNAPSHOT_DIFFERS.code: "Report snapshot does not match with CI mode enabled.",
+    rules.GATE_NOT_CITED.code: "Specification requirements missing citation.",
+    rules.GATE_NOT_TESTED.code: "Citation missing test.",
+}
+
+
+def word_like_upstream(problem: Problem) -> Problem:
+    """Return the problem of a gate with the message of awslabs duvet."""
+    return replace(problem, message=_UPSTREAM_MESSAGES.get(problem.code, problem.message))
 
 
 def find_freed_annotations(requirements: Iterable[records.Requirement]) -> frozenset[int]:
@@ -112,33 +130,27 @@ def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[
     ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
     ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     lacking = (one for one in requirements if one.state <= records.State.NEEDS_CODE)
-    return _make_problems(
-        lacking, rules.GATE_NOT_CITED, lambda one: f"this requirement is not fully implemented: {one.state.words}"
-    )
+    return _make_problems(lacking, rules.GATE_NOT_CITED, "implemented")
 
 
 def find_untested(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
     """Yield a problem for each requirement that is not fully tested."""
     untested = {state for state in records.State if state < records.State.EXCEPTED} - {records.State.NEEDS_CODE}
     lacking = (one for one in requirements if one.state in untested)
-    return _make_problems(
-        lacking, rules.GATE_NOT_TESTED, lambda one: f"this requirement is not fully tested: {one.state.words}"
-    )
+    return _make_problems(lacking, rules.GATE_NOT_TESTED, "tested")
 
 
-def _make_problems(
-    requirements: Iterable[records.Requirement], rule: rules.Rule, message: Callable[[records.Requirement], str]
-) -> Iterator[Problem]:
+def _make_problems(requirements: Iterable[records.Requirement], rule: rules.Rule, participle: str) -> Iterator[Problem]:
     lines = LineNumbers()
     for one in requirements:
         specification = one.specification
         ##= man/spec/gates.md#gates-for-targets
         ##% duvet MUST list each of these requirements with its target and its place in the specification.
         yield rule.problem(
-            message(one),
+            f"{quote_text(shorten_text(one.text))} is not fully {participle} ({one.state.words})",
             specification.path,
             Place(lines.of(specification.data, one.matches[0].pieces[0].start)),
-            hint=f"{specification.locator.name}#{one.section.id}: {shorten_text(one.text)}",
+            hint=_make_hint(rule, f"{specification.locator.name}#{one.section.id}"),
         )
 
 

@@ -235,8 +235,10 @@ def make_overview_view(
         issues.update({escape_line_ends(one.tracking_issue) for one in found} - {""})
     labels = (_most_first(features), _most_first(issues))
     counts = count_problems(page.problems)
+    # The report counts warnings next to the link to the problems.
+    verdict = judge_run(page.problems, page.gates, page.finished.trace.citation_count, counts=counts[0] > 0)
     return OverviewView(
-        judge_run(page.problems, page.gates, page.finished.trace.citation_count),
+        verdict,
         f"Coverage: {whole.words}" + (f"; {whole.left}." if whole.left else "."),
         looks,
         make_total_row(whole, looks),

@@ -39,7 +39,13 @@ class Done(NamedTuple):
 def failed(message: str, place: str = "", hint: str = "", out: str = "") -> Done:
     """The outcome of a command that fails with one error."""
     lines = [f"error: {message}", f" --> {place}" if place else "", f"  = help: {hint}" if hint else ""]
-    return Done(1, out, "".join(f"{line}\n" for line in lines if line) + "\nencountered 1 errors\n")
+    return Done(1, out, "".join(f"{line}\n" for line in lines if line))
+
+
+def failed_like_upstream(message: str, place: str = "", hint: str = "") -> Done:
+    """The outcome of `duvet report` with one error in a project with the schema of awslabs duvet."""
+    done = failed(message, place, hint)
+    return done._replace(err=f"{done.err}\nencountered 1 errors\n")
 
 
 class Run(Protocol):

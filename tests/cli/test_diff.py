@@ -303,7 +303,7 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
     assert done == failed("git was not found", hint="install git, which duvet needs to read revisions")
     os.remove(folder / ".duvet" / "config.toml")
     hint = "create one with `duvet init`"
-    assert diff() == failed("no configuration in this folder or above it [DUV010]", ".duvet/config.toml", hint)
+    assert diff() == failed("no configuration in this folder or above it [DUV008]", ".duvet/config.toml", hint)
 
 
 def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:

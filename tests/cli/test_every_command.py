@@ -68,7 +68,7 @@ def test_examples(words: list[str], duvet_command: str, tmp_path: Path) -> None:
 )
 def test_a_folder_without_a_configuration(line: str, duvet_command: str, tmp_path: Path) -> None:
     hint = "create one with `duvet init`"
-    wanted = failed("no configuration in this folder or above it [DUV010]", ".duvet/config.toml", hint)
+    wanted = failed("no configuration in this folder or above it [DUV008]", ".duvet/config.toml", hint)
     done = runner(duvet_command, tmp_path)(*line.split())
     assert (done.code, done.out, done.err.startswith(wanted.err)) == (1, "", True)
 

@@ -84,7 +84,7 @@ def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> N
     assert (done.code, done.out, places(done)) == (1, "", found)
     assert changed(reported, before) == {PAGE}
     page = (reported / PAGE).read_text()
-    assert done.err.endswith("\n5 errors\ncoverage: 0 % (0 of 3)\n")
+    assert done.err.count("\nencountered 5 errors\n") == 1 and done.err.endswith("\n\ncoverage: 0 % (0 of 3)\n")
     assert '<p class="verdict fail">5 errors</p>\n<p>Coverage: 0 % (0 of 3); 3 uncited.</p>' in page
     assert [page.count(place) for _, place in found] == [1] * 5
     for problem in ("missing section", "could not find text in section", "comment is missing source specification"):
@@ -127,7 +127,7 @@ def test_a_report_without_requirements(kettle: Path, duvet: Run) -> None:
     done = duvet("report")
     assert (done.code, done.out) == (0, "")
     assert done.err.endswith(
-        " \n1 specification cited without requirements\nOK: 1 annotation is valid\ncoverage: no requirements\n"
+        " \n1 cited specification has no requirements\nOK: 1 annotation is valid\ncoverage: no requirements\n"
     )
 
 

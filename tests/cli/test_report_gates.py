@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import CONFIG, HALF, KETTLE, SOURCE, SPECIFICATION, SUMMARY, make
-from tests.cli.running import Done, Run, failed, files, run
+from tests.cli.running import Done, Run, failed, failed_like_upstream, files, run
 from tests.cli.terminals import Terminal
 from tests.histories import ENVIRON, history
 
 SNAPSHOT = ".duvet/snapshot.txt"
 WITHOUT_SNAPSHOT = {".duvet/config.toml": CONFIG.partition("[report.snapshot]")[0]}
-MISSING = failed(
+MISSING = failed_like_upstream(
     "Could not read report snapshot. This is required to enforce CI checks. [DUV060]",
     SNAPSHOT,
-    "No such file or directory (os error 2); run `duvet report` and commit .duvet/snapshot.txt",
+    "run `duvet report` and commit .duvet/snapshot.txt",
 )
 DIFFERENCE = """\
 
@@ -33,7 +33,7 @@ Differences detected in .duvet/snapshot.txt:
    SECTION: [Pouring](#pouring)
      TEXT[!MAY]: The spout MAY drip.
 """
-DIFFERS = failed(
+DIFFERS = failed_like_upstream(
     "Report snapshot does not match with CI mode enabled. [DUV061]",
     SNAPSHOT,
     "if you intended the change, run `duvet report` and commit .duvet/snapshot.txt",
@@ -110,8 +110,16 @@ def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle
 
 
 BOIL, WHISTLE, DRIP = "The kettle MUST boil water.", "It SHOULD whistle when done.", "The spout MAY drip."
-NOT_CITED = owed("DUV062", "Specification requirements missing citation.", 11, DRIP, f"spec.md#pouring: {DRIP}")
-NOT_TESTED = owed("DUV063", "Citation missing test.", 5, BOIL, f"spec.md#heating: {BOIL}")
+##= man/spec/gates.md#verdicts
+##% With the schema of awslabs duvet, the problems of its gates MUST have its messages.
+NOT_CITED = owed(
+    "DUV062",
+    "Specification requirements missing citation.",
+    11,
+    DRIP,
+    "cite spec.md#pouring in the code that implements it",
+)
+NOT_TESTED = owed("DUV063", "Citation missing test.", 5, BOIL, "cite spec.md#heating in the test that checks it")
 
 
 @pytest.mark.parametrize(
@@ -135,15 +143,16 @@ def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet:
 def offender(code: str, what: str, line: int, text: str, target: str) -> str:
     """What is said of a requirement of a target."""
     shown = SPECIFICATION.splitlines()[line - 1]
-    return owed(code, f"this requirement is not fully {what}", line, shown, f"spec.md#{target}: {text}")
+    place = "the code that implements it" if code == "DUV062" else "the test that checks it"
+    return owed(code, f'"{text}" is not fully {what}', line, shown, f"cite spec.md#{target} in {place}")
 
 
-NO_WHISTLE = offender("DUV062", "implemented: uncited", 5, WHISTLE, "heating")
-NO_DRIP = offender("DUV062", "implemented: uncited", 9, DRIP, "pouring")
-NO_WHISTLE_TEST = offender("DUV063", "tested: uncited", 5, WHISTLE, "heating")
-NO_DRIP_TEST = offender("DUV063", "tested: uncited", 9, DRIP, "pouring")
-NO_BOIL_TEST = offender("DUV063", "tested: needs tests", 5, BOIL, "heating")
-NO_TESTS = [NO_BOIL_TEST, NO_WHISTLE_TEST]
+NO_WHISTLE = offender("DUV062", "implemented (uncited)", 5, WHISTLE, "heating")
+NO_DRIP = offender("DUV062", "implemented (uncited)", 9, DRIP, "pouring")
+NO_WHISTLE_TEST = offender("DUV063", "tested (uncited)", 5, WHISTLE, "heating")
+NO_DRIP_TEST = offender("DUV063", "tested (uncited)", 9, DRIP, "pouring")
+NO_BOIL_TEST = offender("DUV063", "tested (needs tests)", 5, BOIL, "heating")
+NO_TESTS = [NO_WHISTLE_TEST, NO_BOIL_TEST]
 
 
 @pytest.mark.parametrize(
@@ -228,11 +237,12 @@ PAST, FUTURE = "2001-12-31", "9999-12-31"
 FREED_SUMMARY = """\
                                                       not
 specification  MUST  SHOULD  MAY  done       uncited  applicable
-Kettle          1/1     0/1  0/0   1/2  50%        1           1
+Kettle          1/1     0/1    -   1/2  50%        1           1
 
 not applicable: 1 requirement of spec.md#pouring: It has no spout (the foundry, until 9999-12-31)
 OK: all 2 annotations are valid
 coverage: 50 % (1 of 2), 1 not applicable
+reports: .duvet/reports/report.json, .duvet/reports/report.html, .duvet/snapshot.txt
 """
 EXPIRED = """\
 error: this entry expired on 2001-12-31; the requirements of spec.md#pouring count again [DUV080]
@@ -241,13 +251,12 @@ error: this entry expired on 2001-12-31; the requirements of spec.md#pouring cou
 14 | expiry = 2001-12-31
    |          ^^^^^^^^^^
    = help: set a later date, or remove the entry
-
-encountered 1 errors
 """
 EXPIRED_SUMMARY = f"""\
 {SUMMARY.partition("OK")[0]}expired: 1 requirement of spec.md#pouring: It has no spout (the foundry, expired 2001-12-31)
 1 error
 coverage: 33 % (1 of 3)
+reports: .duvet/reports/report.html
 """
 
 
@@ -320,7 +329,7 @@ def test_a_gate_with_nothing_to_check_fails(
     plain, gated = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--ci"]))
     assert (plain.code, all_codes(plain), gated.code, codes(gated)) == (0, [code], 1, [code])
     assert "\nOK: " in plain.err and "PASS" not in plain.err + gated.err
-    assert "\nFAIL: citations and tests: not checked because of errors\n" in gated.err
+    assert "\nFAIL: citations and tests: not checked because of 1 error\n" in gated.err
 
 
 @pytest.mark.parametrize(("texts", "code"), list(SETUPS.values())[1:], ids=list(SETUPS)[1:])
@@ -379,14 +388,17 @@ def test_gates_are_named(tmp_path: Path, duvet_command: str) -> None:
     args = ("report", "--require-citations", "spec.md#pouring", "--require-tests", "spec.md#pouring")
     assert run(duvet_command, tmp_path, *args).err.endswith(
         "\nFAIL: citations of spec.md#pouring: 1 problem\nFAIL: tests of spec.md#pouring: 1 problem\n"
-        "coverage: 33 % (1 of 3)\n"
+        "coverage: 33 % (1 of 3)\nreports: .duvet/reports/report.html\n"
     )
     make(tmp_path, {".duvet/config.toml": OURS + SPEC + "[report.snapshot]\nenabled = true\n"})
     assert run(duvet_command, tmp_path, "report").err.endswith(
-        "\nOK: all 2 annotations are valid\ncoverage: 33 % (1 of 3)\n"
+        "\nOK: all 2 annotations are valid\ncoverage: 33 % (1 of 3)\nreports: .duvet/reports/report.html, .duvet/snapshot.txt\n"
     )
     done = run(duvet_command, tmp_path, "report", "--ci")
-    assert done.err.endswith("\nPASS: snapshot .duvet/snapshot.txt is up to date\ncoverage: 33 % (1 of 3)\n")
+    assert done.err.endswith(
+        "\nPASS: snapshot .duvet/snapshot.txt is up to date\ncoverage: 33 % (1 of 3)\n"
+        "reports: .duvet/reports/report.html\n"
+    )
 
 
 def test_the_summary_fits_the_terminal(tmp_path: Path, duvet_command: str) -> None:
@@ -412,12 +424,87 @@ def test_the_summary_fits_the_terminal(tmp_path: Path, duvet_command: str) -> No
             assert lines[lines.index(table[0]) : lines.index("", lines.index(table[0]))] == table
 
 
-def test_steps_are_printed_only_on_request_with_our_schema(tmp_path: Path, duvet_command: str) -> None:
+def test_steps_are_printed_only_on_request_except_with_the_schema_of_upstream(
+    tmp_path: Path, duvet_command: str
+) -> None:
     ##= man/spec/trace.md#reports
-    ##% With our schema, `duvet report` MUST print its steps only on a terminal or with `--verbose`.
+    ##% Except with the schema of awslabs duvet, `duvet report` MUST print its steps only with `--verbose`, or on a
+    ##% terminal if they are slow.
+    warning = run(duvet_command, tmp_path, "report").err
+    assert warning.startswith("warning: no configuration") and "Scan" not in warning
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
     for _ in range(2):
-        assert run(duvet_command, tmp_path, "report").err == SUMMARY
+        assert run(duvet_command, tmp_path, "report").err == f"{SUMMARY}reports: .duvet/reports/report.html\n"
+    assert "Scann" not in "\n".join(Terminal(duvet_command, tmp_path, "report", columns=80).shown.lines)
     assert "Scanning sources" in run(duvet_command, tmp_path, "-v", "report").err
     make(tmp_path, {".duvet/config.toml": (OURS + SPEC).replace("duvet-cli/config/v1", UPSTREAM)})
     assert "Scanning sources" in run(duvet_command, tmp_path, "report").err
+
+
+def test_the_reports_are_named(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/trace.md#reports
+    ##% With our schema, the summary MUST name the reports, and whether the snapshot has changed.
+    config = OURS + SPEC + "[report.snapshot]\nenabled = true\n"
+    make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": HALF})
+
+    def named(*args: str) -> str:
+        return run(duvet_command, tmp_path, "report", *args).err.rpartition("reports: ")[2]
+
+    usual = ".duvet/reports/report.html, .duvet/snapshot.txt"
+    assert named() == f"{usual}\n"
+    make(tmp_path, {"src/a.rs": SOURCE})
+    assert [named(), named(), named("--no-cache")] == [f"{usual} (changed)\n", f"{usual}\n", f"{usual}\n"]
+    others = [f"--{kind}={kind}" for kind in ("json", "html", "json-v2", "lcov")]
+    expected = "json, json-v2, html, .duvet/reports/report.html, lcov/compliance.0.lcov and 1 more\n"
+    assert named(*others) == expected
+    make(tmp_path, {"src/a.rs": "//= gone.md#a\n//# b\n"})
+    assert run(duvet_command, tmp_path, "report").err.endswith("reports: .duvet/reports/report.html\n")
+    assert "reports: " not in run(duvet_command, tmp_path, "-q", "report").err
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        ("--require-citations true", ["DUV062", "DUV062"]),
+        ("--require-tests true", ["DUV063", "DUV063"]),
+        ("--ci --require-tests", ["DUV063", "DUV063"]),
+        ("--require-citations false --require-tests spec.md#pouring", ["DUV063"]),
+        ("--require-citations false --require-tests false", []),
+        ("", []),
+    ],
+)
+def test_true_is_a_gate(args: str, found: list[str], tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/gates.md#gates-for-targets
+    ##% Except with the schema of awslabs duvet, `true` MUST have the effect of naming all specifications.
+    config = OURS + SPEC + "[report.snapshot]\nenabled = true\n"
+    make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
+    run(duvet_command, tmp_path, "report")
+    done = run(duvet_command, tmp_path, "report", *args.split())
+    assert (done.code, codes(done)) == (1 if found else 0, found)
+    assert ("\nFAIL: " in done.err) == bool(found)
+    make(tmp_path, {".duvet/config.toml": config.replace("duvet-cli/config/v1", UPSTREAM)})
+    if "spec.md" not in args:
+        assert run(duvet_command, tmp_path, "report", *args.split()).code == 0
+
+
+def test_a_gate_in_plain_words(tmp_path: Path, duvet_command: str) -> None:
+    config = OURS + SPEC
+    make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
+    done = run(duvet_command, tmp_path, "report", "--ci")
+    assert 'error: no code cites "The spout MAY drip." [DUV062]\n' in done.err
+    make(tmp_path, {".duvet/config.toml": config + "[report.snapshot]\nenabled = true\n"})
+    hint = "run `duvet report` and commit .duvet/snapshot.txt"
+    error = failed("no snapshot yet [DUV060]", SNAPSHOT, hint).err
+    assert run(duvet_command, tmp_path, "report", "--ci").err.startswith(error)
+    make(tmp_path, {SNAPSHOT: "old\n"})
+    error = failed("the snapshot is out of date [DUV061]", SNAPSHOT, f"if you intended the change, {hint}").err
+    assert error in run(duvet_command, tmp_path, "report", "--ci").err
+
+
+def test_problems_are_counted_once(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/gates.md#verdicts
+    ##% `duvet report` MUST print the number of errors and warnings once.
+    texts = {"spec.md": SPECIFICATION, "src/a.rs": "//= gone.md#a\n//# b\n//= spec.md#heating\n//# nothing\n"}
+    make(tmp_path, {".duvet/config.toml": OURS + SPEC, **texts})
+    done = run(duvet_command, tmp_path, "report")
+    assert re.findall(r".*\berrors?$", done.err, re.MULTILINE) == ["2 errors"]

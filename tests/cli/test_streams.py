@@ -12,13 +12,13 @@ import pytest
 
 from tests.cli.made import CONFIG, make
 from tests.cli.made_tea import TEA_PROJECT
-from tests.cli.running import Done, Run, failed, files, interrupt, runner, shell, start
+from tests.cli.running import Done, Run, failed, failed_like_upstream, files, interrupt, runner, shell, start
 from tests.unit.project.made import FILES as WRONG
 from tests.unit.queries.made import FILES as QUERIES, SEARCH_FILES as SEARCH
 from tests.unit.specs.serving import LONGEST, Held, text
 
-CLOSED = failed("standard output is closed [DUV015]", "-")
-FULL = failed("can't write to standard output: No space left on device (os error 28) [DUV015]", "-")
+CLOSED = "standard output is closed [DUV015]", "-"
+FULL = "can't write to standard output: No space left on device (os error 28) [DUV015]", "-"
 INTERRUPTED = Done(130, "", "\ninterrupted\n")
 SNAPSHOT = ".duvet/snapshot.txt"
 COMMANDS: dict[str, dict[str, str]] = {
@@ -47,14 +47,14 @@ def test_each_command_minds_its_streams(line: str, duvet_command: str, unread: i
     piped = shell(duvet_command, folder, f"duvet {line} <&- | head -n 1; exit ${{PIPESTATUS[0]}}")
     assert piped == Done(code, first, err)
     done = shell(duvet_command, folder, f"duvet {line} >&-")
-    assert (done.code, done.err.endswith(CLOSED.err)) == (1, True)
+    assert (done.code, done.err.endswith(failed(*CLOSED).err)) == (1, True)
     assert files(folder) == before
 
 
 def test_a_citation_is_written_only_where_it_can_be_shown(duvet_command: str, unread: int, tmp_path: Path) -> None:
     folder = make(tmp_path / "tea", TEA_PROJECT)
     before = files(folder)
-    assert shell(duvet_command, folder, "duvet cite tea#cup --at src/pot.rs:7 <&- >&-") == CLOSED
+    assert shell(duvet_command, folder, "duvet cite tea#cup --at src/pot.rs:7 <&- >&-") == failed(*CLOSED)
     assert files(folder) == before
     assert runner(duvet_command, folder)("cite", "tea#cup", "--at", "src/pot.rs:1", stdout=unread) == Done(0, "", "")
     assert files(folder)["src/pot.rs"].startswith(b"//= tea.md#cup\n")
@@ -79,8 +79,8 @@ def test_nobody_reads_standard_error_or_the_report(kettle: Path, duvet: Run, unr
 @pytest.mark.parametrize(
     ("line", "done"),
     [
-        ("-q report --json -", FULL),
-        ("-q config", FULL),
+        ("-q report --json -", failed_like_upstream(*FULL)),
+        ("-q config", failed(*FULL)),
         ("--help", failed("No space left on device (os error 28)")),
         ("--version", failed("No space left on device (os error 28)")),
     ],
@@ -97,7 +97,7 @@ def test_standard_output_is_full(line: str, done: Done, reported: Path, duvet: R
     [
         ("duvet -q report --json - | head -c 1", Done(0, "{", "")),
         *((f"duvet -q report {closed}", Done(0, "", "")) for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-")),
-        ("duvet -q report --json - >&-", CLOSED),
+        ("duvet -q report --json - >&-", failed_like_upstream(*CLOSED)),
         ("echo //= spec.md#nowhere > src/a.rs; duvet report 2>&-", Done(1, "", "")),
         ("duvet frobnicate 2>&-", Done(2, "", "")),
     ],

@@ -22,7 +22,7 @@ from tests.unit.project.made import FILES, FIXED, RIGHT
 
 PROJECT = FILES
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"
-ALL_COUNT = "checked 23 annotations in 8 files: 12 errors, 5 warnings\n"
+ALL_COUNT = "checked 16 annotations in 4 files: 12 errors, 5 warnings\n"
 SKIPPED = "skipped, because no pattern matches: "
 NO_FILES = "checked 0 annotations in 0 files: no problems\n"
 
@@ -232,3 +232,29 @@ def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_com
     assert (path.read_text(), [one.name for one in path.parent.iterdir()]) == (wrong, ["a.rs"])
     again = run(duvet_command, public, "validate", "--fix", before=NOBODY)
     assert again.err.startswith("fixed 1 citation in 1 file\n")
+
+
+def test_a_pattern_that_matches_no_file(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/validate.md#checks
+    ##% With our schema, `duvet validate` MUST warn about a pattern of a source that matches no file.
+    config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'source/*.py'\n"
+    texts = {".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n", "spec.md": "A pot MUST boil.\n"}
+    make(tmp_path, texts)
+    done, strict = (run(duvet_command, tmp_path, "validate", *args) for args in ((), ("--strict",)))
+    assert (done.code, strict.code) == (0, 1)
+    assert done.err.startswith('warning: no file matches "source/*.py" [DUV009]\n')
+    assert strict.err.startswith('error: no file matches "source/*.py" [DUV009]\n')
+
+
+def test_annotations_are_counted_as_in_the_report(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST count the annotations that `duvet report` counts, and the files that they can be in.
+    config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.py'\n"
+    texts = {
+        ".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n",
+        "spec.md": "# Pot\n\nA pot MUST boil.\n",
+    }
+    make(tmp_path, {**texts, "src/a.py": "##= spec.md#pot\n##% A pot MUST boil.\n", "src/b.py": ""})
+    assert "\nOK: 1 annotation is valid\n" in run(duvet_command, tmp_path, "report").err
+    for names in ((), ("src", ".duvet")):
+        assert run(duvet_command, tmp_path, "validate", *names).err == "checked 1 annotation in 2 files: no problems\n"

@@ -69,9 +69,14 @@ def test_places_are_shown(snapshot: Snapshot) -> None:
 
 def test_errors_and_warnings_are_counted() -> None:
     warning = Problem("DUV051", "odd", severity=Severity.WARNING)
-    assert shown([Problem("DUV050", "wrong")]) == "error: wrong [DUV050]\n\nencountered 1 errors\n"
-    assert shown([warning]) == "warning: odd [DUV051]\n\n1 warning\n"
-    assert shown([], colour=True) == ""
+    upstream = ProblemContext(counts_like_upstream=True)
+    for problems, text, counts in (
+        ([Problem("DUV050", "wrong")], "error: wrong [DUV050]\n", "\nencountered 1 errors\n"),
+        ([warning], "warning: odd [DUV051]\n", "\n1 warning\n"),
+        ([], "", ""),
+    ):
+        assert render_problems_text(problems, ProblemContext()).decode() == text
+        assert render_problems_text(problems, upstream).decode() == text + counts
 
 
 @given(HOSTILE, TEXT)

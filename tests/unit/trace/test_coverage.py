@@ -285,13 +285,20 @@ SKIPPED = coverage.GateResult("citations", "every requirement is cited", None)
     ("problems", "gates", "annotations", "outcome", "lines"),
     [
         ([], (), 1333, "neutral", ("OK: all 1,333 annotations are valid",)),
-        ([WARNING], (), 1, "neutral", ("OK: 1 annotation is valid",)),
+        ([WARNING], (), 1, "neutral", ("OK: 1 annotation is valid, 1 warning",)),
         ([], (), 0, "neutral", ("OK: no annotations to check",)),
         ([ERROR, WARNING, ERROR], (), 3, "fail", ("2 errors, 1 warning",)),
-        ([WARNING], (HELD,), 3, "pass", ("PASS: snapshot is up to date",)),
+        ([WARNING], (HELD,), 3, "pass", ("1 warning", "PASS: snapshot is up to date")),
         ([ERROR], (HELD,), 3, "fail", ("1 error", "PASS: snapshot is up to date")),
-        ([ERROR] * 1200, (HELD, BROKEN), 3, "fail", (HELD.words, "FAIL: citations: 1,200 problems")),
-        ([ERROR], (SKIPPED,), 3, "fail", ("FAIL: citations: not checked because of errors",)),
+        (
+            [ERROR] * 1200,
+            (HELD, BROKEN),
+            3,
+            "fail",
+            ("PASS: snapshot is up to date", "FAIL: citations: 1,200 problems"),
+        ),
+        ([ERROR], (SKIPPED,), 3, "fail", ("FAIL: citations: not checked because of 1 error",)),
+        ([ERROR, WARNING], (SKIPPED,), 3, "fail", ("1 warning", "FAIL: citations: not checked because of 1 error")),
     ],
 )
 def test_verdicts(

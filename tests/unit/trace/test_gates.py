@@ -7,6 +7,7 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind
+from duvet.text import quote_text, shorten_text
 from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
 from duvet.trace.records import Requirement, State, list_requirements
 from tests.problems import show_problem
@@ -14,6 +15,7 @@ from tests.unit.trace.made import cited_texts, citing, trace_of
 
 FRONT, BACK = "The pot", "MUST be warm."
 TEXT = f"{FRONT}\n{BACK}"
+CODE, TEST = "cite t.md#t in the code that implements it", "cite t.md#t in the test that checks it"
 
 
 def stated(*annotations: Annotation) -> tuple[Requirement, ...]:
@@ -26,11 +28,11 @@ def test_every_offender_has_a_place() -> None:
         TEXT, citing(f"{FRONT} {BACK}", Kind.SPEC), citing(FRONT), citing("be warm.", Kind.TEST), citing("", Kind.TODO)
     )
     assert list(map(show_problem, check_gates(trace, citations=True, tests=True))) == [
-        "t.md:3 DUV062 Specification requirements missing citation.; t.md#t: The pot MUST be warm.",
-        "t.md:3 DUV062 Specification requirements missing citation.; t.md#t: be warm.",
-        "t.md:1 DUV062 Specification requirements missing citation.; t.md#t: T",
-        "t.md:2 DUV063 Citation missing test.; t.md#t: The pot MUST be warm.",
-        "t.md:2 DUV063 Citation missing test.; t.md#t: The pot",
+        't.md:3 DUV062 no code cites "The pot MUST be warm."; cite t.md#t in the code that implements it',
+        't.md:3 DUV062 no code cites "be warm."; cite t.md#t in the code that implements it',
+        't.md:1 DUV062 no code cites "T"; cite t.md#t in the code that implements it',
+        't.md:2 DUV063 no test cites "The pot MUST be warm."; cite t.md#t in the test that checks it',
+        't.md:2 DUV063 no test cites "The pot"; cite t.md#t in the test that checks it',
     ]
     for citations, tests, codes in ((False, True, ["DUV063"] * 2), (True, False, ["DUV062"] * 3), (False, False, [])):
         assert [one.code for one in check_gates(trace, citations=citations, tests=tests)] == codes
@@ -65,9 +67,9 @@ def test_requirements_that_lack_code_or_tests() -> None:
     ##% duvet MUST list each of these requirements with its target and its place in the specification.
     found = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT))
     assert [show_problem(one) for one in (*find_unimplemented(found), *find_untested(found))] == [
-        "t.md:3 DUV062 this requirement is not fully implemented: in progress; t.md#t: MUST be warm.",
-        "t.md:2 DUV063 this requirement is not fully tested: needs tests; t.md#t: The pot",
-        "t.md:3 DUV063 this requirement is not fully tested: in progress; t.md#t: MUST be warm.",
+        f't.md:3 DUV062 "MUST be warm." is not fully implemented (in progress); {CODE}',
+        f't.md:2 DUV063 "The pot" is not fully tested (needs tests); {TEST}',
+        f't.md:3 DUV063 "MUST be warm." is not fully tested (in progress); {TEST}',
     ]
 
 
@@ -119,10 +121,10 @@ def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> No
         ("DUV063", working - lines(Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION)),
     ]
     wanted = [
-        (code, min(shut.intersection(own)) + 2, f"t.md#t: {quote}")
+        (code, min(shut.intersection(own)) + 2, f"cites {quote_text(shorten_text(quote))}")
         for code, shut in gates
         for quote, own in lines_of.items()
         if shut.intersection(own)
     ]
     problems = check_gates(trace_of(text, *annotations), citations=True, tests=True)
-    assert [(one.code, one.place.line, one.hint) for one in problems] == wanted
+    assert [(one.code, one.place.line, one.message.partition(" ")[2].partition(" ")[2]) for one in problems] == wanted
