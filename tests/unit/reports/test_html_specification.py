@@ -95,9 +95,9 @@ HALF = (
 
 def test_what_a_requirement_lacks() -> None:
     assert re.findall("<p class=lacks>(.*?)</p>", page(finished(STATES | {"src/a.rs": "".join(HALF)}))) == [
-        "code cites all of it; tests cite only a part",
-        "tests cite all of it; code cites only a part",
-        "an exception has no reason",
+        "Code cites all of it; tests cite only a part.",
+        "Tests cite all of it; code cites only a part.",
+        "An exception has no reason.",
     ]
 
 
