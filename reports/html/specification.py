@@ -255,7 +255,7 @@ class ArticleWriter:
         if not card.citations:
             return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
         counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
-        return f"{begun} · {counts}<noscript>{held}{lists}</noscript>\n"
+        return f"{begun}&nbsp;· {counts}<noscript>{held}{lists}</noscript>\n"
 
     def _lacks(self, index: int) -> str:
         if index in self.page.catalogue.excuses:
