@@ -89,6 +89,7 @@ class Fix(Struct, frozen=True):
 
     description: str
     edits: tuple[Edit, ...]
+    change: str = ""  # The new quote with the differing words marked.
 
 
 class Problem(Struct, frozen=True):
