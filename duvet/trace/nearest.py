@@ -99,7 +99,7 @@ class TextWords:
             first = bisect_right(self._offsets, near.dest_start) - 1
             last = bisect_left(self._offsets, near.dest_end)
         part = self._fit_ends(quote, first, last)
-        whole = self._extend_to_sentences(quote, *part)
+        whole = self._leave_neighbours(quote, *self._extend_to_sentences(quote, *part))
         found = self._stretch(quote, *whole)
         if found is None and whole != part and (found := self._stretch(quote, *part)) is not None:
             # The whole sentence is much longer than the quote.
@@ -108,6 +108,9 @@ class TextWords:
 
     def find_reworded(self, quote: list[str], candidates: Container[str]) -> TextStretch | None:
         """Return the requirement among the candidates that replaced the quote, if no other is nearly as similar."""
+        ##= man/spec/validate.md#fixes
+        ##% A reworded requirement MUST be proposed only if nothing cites it and no other requirement of the section is
+        ##% nearly as similar.
         if not _ENDS.search(quote[-1]):
             return None
         fuzz, joined = load_rapidfuzz().fuzz, " ".join(quote)
@@ -142,6 +145,16 @@ class TextWords:
         score = load_rapidfuzz().fuzz.ratio(" ".join(quote), text)
         is_whole = not self._weighs or self._is_whole(quote, begins, ends)
         return found._replace(text=text, score=found.score if found.score >= _SURE else score, is_whole=is_whole)
+
+    def _leave_neighbours(self, quote: list[str], start: int, end: int) -> _Span:
+        """Return the requirement in a stretch that a quote of one sentence is about, if others are there, too."""
+        inside = [one for one in self._requirements.values() if start <= one[0] and one[1] <= end]
+        if (start, end) in inside or any(map(_ENDS.search, quote[:-1])):
+            return start, end
+        joined = " ".join(quote)
+        scores = {one: load_rapidfuzz().fuzz.ratio(joined, " ".join(self.words[slice(*one)])) for one in inside}
+        best = max(inside, key=lambda one: scores[one], default=(start, end))
+        return best if scores.get(best, 0.0) >= _CLEAR else (start, end)
 
     def _begins_sentence(self, word: str) -> bool:
         if _KEYWORD.fullmatch(word):
