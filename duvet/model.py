@@ -84,7 +84,7 @@ class Edit(Struct, frozen=True):
     text: str
 
 
-class Fix(Struct, frozen=True):
+class Fix(Struct, frozen=True, omit_defaults=True):
     """Edits that fix a problem in its file."""
 
     description: str

@@ -198,7 +198,6 @@ class NearQuoteFinder:
         # One edit can turn a character into white space, which leaves no piece.
         return (found, fit) if found else None
 
-
     def is_cut(self, quote: str) -> bool:
         """True if everywhere only the end of the quote differs, and the sentence of the section goes on there."""
         normal = normalise(quote)

@@ -34,7 +34,9 @@ _REWORDED_MARGIN = 15.0  # How much less similar every other requirement of its 
 _SURE = 90.0  # Words this similar to a quote tell its requirement, even if that is much longer now.
 _CHANGES = {
     "the keyword": re.compile(r"\b(?:MUST|SHALL|SHOULD|MAY|REQUIRED|RECOMMENDED|OPTIONAL|NOT)\b"),
-    "a negation": re.compile(r"\b(?:not|no|never|none|nor|neither|without|cannot|unless|except)\b|n['\u2019]t\b", re.I),
+    "a negation": re.compile(
+        r"\b(?:not|no|never|none|nor|neither|without|cannot|unless|except)\b|n['\u2019]t\b", re.IGNORECASE
+    ),
     "a number": re.compile(r"\d+(?:[.,]\d+)*"),
 }
 """Words whose change may reverse or alter what the code has to do."""
@@ -58,8 +60,10 @@ class TextStretch(NamedTuple):
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
         ##% if exactly one correction fits.
+        if self.is_reworded:
+            return True
         far, further = 100 - self.score, 100 - self.second
-        return self.is_reworded or self.is_whole and self.score >= _CLEAR and further >= 2 * far and further - far >= _MARGIN
+        return self.is_whole and self.score >= _CLEAR and further >= 2 * far and further - far >= _MARGIN
 
 
 class TextWords:
@@ -118,7 +122,9 @@ class TextWords:
         (score, best), (second, _), *_ = *nlargest(2, scores), (0.0, ""), (0.0, "")
         if best not in candidates or score < _REWORDED or score - second < _REWORDED_MARGIN:
             return None
-        return TextStretch(best, score, is_reworded=True)
+        words = best.split()
+        text = " ".join(words[1:]) if _are_signs(words[:1]) and not _are_signs(quote[:1]) else best
+        return TextStretch(text, score, is_reworded=True)
 
     def _complete(self, quote: list[str], found: TextStretch, start: int, end: int) -> TextStretch:
         """Extend a stretch to the end of its requirement or sentence if the quote ended one, so that no quote is cut.
@@ -129,11 +135,15 @@ class TextWords:
         ##% A fix MUST quote the whole requirement if the old quote was a whole sentence.
         around = [one for one in self._requirements.values() if one[0] <= start and end <= one[1]]
         first, last = min(around, key=lambda one: one[1] - one[0], default=(start, end))
-        has_ended = _ENDS.search(quote[-1]) is not None and _find_mark(quote[-1]) != _find_mark(self.words[end - 1])
+        is_ended = _ENDS.search(quote[-1]) is not None
+        has_ended = is_ended and _find_mark(quote[-1]) != _find_mark(self.words[end - 1])
+        if _are_signs(self.words[first:start]):
+            # The quote leaves out the bullet of a list.
+            first = start
         if not around and has_ended:
             known = range(end, min(end + _FURTHER, len(self.words)) + 1)
             last = next((one for one in known if one in self._ends and _ENDS.search(self.words[one - 1])), end)
-        begins = first if has_ended and self._begins_sentence(quote[0]) else start
+        begins = first if is_ended and self._begins_sentence(quote[0]) else start
         # A quote without a full stop is a part of a requirement that has one.
         is_part = _ENDS.search(self.words[last - 1]) is not None and (
             (found.is_clear and self._weighs) or self._bare_words[end - 1] == _bare(quote[-1])
@@ -159,9 +169,8 @@ class TextWords:
     def _begins_sentence(self, word: str) -> bool:
         if _KEYWORD.fullmatch(word):
             return False
-        return _BEGINS.match(word) is not None or any(
-            self.words[one] == word for one in self._starts if one < len(self.words)
-        )
+        others = {self.words[one] for one in self._starts if one < len(self.words)}
+        return word in others or word.startswith("`") or _BEGINS.match(word) is not None
 
     def _stretch(self, quote: list[str], start: int, end: int) -> TextStretch | None:
         joined, words = " ".join(quote), self.words[start:end]
