@@ -163,7 +163,7 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
     """Print the verdict of `--fail-on`, if it is given; return the exit code."""
     ##= man/spec/diff.md#gates
     ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
-    ##% new requirement with `--fail-on new`, and for no difference otherwise.
+    ##% new requirement with `--fail-on new`, and MUST NOT fail for other differences.
     lost = find_regressions(difference) if "regression" in fail_on else ()
     uncited = difference.uncited if "new" in fail_on else ()
     message = "this requirement is new, and nothing cites it"
@@ -171,7 +171,7 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
     if annotate:
         ##= man/spec/problems.md#formats
         ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as workflow commands, unless standard output is taken.
+        ##% problems and failures of gates as workflow commands, unless another result is written to standard output.
         print_annotations(problems)
     if problems:
         losses = difference.losses if "regression" in fail_on else ""

@@ -35,8 +35,8 @@ Result = TypeVar("Result")
     help="Name of this run [default: `ingest.profile` of the configuration, else local].",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change without changing it.")
-@click.option("--full", is_flag=True, help="Read unchanged files as well, and replace a damaged index.")
-@click.option("--dummy-embeddings", is_flag=True, help="Make meaningless vectors without a model, for tests.")
+@click.option("--full", is_flag=True, help="Index unchanged files too, and replace a damaged index.")
+@click.option("--dummy-embeddings", is_flag=True, help="Use meaningless vectors instead of a model, for tests.")
 @click.option(
     "--format",
     type=click.Choice(["text", "json"]),

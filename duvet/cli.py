@@ -87,7 +87,7 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
     """Trace requirements from specifications to code and tests.
 
     Comments in the code quote the requirements that they implement or test. duvet checks each quote against its
-    specification, and reports which requirements are done, excepted, in progress, to do or uncited.
+    specification, and reports the state of each requirement, such as done, needs tests or uncited.
 
     \b
     Examples:

@@ -66,7 +66,7 @@ def extract_index_words(text: str) -> list[str]:
 
 
 def join_name(name: str) -> str:
-    """Return a name without case and separators: `parseheaderline`."""
+    """Return a name in lower case without separators: `parseheaderline`."""
     return "".join(extract_words(name))
 
 

@@ -124,9 +124,7 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
         ProviderKind, doc("Protocol: `openai` for all compatible APIs, `client` for the model of the MCP client")
     ] = ProviderKind.OPENAI
     enabled: Annotated[bool, doc("Use this provider")] = True
-    base_url: Annotated[ExpandedText | None, doc("Base URL of the API; by default the one of OpenAI or Anthropic")] = (
-        None
-    )
+    base_url: Annotated[ExpandedText | None, doc("Base URL of the API; by default that of OpenAI or Anthropic")] = None
     api_key: Annotated[
         Secret | None,
         doc("Environment variable with the API key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY if set"),
@@ -322,7 +320,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
             extra={
                 "expands": True,
                 "fault": find_path_fault,
-                "expected": "a portable folder below the content root, without hidden names and `..`",
+                "expected": "a portable folder path under the content root, without hidden names or `..`",
             },
         ),
     ] = _UPLOADS_DEFAULT.docs_subdir

@@ -160,8 +160,8 @@ def _complete_from_project(
     from duvet.tree.files import DiskTree
 
     ##= man/spec/completion.md#completing
-    ##% Completion MUST read the names of a project only from the cache. When it finds nothing, it MUST print nothing,
-    ##% not even an error.
+    ##% Completion MUST read the names of a project only from the cache. If completion finds nothing, it MUST print
+    ##% nothing, not even an error.
     # What the last query about the project used may be out of date.
     folder = ctx.find_root().params.get("directory") or ""
     catalogue = DiskCache(DiskTree(find_project_folder(folder) or folder), {}).load_last(CATALOGUE_KEY, Catalogue)

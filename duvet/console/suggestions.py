@@ -70,7 +70,7 @@ _OPTIONS = {
 
 
 def suggest_command(word: str, names: Iterable[str], path: str) -> str:
-    """Suggest the commands below `path` that an unknown word may stand for, or else list those of a group."""
+    """Suggest commands for an unknown word after `path`, or else list those of the group."""
     names = tuple(names)
     is_top = path == "duvet"
     found = _suggest(word, names, _COMMANDS if is_top else _SUBCOMMANDS)

@@ -292,8 +292,8 @@ def compute_score(
 
 def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.ScoreDetails:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% With `search.feedback`, `km-search` MUST order equally good results by the mean vote for their chunks, and
-    ##% without it ignore votes.
+    ##% With `search.feedback`, `km-search` MUST order equally good results by the mean vote for their chunks.
+    ##% Without `search.feedback`, `km-search` MUST ignore votes.
     score = round(scores.adjusted_score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
     assert isinstance(scores.signals, search_query.ScoreSignals)
     return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))

@@ -16,7 +16,7 @@ _NEIGHBOURS = 2
 
 
 class DetailMaterial(Struct, frozen=True):
-    """The inputs of details; `load` loads a specification for its text."""
+    """The data to make details from; `load` loads the text of a specification."""
 
     catalogue: Catalogue
     citations: CitationReader

@@ -120,8 +120,8 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     ]
     coverage = list(_find_coverage_changes(then, now, pairing.pairs))
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
-    ##% being edited.
+    ##% `duvet diff` MUST list each citation that was added, was removed, or became invalid without being edited, with
+    ##% its place.
     stale = _pair_citations(then, now, are_valid=False)
     stale_then = [old for old, _ in stale]
     # Skip unchanged ones: the cited text may have become a requirement, or is no longer one.
@@ -240,13 +240,13 @@ class _Unpaired:
         self.now = list(range(len(now.requirements)))
 
     def take(self, key: _Key) -> list[IndexPair]:
-        """Pair those with equal keys, in order."""
+        """Pair the requirements with equal keys, in order."""
         ours, theirs = self._group(key, key)
         pairs = [pair for one in ours.keys() & theirs.keys() for pair in zip(ours[one], theirs[one], strict=False)]
         return self._remove(pairs)
 
     def take_alike(self, successors: Mapping[_Section, _Section]) -> list[IndexPair]:
-        """Pair the most similar ones of a section, or of a section and its successor."""
+        """Pair the most similar requirements of a section, or of a section and its successor."""
 
         def present_section(catalogue: Catalogue, card: RequirementCard) -> _Section:
             section = _section_key(catalogue, card)

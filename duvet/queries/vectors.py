@@ -78,8 +78,8 @@ class Matrix:
             part[...] = rows["numbers"]
             np.multiply(part @ vector, rows["scale"], out=scores[at:end])
         ##= man/spec/knowledge.md#vectors
-        ##% A vector search MUST find the nearest of all chunks. A vector search MUST NOT find anything for a query
-        ##% without words, or a chunk without words.
+        ##% A vector search MUST find the nearest of all chunks. A vector search MUST find nothing for a query
+        ##% without words, and MUST NOT find a chunk without words.
         near = np.flatnonzero(scores > 0)
         if len(near) > limit:
             least = np.partition(scores[near], -limit)[-limit]
@@ -254,8 +254,8 @@ class WordLlamaSpace:
 def _normalize(vectors: Any) -> Any:
     """Scale vectors to length 1, and those of almost no length to 0."""
     ##= man/spec/knowledge.md#vectors
-    ##% A vector search MUST find the nearest of all chunks. A vector search MUST NOT find anything for a query without
-    ##% words, or a chunk without words.
+    ##% A vector search MUST find the nearest of all chunks. A vector search MUST find nothing for a query without
+    ##% words, and MUST NOT find a chunk without words.
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-4)
 

@@ -97,7 +97,7 @@ class ProjectSnapshot:
         return len(self._read)
 
     def earlier(self, read: Callable[[ProjectSnapshot], Value]) -> Value | None:
-        """Return the result of this reading for the previous snapshot, to reuse its unchanged parts."""
+        """Return what this reader returned for the previous snapshot, to reuse the unchanged parts."""
         return self._earlier.get(read)
 
     def renew(self, before: ProjectSnapshot) -> None:

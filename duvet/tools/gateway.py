@@ -172,7 +172,7 @@ class GatewayConnection:
         self._http = http_client.HttpClient()
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
-        """Return the answer of the tool; ToolError if it fails or can't be reached."""
+        """Return the answer of the tool; raise ToolError if it fails or can't be reached."""
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
         body = json.encode({"tool": tool.name, "input": arguments})
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())

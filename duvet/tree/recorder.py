@@ -307,13 +307,13 @@ class RecordedTree:
         return stamp
 
     def note_removed(self, path: str) -> None:
-        """Record that a file which was read is gone, and that the result would be the same without it."""
+        """Record that a file was removed after it was read, and that the result does not depend on it."""
         self.record.files.pop(path, None)
         self.seen.pop(path, None)
         self._correct_answers(path, there=False)
 
     def _correct_answers(self, path: str, *, there: bool) -> None:
-        """Update earlier answers about the existence of the file to those that a new run would get."""
+        """Update the recorded answers about whether the file exists."""
         record = self.record
         asked = [answers for answers in (record.present, record.regular) if path in answers]
         if path in record.absent or any(answers[path] is not there for answers in asked):

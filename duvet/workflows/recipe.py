@@ -221,7 +221,7 @@ class _DraftReader:
         self._ids: set[str] = set()
 
     def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
-        """Read a table whose inner tables were read before."""
+        """Read a table; `inner` are its nested tables, which the caller has read."""
         raw, values = self._check_table(raw, keys), dict(inner)
         for key in structs.fields(kind):
             name = key.encode_name

@@ -111,12 +111,12 @@ def find_called_workflow(tool: str) -> str:
 
 
 def recipe_workflow(recipe: str) -> str:
-    """Return the recipe's name among workflows, which no workflow of the configuration can have."""
+    """Return the workflow name of a recipe; no configured workflow can have this name."""
     return _RECIPE + recipe
 
 
 def recipe_name(workflow: str) -> str:
-    """Return the name of the recipe behind such a workflow."""
+    """Return the name of the recipe with this workflow name."""
     return workflow.removeprefix(_RECIPE)
 
 

@@ -132,7 +132,7 @@ class SubsystemIndex:
 
     def _find_by_subject(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
         ##= man/spec/knowledge.md#subsystems
-        ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names below `tests` or
+        ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names under `tests` or
         ##% `docs`, and any other test to the subsystem of its imports or cited requirements.
         for name in guess_subject_names(path, kind):
             if found := self.spelling(name) or self._top_modules.get(_key(name), ""):

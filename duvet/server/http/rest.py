@@ -115,7 +115,7 @@ class RestEndpoint:
         try:
             return await self._dispatcher.require(name, arguments, caller)
         except ToolError as error:
-            message = f"Unknown tool: {shorten_text(name)}. The tool is not found"
+            message = f"Tool not found: {shorten_text(name)}"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, error.hint) from error
 
 

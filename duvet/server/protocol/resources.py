@@ -108,8 +108,8 @@ def _list_resources(
     context: ProjectSnapshot, params: ListResourcesParams
 ) -> tuple[Sequence[documents.ResourceDescription], ResultPage]:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, in pages, or with `path` only the resources directly below it,
-    ##% each with its object.
+    ##% `resources/list` MUST list every resource once, with its object, in pages. With `path`, `resources/list` MUST
+    ##% list only the resources directly below that path.
     if params.path is None:
         return documents.list_all_resources(context, params.cursor)
     request = tree.parse_resource_request(params.path)

@@ -73,7 +73,7 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     elif isinstance(error, StoreMissingError):
         hint = "index the project, then ask again"
     elif isinstance(error, _REPAIRED):
-        hint = "index the project again; then ask again"
+        hint = "index the project again, then ask again"
     elif isinstance(error, StoreBusyError):
         hint = error.hint
     else:

@@ -142,7 +142,7 @@ class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
     request_id: Annotated[str, Meta(description=_REQUEST)]
     chunk_id: Annotated[str, Meta(description=_CHUNK)]
     vote: Annotated[float, Meta(ge=-1, le=1, description="From -1 (useless) to 1 (exactly right)")] | None = None
-    note: Annotated[str, Meta(description="Why")] | None = None
+    note: Annotated[str, Meta(description="The reason for the vote")] | None = None
     context: (
         Annotated[dict[str, Any], Meta(description="An object about the purpose of the search, such as the task")]
         | None

@@ -323,8 +323,8 @@ def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
         uploads("uploads: {docsSubdir: $IN}", IN=folder)
     assert [one.message for one in caught.value.problems] == [
         (
-            "uploads.docsSubdir: the value is not a portable folder below the content root, without hidden names and `..` "
-            "after its variables are expanded"
+            "uploads.docsSubdir: the value is not a portable folder path under the content root, "
+            "without hidden names or `..` after its variables are expanded"
         )
     ]
 

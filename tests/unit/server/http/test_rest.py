@@ -77,7 +77,7 @@ BODIES: list[tuple[Any, tuple[str, str]]] = [
     ({}, NO_TOOL),
     ({"tool": ""}, NO_TOOL),
     ({"tool": 5}, NO_TOOL),
-    ({"tool": "get_sektion"}, ("Unknown tool: get_sektion. The tool is not found", "did you mean get_section?")),
+    ({"tool": "get_sektion"}, ("Tool not found: get_sektion", "did you mean get_section?")),
     *(
         ({"tool": "coverage_summary", "input": odd}, ("Invalid request format: 'input' is not an object", SHAPE))
         for odd in ([1], [], 0, False, "", "{}", 1.5)
