@@ -128,7 +128,7 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
     tree.lend(frozenset([*specifications, *_list_configured_files(project)]), project.downloads)
     catalogue = project.catalogue
     if tree.paths.lacks:
-        hint = "fetch it with git, for example with `git checkout`; duvet fetches nothing"
+        hint = "fetch it with git, for example with `git checkout`; duvet does not fetch"
         raise UnreadableError("this clone lacks the file", path=tree.paths.lacks[0], hint=hint)
     for entry in project.not_applicable:
         # The commit doesn't change, but an entry of its configuration may expire.

@@ -130,7 +130,7 @@ def _describe_contents(run: IngestRun) -> str:
 def _run_with_store(
     path: str, run: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
-    """Run with the index, or without one if the run has to create it; `--full` replaces a damaged one."""
+    """Run with the existing index, or create one; `--full` replaces a damaged index."""
     try:
         return _run_with_open_store(path, run, dry_run=dry_run)
     except StoreDamagedError as error:

@@ -103,7 +103,7 @@ def watch_reports(
             gc.collect()
             changed, restored = wait_for_change(changes, restored=restored)
             ##= man/spec/watch.md#reporting-again
-            ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST first name some
+            ##% `duvet report --watch` SHOULD run once for simultaneous changes, and MUST first name some
             ##% of the changed files.
             names = ", ".join(changed[:_MAX_NAMES])
             more = len(changed) - _MAX_NAMES

@@ -26,7 +26,7 @@ def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Leave the completion to the shell, which then offers folders alone."""
+    """Leave the completion to the shell, which then offers only folders."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, "dir")]
@@ -98,7 +98,7 @@ def complete_prompt_arguments(ctx: click.Context, param: click.Parameter, incomp
 
 
 def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the tools of duvet; those of plugins would have to be loaded."""
+    """Complete the built-in tools; completing the tools of plugins would have to load them."""
     from duvet.tools.packs import BUILT_IN_PACKS, Registry, enable_packs
 
     tools = Registry(enable_packs(tuple(BUILT_IN_PACKS)))

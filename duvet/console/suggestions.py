@@ -78,7 +78,7 @@ def suggest_command(word: str, names: Iterable[str], path: str) -> str:
 
 
 def suggest_option(word: str, names: Iterable[str]) -> str:
-    """Suggest the options that an unknown one may stand for; empty if none is near."""
+    """Suggest similar options for an unknown option; empty if none is similar."""
     return _ask(_suggest(word, tuple(names), _OPTIONS))
 
 

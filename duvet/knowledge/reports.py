@@ -62,7 +62,7 @@ def gather_facts(
 
 
 def load_facts(store: records.Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
-    """Return the facts of the store, and those of the graph on request."""
+    """Return the facts of the store and, on request, of the graph."""
     artifacts = store.artifacts()
     isolated: tuple[records.GraphNode, ...] = ()
     cited: tuple[RequirementFiles, ...] = ()

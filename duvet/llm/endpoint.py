@@ -118,7 +118,8 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
     ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     if not is_safe_address(parts):
         raise DuvetError(
-            f"the `baseUrl` of provider `{name}` is not https", hint="use https://; only this machine may use http://"
+            f"the `baseUrl` of provider `{name}` is not https",
+            hint="use https://; http:// is allowed only for a provider on this machine",
         )
     if key is not None and not key.is_sendable:
         raise DuvetError(f"the key of provider `{name}` contains blanks or non-ASCII characters")

@@ -1,4 +1,4 @@
-"""Details of one requirement, section, specification, file or citation."""
+"""Details of a requirement, section, specification, file or citation."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class ProjectSnapshot:
         return validate(self.project)
 
     def find(self, reference: str) -> references.ResolvedReference:
-        """Resolve a reference; NotFoundError with the nearest names if there is no such thing."""
+        """Resolve a reference; raise NotFoundError with the most similar names if it matches nothing."""
         return references.resolve_reference(self.catalogue, reference, self.files)
 
     def material(self, around: int = 2) -> details.DetailMaterial:

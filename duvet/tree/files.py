@@ -225,7 +225,7 @@ class MemoryTree:
 
 
 def _normalise(path: str) -> str:
-    """Return one spelling for each path; empty for the root."""
+    """Return the canonical spelling of a path; empty for the root."""
     if path.startswith(".") or path.endswith("/") or "//" in path or "/." in path:
         plain = posixpath.normpath(path)
         return "" if plain == "." else plain

@@ -208,7 +208,7 @@ class RecipeDraft(Struct, frozen=True):
     vague: frozenset[str]  # The first names of references that can't be checked.
 
     def has(self, fault: WorkflowFault) -> bool:
-        """Return True if a fault of the draft is also one of the file."""
+        """Return True if a fault of the draft is also a fault of the file."""
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
 

@@ -275,7 +275,7 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     git(folder, "config", "uploadpack.allowFilter", "true")
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{folder}", "w")
-    hint = "fetch it with git, for example with `git checkout`; duvet fetches nothing"
+    hint = "fetch it with git, for example with `git checkout`; duvet does not fetch"
     lacking = failed("this clone lacks the file [DUV010]", "HEAD~1:src/a.rs", hint)
     diff = partial(run, duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
     assert diff() == lacking == diff()

@@ -177,7 +177,7 @@ class CitationNeighbours:
         self._find_subsystem = find_subsystem
 
     def subsystem(self, path: str) -> str:
-        """Return the commonest subsystem of the files that cite the requirements of this one, or ""."""
+        """Return the most common subsystem of the files that cite the same requirements, or ""."""
         votes = Counter[str]()
         for requirement in sorted(self._requirements.get(path, ())):
             votes.update(self._subsystems.get(requirement, ()))
@@ -253,7 +253,7 @@ class ModuleIndex:
                     add(folder, subsystems[path])
 
     def subsystem(self, imports: Iterable[str]) -> str:
-        """Return the commonest subsystem of these modules, or ""."""
+        """Return the most common subsystem of these modules, or ""."""
         votes = Counter(found for name in imports if (found := self._find(name.split("/"))))
         return votes.most_common(1)[0][0] if votes else ""
 

@@ -159,7 +159,7 @@ def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: the body is not an object", _SHAPE)
     name, arguments = call.get("tool"), call.get("input")
     if not isinstance(name, str) or not name:
-        raise ToolError(ErrorCode.INVALID_REQUEST, "Missing 'tool' field: the tool is not found", _SHAPE)
+        raise ToolError(ErrorCode.INVALID_REQUEST, "Tool not found: the field 'tool' is missing", _SHAPE)
     if not isinstance(arguments, dict | None):
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is not an object", _SHAPE)
     return name, arguments or {}

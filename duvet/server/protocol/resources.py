@@ -277,7 +277,7 @@ class Subscriptions:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Watch the project. If several tasks run this, one watches for all."""
+        """Watch the project. If several tasks run this, only one of them watches."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch)
             yield
