@@ -56,7 +56,8 @@ def prioritize(
     **options: Any,
 ) -> None:
     """duvet ranks requirements by level (MUST, SHOULD, MAY, none), then by progress (started, not started, done), then
-    by the number of todos, then by their order in the specifications. Those that are to do or uncited are not started.
+    by the number of todos, then by their order in the specifications. Requirements that are to do or uncited count as
+    not started.
 
     Requirements that are done, excepted or not applicable are left out; use --all or `--status done` to include them.
 
