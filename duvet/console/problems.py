@@ -45,7 +45,7 @@ def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def print_setup_failure(setup: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
-    """Print the setup problems as errors, and that the gate failed; return False without problems."""
+    """Print the setup problems as errors and the verdict of the gate; return whether there are any."""
     problems = promote_setup_problems(setup)
     if problems:
         print_problems(problems)
@@ -183,7 +183,8 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
     elif format is None and _is_on_github() and not on_stdout:
         ##= man/spec/problems.md#formats
         ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as workflow commands, unless another result is written to standard output.
+        ##% problems and failures of gates as workflow commands, unless another result is written to standard
+        ##% output.
         # The text is printed as well, because GitHub shows only ten problems of a kind.
         result = ProblemOutput(ProblemFormat.GITHUB, "-", is_requested=False)
     else:
