@@ -86,7 +86,7 @@ def explain_topic(name: str) -> str:
     if keys:
         return "\n".join(map(_render_key, keys))
     if name.strip().isdigit() and _load_rule_page(code := f"DUV{name.strip():0>3}"):
-        raise NotFoundError(f"nothing to explain under {quote_text(name)}", hint=f"did you mean {code}?")
+        raise NotFoundError(f"no rule, state, level or key is named {quote_text(name)}", hint=f"did you mean {code}?")
     names = [*_list_rule_names(), *load_state_pages(), *(key.path for key in list_keys())]
     hint = suggest_nearest(name, names) or _LIST_HINT
     raise NotFoundError(f"no rule, state, level or key is named {quote_text(name)}", hint=hint)
