@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from duvet.config.project_file import CONFIG_PATH
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import add_trace_options
-from duvet.console.problems import print_annotations
+from duvet.console.problems import print_annotations, print_setup_failure
 from duvet.console.progress import QuietProgress
 from duvet.console.project import load_catalogue, make_options_key, open_cache, open_project, print_error_notice
 from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
@@ -38,30 +38,29 @@ _RENDERERS = {"text": render_difference, "json": render_difference_json, "markdo
 @click.command(cls=Subcommand)
 @click.argument("base", required=False)
 @add_trace_options
-@click.option("--exact", is_flag=True, help="Compare with BASE itself, not with where HEAD left it.")
+@click.option("--exact", is_flag=True, help="Compare with BASE itself, not with its merge base with HEAD.")
 @click.option(
     "--fail-on",
     type=click.Choice(["regression", "new"]),
     multiple=True,
-    help="Exit with 1 when coverage was lost, or when a new requirement is not cited. Can be repeated.",
+    help="Exit with 1 if coverage was lost, or if a new requirement is uncited. Can be repeated.",
 )
-@click.option("--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="How to write it.")
+@click.option(
+    "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format. [default: text]"
+)
 @click.pass_context
 def diff(
     ctx: click.Context, /, base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **options: Any
 ) -> None:
-    """What is on disk is compared with the commit where HEAD left BASE, which is what a pull request adds. BASE is the
-    default branch of origin unless it is given, or HEAD where there is no origin. Nothing is checked out. What was
-    never committed, such as downloaded specifications, is taken as it is on disk, and that is said.
+    """Compare the working tree with the merge base of HEAD and BASE, as a pull request does. BASE defaults to the
+    default branch of origin, or to HEAD without an origin. Nothing is checked out or fetched; specifications that the
+    commit lacks are read from disk.
 
-    A requirement has lost coverage when its status is lower than it was, or when it had an implementation or tests and
-    has none any more. A citation has gone stale when it was right, says the same, and is wrong now. A file that is
-    renamed or a line that moves is no change.
+    A requirement loses coverage when its status gets worse, or when it no longer has an implementation or tests. A
+    citation goes stale when it becomes invalid without being edited. Renamed files and moved lines don't count.
 
-    --fail-on regression is a gate for pull requests: it fails for both of these, and for nothing else. --fail-on new
-    fails for new requirements that nothing cites.
-
-    --format markdown is a comment for a pull request, no longer than GitHub allows.
+    --fail-on regression fails for lost coverage and stale citations. --fail-on new fails for new requirements that
+    nothing cites. --format markdown writes a comment for a pull request.
 
     \b
     Examples:
@@ -76,20 +75,22 @@ def diff(
     then = _load_revision(open_cache(), options, revisions, diff_base, now)
     print_error_notice(now)
     if not then.has_configuration:
-        print_remark(f"there was no configuration in {diff_base.words}, so everything is new")
+        print_remark(f"no configuration in {diff_base.words}; everything counts as new")
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
+    ##% If the revision lacks a specification, `duvet diff` MUST read it from disk and say so, but MUST NOT do this for
     ##% sources.
     specifications = {card.path for card in then.catalogue.specifications}
     count = sum(path in specifications for path in then.borrowed)
     for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
         if number:
-            are, were = ("is", "was") if number == 1 else ("are", "were")
-            print_remark(f"{format_count(number, noun)} {are} not in that revision: today's {were} used")
+            are, them = ("is", "it") if number == 1 else ("are", "them")
+            print_remark(f"{format_count(number, noun)} {are} not in that revision; duvet read {them} from disk")
     if errors := len(list_errors(then.catalogue)):
-        print_remark(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then")
+        print_remark(f"{format_count(errors, 'error')} in that revision; its results may be incomplete")
     difference = compare_catalogues(then.catalogue, now)
     write_stdout(render_bytes(partial(_RENDERERS[format], diff_base, difference)))
+    if fail_on and print_setup_failure(now.setup, f"--fail-on {' and '.join(fail_on)}", annotate=format == "text"):
+        ctx.exit(FAILED)
     ctx.exit(_apply_gates(difference, diff_base, fail_on, annotate=format == "text"))
 
 
@@ -127,8 +128,8 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
     tree.lend(frozenset([*specifications, *_list_configured_files(project)]), project.downloads)
     catalogue = project.catalogue
     if tree.paths.lacks:
-        hint = "get it with git, for example by `git checkout`; duvet fetches nothing"
-        raise UnreadableError("this clone lacks it", path=tree.paths.lacks[0], hint=hint)
+        hint = "fetch it with git, for example with `git checkout`; duvet fetches nothing"
+        raise UnreadableError("this clone lacks the file", path=tree.paths.lacks[0], hint=hint)
     for entry in project.not_applicable:
         # The commit doesn't change, but an entry of its configuration may expire.
         if entry.expiry:
@@ -138,7 +139,7 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
 
 def _list_configured_files(project: Project) -> Iterator[str]:
     for rule in project.config.specifications if project.config else ():
-        # A name that is no locator is reported with the trace.
+        # The trace reports an invalid locator.
         with suppress(DuvetError):
             locator = locate_specification(rule.source)
             if not locator.is_url:
@@ -179,7 +180,7 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
         return FAILED
     if fail_on and not difference.now.requirements:
         ##= man/spec/gates.md#verdicts
-        ##% A gate of `duvet diff` MUST fail when the project has no requirements.
+        ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements.
         print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: the project has no requirements\n")
         return FAILED
     if fail_on:

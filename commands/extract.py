@@ -33,15 +33,18 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
     "written",
     type=click.Choice(["AUTO", "auto", "IETF", "ietf", "MARKDOWN", "markdown", "md"]),
     default="IETF",
-    help="How it is written.",
+    help="Format of the specification. [default: IETF]",
 )
-@click.option("-e", "--extension", metavar="toml|rs", default="toml", help="The kind of file to write.")
-@folder_option("-o", "--out", default=".", help="The folder to write below.")
+@click.option(
+    "-e", "--extension", metavar="toml|rs", default="toml", help="Format of the files to write. [default: toml]"
+)
+@folder_option("-o", "--out", default=".", help="Write below this folder. [default: .]")
 @click.option("--prune", is_flag=True, help="Remove files that an earlier extraction wrote and this one does not.")
 def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **options: Any) -> None:
-    """TARGET_PATH is a URL or a file. Sentences with a keyword of RFC 2119 are written section by section, as TOML that
-    `duvet report` reads or as Rust comments. The specifications of a configuration need no command: `duvet report`
-    extracts them.
+    """Write the sentences of TARGET_PATH that contain an RFC 2119 keyword to a file per section, as TOML for
+    `duvet report` or as Rust comments. TARGET_PATH is a URL or a file.
+
+    Configured specifications don't need this command: `duvet report` extracts them.
 
     \b
     Examples:
@@ -50,10 +53,10 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
     """
     project = open_project(**options)
     if extension not in WRITERS_BY_EXTENSION:
-        raise DuvetError(f"unsupported extraction type: {quote_text(extension)}", hint="`toml` and `rs` are supported")
+        raise DuvetError(f"unsupported extraction type: {quote_text(extension)}", hint="available: toml, rs")
     target, out = (name.replace(os.sep, "/") for name in (target_path, out))
     if posixpath.splitext(out)[1]:
-        raise DuvetError(f"single file extraction not supported, got {out}", hint="name a folder")
+        raise DuvetError(f"single file extraction not supported, got {out}", hint="give --out a folder")
     project.progress.begin(f"Extracting requirements from {target}")
     specification = project.library.load(locate_specification(target, _FORMATS[written.lower()]))
     downloads = project.downloads if project.config else ""

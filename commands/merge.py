@@ -17,13 +17,13 @@ from duvet.tree.files import DiskTree, MemoryTree
 @file_option("--input", multiple=True, required=True, help="A report to merge; `-` is standard input.")
 @file_option("--output", required=True, help="The file to write; `-` is standard output.")
 def merge(input: tuple[str, ...], output: str) -> None:
-    """Sources, requirements and citations are found again by their ids. Reports that say different things of one id are
-    refused, with every difference; comments and tags that differ are reconciled, with a warning. Files of several
-    packages are told apart by their repositories: give each report a --blob-link.
+    """Sources, requirements and citations are merged by their ids. Reports that contradict each other are refused, with
+    a list of the contradictions. Different comments and tags are merged, with a warning. Files of different packages
+    need different repositories: give each report a --blob-link.
 
     \b
     Examples:
-      duvet report --json-v2 client.json --blob-link https://git.example/client/blob/main
+      duvet report --json-v2 client.json --blob-link https://git.example/client
       duvet merge --input client.json --input server.json --output all.json
     """
     from duvet.reports.json_v2 import encode_v2_report, read_reports

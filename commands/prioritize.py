@@ -25,20 +25,20 @@ _RANK = Column("rank", lambda row: str(row.rank))
 _REASON = Column("reason", lambda row: row.reason, wraps=True)
 _EXPLANATION = (
     Column("key", lambda row: row.key, wraps=True),
-    Column("before the next", lambda row: row.before_next, wraps=True),
+    Column("why before the next", lambda row: row.before_next, wraps=True),
 )
 
 
 @click.command(cls=Subcommand)
-@click.option("--explain", is_flag=True, help="Show all that decides about each rank, and why the next one is next.")
-@click.option("--all", "finished", is_flag=True, help="Rank what is done, too.")
+@click.option("--explain", is_flag=True, help="Explain each rank, and why the next requirement comes after it.")
+@click.option("--all", "finished", is_flag=True, help="Include requirements that are done, excepted or not applicable.")
 @click.option(
     "--prompt",
     is_flag=False,
     flag_value="implement_requirement",
     metavar="[NAME]",
     shell_complete=complete_requirement_prompts,
-    help="Write a prompt for an agent about the most urgent one instead: implement_requirement, or write_test.",
+    help="Print a prompt about the most urgent one: implement_requirement [default] or write_test.",
 )
 @add_filters
 @add_limit_option(20)
@@ -55,14 +55,13 @@ def prioritize(
     format: str | None,
     **options: Any,
 ) -> None:
-    """Requirements are ranked by level: MUST, SHOULD, MAY, then those without one. Within a level, what is partially
-    implemented comes first, then what is not started, then what is done. Among these, what more todos refer to comes
-    first. What is alike in all of this is in the order of the specifications.
+    """The order is by level (MUST, SHOULD, MAY, none), then by progress (partly covered, not started, done), then by
+    the number of todos, then by the order of the specifications.
 
-    What is done, excepted with a reason or not applicable is left out, unless --all or `--status done` asks for it.
+    Requirements that are done, excepted or not applicable are left out; use --all or `--status done` to include them.
 
-    With --prompt it writes a text about the most urgent one that tells an agent what to do: what the requirement says,
-    what refers to it, the comment to paste, and how to check the work. It exits with 1 if nothing is left to do.
+    --prompt prints instructions for an agent: the requirement, its citations, the comment to paste, and how to check
+    the work. It exits with 1 if nothing is left to do.
 
     \b
     Examples:
@@ -74,7 +73,7 @@ def prioritize(
       duvet prioritize --status needs-tests --prompt write_test
     """
     if prompt is not None and (explain or format):
-        raise click.UsageError("--prompt is no list: it takes neither --explain nor --format", ctx)
+        raise click.UsageError("--prompt can't be used with --explain or --format", ctx)
     filters, options = split_filter(options)
     catalogue = require_catalogue(options)
     ranked = prioritize_requirements(catalogue, filters, finished=finished)
@@ -101,8 +100,8 @@ def _print_prompt(
     require_prompt(name, REQUIREMENT_PROMPTS)
     if not ranked:
         if select_requirements(catalogue, filters):
-            raise DuvetError("nothing is left to do", hint="`duvet prioritize --all` ranks what is done, too")
-        raise DuvetError("no requirement is what the options ask for", hint="leave out some of them")
+            raise DuvetError("nothing is left to do", hint="use --all to include requirements that are done")
+        raise DuvetError("no requirement matches the filters", hint="remove a filter")
     ##= man/spec/queries.md#priorities
     ##% With `--prompt`, `duvet prioritize` MUST print a prompt about the most urgent requirement, and nothing else.
     snapshot = ProjectSnapshot(open_project_quietly(open_cache(), options), catalogue, page_size=0)

@@ -103,8 +103,8 @@ def watch_reports(
             gc.collect()
             changed, restored = wait_for_change(changes, restored=restored)
             ##= man/spec/watch.md#reporting-again
-            ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the
-            ##% changed files first.
+            ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST first name some
+            ##% of the changed files.
             names = ", ".join(changed[:_MAX_NAMES])
             more = len(changed) - _MAX_NAMES
             progress.begin(f"Changed {names} and {more} more" if more > 0 else f"Changed {names}")

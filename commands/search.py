@@ -36,8 +36,8 @@ _COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT
 @filters.add_level_option
 @filters.add_status_option
 @filters.add_kind_option
-@click.option("--raw", is_flag=True, help="QUERY is an expression of sqlite's FTS5.")
-@click.option("--semantic", is_flag=True, help="Find what means the same in other words, too.")
+@click.option("--raw", is_flag=True, help="Read QUERY as a sqlite FTS5 expression: AND, OR, NOT, NEAR(…), prefix*.")
+@click.option("--semantic", is_flag=True, help="Search by meaning, too.")
 @add_limit_option(20)
 @add_list_format
 @add_trace_options
@@ -52,29 +52,23 @@ def search(
     format: str | None,
     **options: Any,
 ) -> None:
-    """QUERY is looked for in sentences, in the titles of their sections and in the names of their specifications, in
-    whatever form the words stand there. All words have to be found, or, where nothing has them all, any of them. What
-    stands in double quotes is found as a phrase; words joined by hyphens, dots and the like are one, too.
+    """The search covers the text of requirements, the titles of their sections and the names of their specifications.
+    Results contain every word in any form (wait, waits, waiting) or, if no requirement does, some of the words. Put
+    phrases in double quotes.
 
-    A QUERY may also be the beginning of an id, file:line, a file, a specification, a section, or spec#section. What it
-    names comes first.
+    QUERY can also be the first digits of an id, a file, FILE:LINE, a specification, a section or SPEC#SECTION.
+    The requirements that it names come first.
 
-    With --raw, words, "phrases", AND, OR, NOT, NEAR(…) and prefix* mean what they mean to sqlite's FTS5, and so do the
-    columns text, title and specification.
+    --semantic also finds requirements with the same meaning in other words. It runs on your machine and needs
+    pip install 'duvet-cli[semantic]'.
 
-    With --semantic, any of the words is enough, and requirements that have none of them are found by what they mean.
-    What is first by words and by meaning comes first. This needs the extra: pip install 'duvet-cli[semantic]'. Nothing
-    is sent to anybody.
-
-    Rows of JSON say how well the words match, as "score", which is null for what is only named, and where they stand
-    in "text", as "marks": pairs of a first character and the one after the last.
-
-    Exits with 1 when nothing is found.
+    In JSON, `score` says how well a requirement matches (null if QUERY only names it), and `marks` are the offsets of
+    the words that were found. Exits with 1 if nothing is found.
 
     \b
     Examples:
       duvet search retry token
-      duvet search '"connection error"' --level must --status not-started
+      duvet search '"connection error"' --level must --status uncited
       duvet search src/server.rs:3
       duvet search --semantic "how long may a client wait"
       duvet search --raw 'title : validation NOT text : token' --format json
@@ -84,7 +78,7 @@ def search(
         ##= man/spec/search.md#queries
         ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
         ##% `--semantic`.
-        raise click.UsageError("--raw and --semantic can't go together: an expression has no meaning of its own")
+        raise click.UsageError("--raw and --semantic can't be used together")
     query = SearchQuery(" ".join(words), choice, raw, limit)
     embedder = _find_embedder() if semantic else None
     ##= man/spec/trace.md#reports
@@ -116,7 +110,7 @@ def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue
     ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
     ##% names for an unknown word.
     if len(answer.rows) < answer.total:
-        yield f"{len(answer.rows)} of {answer.total} shown"
+        yield f"{len(answer.rows)} of {answer.total} shown; use --limit 0 to show all"
     if not answer.rows:
         hint = escape_cell(suggest_similar(catalogue, query.query, files))
         yield f"nothing found; {hint}" if hint else "nothing found"

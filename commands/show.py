@@ -29,15 +29,15 @@ from duvet.reports.detail import make_detail_blocks
     help="Show N lines of code before and after each citation. [default: 2]",
 )
 @click.option(
-    "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="How to write it. [default: text]"
+    "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format. [default: text]"
 )
 def show(reference: str, context: int, format: str, **options: Any) -> None:
-    """REF is the beginning of an id of a requirement, SPEC#SECTION, a specification, FILE:LINE, a file, or the path of
-    a resource, as other commands print them. A line of code means the citations right above it, a line of a
-    specification the requirement that begins there.
+    """A requirement is shown with its status, citations and code; a section with its text; a specification with its
+    coverage; a file with its citations.
 
-    A requirement is shown with the reason of its status, its citations with the code around them, and what stands
-    beside it; a section with its text; a specification with its numbers; a file with all of its citations.
+    REF is the first digits of a requirement id, a specification, SPEC#SECTION, a file, FILE:LINE, or a path that another
+    command printed. A line of code stands for the citations right above it, a line of a specification for the
+    requirement that begins there.
 
     \b
     Examples:

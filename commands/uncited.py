@@ -11,7 +11,7 @@ from duvet.console.command import Subcommand
 from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import GATE_LEVELS, add_trace_options
 from duvet.console.output import add_limit_option, add_list_format, print_list
-from duvet.console.problems import print_annotations
+from duvet.console.problems import print_annotations, print_setup_failure
 from duvet.console.project import print_error_notice, require_catalogue
 from duvet.console.streams import FAILED, OK, print_notice, print_remark
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row, select_at_least_level
@@ -23,18 +23,18 @@ from duvet.trace.catalogue import Catalogue
 _TODOS = tables.Column("todos", lambda row: "; ".join(todo.words for todo in row.todos), wraps=True)
 _GATE_PROBLEMS = {
     Gap.CITATION: (rules.GATE_NOT_CITED, "nothing cites this requirement"),
-    Gap.TEST: (rules.GATE_NOT_TESTED, "no test cites this requirement, or only a part of it"),
+    Gap.TEST: (rules.GATE_NOT_TESTED, "no test cites all of this requirement"),
 }
 
 
 @click.command(cls=Subcommand)
-@click.option("--untested", is_flag=True, help="List what lacks a test instead.")
-@click.option("--todo", is_flag=True, help="List what a todo refers to instead, with its features and issues.")
+@click.option("--untested", is_flag=True, help="List the requirements that need a test instead.")
+@click.option("--todo", is_flag=True, help="List the requirements with a `todo` instead, with features and issues.")
 @add_filters
 @click.option(
     "--fail-on",
     type=click.Choice(list(GATE_LEVELS), case_sensitive=False),
-    help="Exit with 1 if anything of this level or a stronger one is on the list; `any` is all of it.",
+    help="Exit with 1 if the list contains a requirement of this level or a stronger one.",
 )
 @add_limit_option()
 @add_list_format
@@ -50,15 +50,13 @@ def uncited(
     format: str | None,
     **options: Any,
 ) -> None:
-    """A requirement is cited once any annotation but a todo refers to a part of it. With --untested, those are listed
-    that need tests, and those that are not done and that no test refers to; what is implied or excepted with a reason
-    needs none. With --todo, those are listed that a todo refers to, whatever else does. With --status alone, those are
-    listed that have this status, cited or not. What the configuration calls not applicable is never listed.
+    """A requirement is uncited if nothing but a `todo` cites it. Requirements that are not applicable are never listed.
+    The count goes to standard error.
 
-    How many there are is said on standard error.
+    --untested lists the requirements without a test; those that are implied, or excepted with a reason, need none.
+    --todo lists those with a `todo`. --status alone lists those with this status, cited or not.
 
-    With --fail-on it is a gate: it lists the same, and exits with 1 if anything of that level or a stronger one is on
-    the list, or if the project has errors, for then requirements may be missing from it.
+    --fail-on makes it a gate. It also fails if the project has errors, because the list may then be incomplete.
 
     \b
     Examples:
@@ -82,6 +80,8 @@ def uncited(
         if format is None and gap in _GATE_PROBLEMS:
             rows = (make_requirement_row(catalogue, catalogue.requirements[index]) for index in failing)
             print_annotations(make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
+        if print_setup_failure(catalogue.setup, f"--fail-on {fail_on}", annotate=format is None):
+            ctx.exit(FAILED)
         ctx.exit(_print_verdict(catalogue, len(failing), fail_on))
 
 

@@ -83,8 +83,9 @@ def validate(
     if explain is not None:
         # Not needed by a check.
         from duvet.console.explanations import find_rule_page
+        from duvet.console.markdown import print_markdown
 
-        write_stdout(find_rule_page(explain).encode())
+        print_markdown(find_rule_page(explain))
         return
     request = ValidateRequest(**{name: options.pop(name) for name in ValidateRequest.__struct_fields__})
     if request.reads_stdin != bool(request.stdin_path):

@@ -16,8 +16,8 @@ _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+")
 _COMPOSED = re.compile(r"(?<![^\W_])[^\W_]++(?:_++[^\W_]++)++")
 
 ##= man/spec/search.md#queries
-##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
-##% others.
+##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so if a query has no
+##% other words.
 # `not` is left out, too: a search for "must not" means it.
 _COMMON = """
     a about after all also an and any are aren as at be because been before being between both but by can could couldn d

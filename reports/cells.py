@@ -1,4 +1,4 @@
-"""Text in the cells of a terminal: what can be seen, how wide it is, and how it is cut and padded."""
+"""Text in terminal cells: escaped, measured, cut and padded."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _end_of_line(text: str, start: int, room: int) -> int:
         fits = len(fit_cells(piece, room))
         if fits < len(piece) or start + count >= len(text):
             return start + max(fits, 1)
-        # Some took no room.
+        # Some characters have no width.
         count *= 2
 
 

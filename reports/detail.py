@@ -1,4 +1,4 @@
-"""Details of one thing, as text and Markdown."""
+"""Details of a requirement, section, specification, file or page, as text and Markdown."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 class TitleBlock(Struct, frozen=True):
     text: str
     remarks: tuple[str, ...] = ()
-    rank: int = 1  # 1 for the page, 2 for its parts, 3 for theirs.
+    rank: int = 1  # 1 for the title, 2 and 3 for headings below it.
 
 
 class FactsBlock(Struct, frozen=True):
-    """Names with values; names without a value are left out."""
+    """Names with values; the rendering skips names without a value."""
 
     pairs: Sequence[tuple[str, str | None]]
 
     @property
     def known(self) -> list[tuple[str, str]]:
-        """The pairs that say something."""
+        """The pairs that have a value."""
         return [(name, value) for name, value in self.pairs if value]
 
 
@@ -71,8 +71,8 @@ _COLUMNS = (tables.ID_COLUMN, tables.LEVEL_COLUMN, tables.STATUS_COLUMN, tables.
 _PLACES = (
     tables.STATUS_COLUMN,
     tables.Column("target", lambda row: row.target),
-    tables.Column("place", lambda row: f"{row.file_path}:{row.line_number}"),
-    tables.Column("path", lambda row: row.full_path),
+    tables.Column("location", lambda row: f"{row.file_path}:{row.line_number}"),
+    tables.Column("resource", lambda row: row.full_path),
 )
 _SECTIONS = (
     tables.Column("section", lambda row: row.id),
@@ -85,7 +85,7 @@ _SECTIONS = (
     tables.Column("excepted", lambda row: _count(row.numbers.excepted)),
     tables.Column("title", lambda row: row.title, wraps=True),
 )
-_TYPES = {"citation": "implementation", "todo": "to do"}
+_TYPES = {"citation": "implementation"}
 
 
 def make_detail_blocks(detail: records.Detail) -> Iterator[Block]:
@@ -105,24 +105,24 @@ def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
     yield FactsBlock(
         [
             ("status", f"{detail.status}: {detail.status_reason}"),
-            ("excuse", describe_exemption(detail.excuse) if detail.excuse else None),
+            ("reason", describe_exemption(detail.excuse) if detail.excuse else None),
             ("specification", detail.specification_name),
             ("section", detail.section_title),
             ("target", detail.target),
-            ("place", f"{detail.file_path}:{detail.line_number}"),
+            ("location", f"{detail.file_path}:{detail.line_number}"),
             ("link", detail.url),
-            ("path", detail.full_path),
+            ("resource", detail.full_path),
             ("id", detail.id),
         ]
     )
     if len(detail.places) > 1:
-        yield from _listed("It stands in several places, and this is the worst of them", detail.places, _PLACES)
+        yield from _list_rows("Occurs in several places (the worst status is shown above)", detail.places, _PLACES)
     yield from _citations(detail.citations)
-    yield from _listed("In the same section", detail.neighbours)
-    yield from _listed("Cited together with it", detail.cited_together)
+    yield from _list_rows("In the same section", detail.neighbours)
+    yield from _list_rows("Cited by the same annotations", detail.cited_together)
 
 
-def _listed(
+def _list_rows(
     title: str, rows: tuple[records.RequirementRow, ...], shown: tuple[tables.Column, ...] = _COLUMNS
 ) -> Iterator[Block]:
     if rows:
@@ -136,7 +136,7 @@ def _citations(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]
         yield TitleBlock(f"{describe_type(kind)} ({len(found)})", rank=2)
         for one in found:
             yield TitleBlock(one.id, rank=3)
-            yield FactsBlock(_said(one))
+            yield FactsBlock(_list_facts(one))
             yield from _code(one)
 
 
@@ -145,14 +145,14 @@ def describe_type(kind: str) -> str:
     return _TYPES.get(kind, kind)
 
 
-def _said(one: records.CitationWithCode) -> list[tuple[str, str | None]]:
+def _list_facts(one: records.CitationWithCode) -> list[tuple[str, str | None]]:
     tracked = one.tracking_issue
     if tracked and one.issue_url and one.issue_url != tracked:
         tracked = f"{tracked} ({one.issue_url})"
     missing = "no reason given" if one.type == "exception" else None
     return [
-        ("wrong", one.error),
-        ("odd", one.warning),
+        ("error", one.error),
+        ("warning", one.warning),
         ("reason", one.reason or missing),
         ("feature", one.feature),
         ("issue", tracked),
@@ -171,15 +171,15 @@ def _section(detail: records.SectionDetail) -> Iterator[Block]:
     yield FactsBlock(
         [
             ("specification", detail.specification_name),
-            ("place", f"{detail.file_path}:{detail.line_number}"),
+            ("location", f"{detail.file_path}:{detail.line_number}"),
             ("link", detail.url),
-            ("path", detail.full_path),
-            ("done", _done(detail.numbers)),
+            ("resource", detail.full_path),
+            ("done", _describe_coverage(detail.numbers)),
         ]
     )
     if detail.content:
         yield PassageBlock(detail.content)
-    yield from _listed("Requirements", detail.requirements)
+    yield from _list_rows("Requirements", detail.requirements)
     yield from _citations(detail.citations)
 
 
@@ -187,32 +187,35 @@ def _specification(detail: records.SpecificationDetail) -> Iterator[Block]:
     yield TitleBlock(detail.name, (detail.id,))
     yield FactsBlock(
         [
-            ("about", detail.description),
+            ("description", detail.description),
             ("url", detail.url),
             ("target", f"{detail.target}#SECTION"),
             ("file", detail.file_path),
-            ("path", detail.full_path),
-            ("done", _done(detail.numbers)),
-            *((one.level or "other", _done(one)) for one in detail.levels),
+            ("resource", detail.full_path),
+            ("done", _describe_coverage(detail.numbers)),
+            *((one.level or "other", _describe_coverage(one)) for one in detail.levels),
         ]
     )
     if detail.sections:
         yield TitleBlock("Sections", rank=2)
-        yield ListBlock(tables.Listing(_SECTIONS, detail.sections))
+        columns = tuple(one for one in _SECTIONS if any(map(one.value, detail.sections)))
+        yield ListBlock(tables.Listing(columns, detail.sections))
 
 
 def _file(detail: records.FileDetail) -> Iterator[Block]:
     yield TitleBlock(detail.file_path, (format_count(len(detail.citations), "annotation"),))
     yield FactsBlock([("link", detail.url)])
     for one in detail.citations:
-        yield TitleBlock(one.id, (describe_type(one.type), "valid" if one.valid else "not valid"), rank=2)
-        yield FactsBlock([("target", one.target), ("section", one.section_title), ("quote", one.quote), *_said(one)])
+        yield TitleBlock(one.id, (describe_type(one.type), "valid" if one.valid else "invalid"), rank=2)
+        yield FactsBlock(
+            [("target", one.target), ("section", one.section_title), ("quote", one.quote), *_list_facts(one)]
+        )
         yield from _code(one)
         if one.requirements:
             yield ListBlock(tables.Listing(_COLUMNS, one.requirements))
 
 
-def _done(numbers: records.RequirementCounts) -> str:
+def _describe_coverage(numbers: records.RequirementCounts) -> str:
     counts = [(state, getattr(numbers, state.name.lower())) for state in State if state is not State.DONE]
     left = [f"{count:,} {format_state(state, count)}" for state, count in counts if count]
     share = "" if numbers.percent is None else f" ({numbers.percent} %)"
@@ -232,18 +235,18 @@ _LINK = re.compile(r"https?://[^\s<>]+\Z")
 
 
 def render_blocks_markdown(blocks: Iterable[Block]) -> bytes:
-    return "\n".join(filter(None, map(_written, blocks))).encode(errors="replace")
+    return "\n".join(filter(None, map(_render_block, blocks))).encode(errors="replace")
 
 
-def _written(block: Block) -> str:
+def _render_block(block: Block) -> str:
     match block:
         case TitleBlock(text, remarks, rank):
-            said = "".join(f" · {_shown(one)}" for one in remarks)
-            return f"{'#' * (rank + 1)} {_shown(text)}{said}\n"
+            said = "".join(f" · {_escape_text(one)}" for one in remarks)
+            return f"{'#' * (rank + 1)} {_escape_text(text)}{said}\n"
         case FactsBlock():
-            return "".join(f"- {_shown(name)}: {_value(value)}\n" for name, value in block.known)
+            return "".join(f"- {_escape_text(name)}: {_value(value)}\n" for name, value in block.known)
         case WordsBlock(text):
-            return f"> {_shown(text)}\n"
+            return f"> {_escape_text(text)}\n"
         case PassageBlock(text):
             return _fenced("text", text.split("\n"))
         case CodeBlock(path, _, lines):
@@ -253,12 +256,12 @@ def _written(block: Block) -> str:
             return tables.render_listing(listing, tables.ListFormat.MARKDOWN).decode()
 
 
-def _shown(text: str) -> str:
+def _escape_text(text: str) -> str:
     return tables.escape_markdown(escape_cell(text))
 
 
 def _value(value: str) -> str:
-    return f"<{value}>" if _LINK.match(value) and value.isprintable() else _shown(value)
+    return f"<{value}>" if _LINK.match(value) and value.isprintable() else _escape_text(value)
 
 
 def _fenced(language: str, lines: Iterable[str]) -> str:
@@ -270,7 +273,7 @@ def _fenced(language: str, lines: Iterable[str]) -> str:
 
 _PAGE_COLUMNS = (
     tables.Column("id", lambda row: row.identifier),
-    tables.Column("status", lambda row: row.status),
+    tables.STATUS_COLUMN,
     tables.Column("target", lambda row: row.target),
     tables.Column(
         "cited at", lambda row: ", ".join(f"{one.file_path}:{one.line_number}" for one in row.citations), wraps=True
@@ -299,14 +302,11 @@ def make_page_blocks(page: PageDetail) -> Iterator[Block]:
 
 _INDENT = "  "
 _BOLD, _FAINT = tables.HighlightMarks("\x1b[1m", "\x1b[0m"), tables.HighlightMarks("\x1b[2m", "\x1b[0m")
-_RED, _YELLOW, _GREEN, _CYAN = (tables.HighlightMarks(f"\x1b[{code}m", "\x1b[0m") for code in (31, 33, 32, 36))
+_CYAN = tables.HighlightMarks("\x1b[36m", "\x1b[0m")
 _COLOURS = {
-    "done": _GREEN,
-    "valid": _GREEN,
-    "needs tests": _YELLOW,
-    "in progress": _YELLOW,
-    "not started": _RED,
-    "not valid": _RED,
+    **tables.STATE_MARKS,
+    "valid": tables.STATE_MARKS[State.DONE.words],
+    "invalid": tables.STATE_MARKS[State.UNCITED.words],
 }
 
 
@@ -314,7 +314,7 @@ def render_blocks_text(blocks: Iterable[Block], look: tables.TableLook) -> bytes
     lines: list[str] = []
     for block in blocks:
         for line in _Writer(look).lines(block):
-            # One blank line parts what has to be apart, however it came there.
+            # Never print two blank lines in a row.
             if line or (lines and lines[-1]):
                 lines.append(line)
     while lines and not lines[-1]:
@@ -380,4 +380,4 @@ class _Writer:
         yield ""
 
     def _painted(self, text: str, marks: tables.HighlightMarks | None) -> str:
-        return f"{marks.before}{text}{marks.after}" if marks and text and self.look.colour else text
+        return tables.paint_text(text, marks) if self.look.colour else text

@@ -17,14 +17,14 @@ from duvet.text import format_count, shorten_text
 
 
 class DifferenceLine(NamedTuple):
-    """A text from a file, and the sign before it: `-` for what was, `+` for what is."""
+    """A text from a file, and the sign before it: `-` for the old text, `+` for the new one."""
 
     sign: str
     text: str
 
 
 class DifferenceItem(NamedTuple):
-    """One thing that has changed: where, what about it in words of ours, and what stands there."""
+    """One change: its place, our words about it, and texts from files."""
 
     place: str
     words: str
@@ -32,7 +32,7 @@ class DifferenceItem(NamedTuple):
 
 
 class DifferenceGroup(NamedTuple):
-    """All that has changed in one way."""
+    """All changes of one kind."""
 
     title: str
     items: tuple[DifferenceItem, ...]
@@ -40,10 +40,10 @@ class DifferenceGroup(NamedTuple):
 
 
 def group_differences(changes: difference.Difference) -> list[DifferenceGroup]:
-    """The groups that hold anything, the worst first."""
+    """Return the groups with changes, worst first."""
     found = [
         DifferenceGroup("Coverage lost", tuple(map(_coverage, changes.coverage_lost)), True),
-        DifferenceGroup("Citations gone stale", tuple(map(_stale, changes.citations_stale)), True),
+        DifferenceGroup("Stale citations", tuple(map(_stale, changes.citations_stale)), True),
         DifferenceGroup("Requirements added", tuple(map(_requirement, changes.requirements_added))),
         DifferenceGroup("Requirements removed", tuple(map(_requirement, changes.requirements_removed))),
         DifferenceGroup("Requirements changed", tuple(map(_changed, changes.requirements_changed))),
@@ -85,7 +85,7 @@ def _moved(change: difference.RequirementChange) -> DifferenceItem:
 
 
 def _way(change: difference.RequirementChange) -> tuple[DifferenceLine, ...]:
-    """From where to where, if that is not the same."""
+    """Return the old and the new place, if they differ."""
     if change.then.target == change.now.target:
         return ()
     return DifferenceLine("-", change.then.target), DifferenceLine("+", change.now.target)
@@ -106,7 +106,7 @@ def _cited(one: difference.CitationChange) -> DifferenceItem:
 
 
 def _turned(then: str, now: str) -> str:
-    return now if then == now else f"{then}, now {now}"
+    return now if then == now else f"was {then}, now {now}"
 
 
 def _listed(*words: str | None) -> str:
@@ -118,13 +118,13 @@ _WIDTH = 100
 
 def render_difference(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
     ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
-    ##% `--exact` or without such a commit.
+    ##% `duvet diff` MUST name the commit that it compares with: the merge base of `HEAD` and BASE, or BASE itself
+    ##% with `--exact` or without a merge base.
     lines = [escape_cell(f"Compared with {base.words}"), ""]
     for group in group_differences(changes):
         lines += [*_group(group), ""]
     if len(lines) == 2:
-        lines += ["Nothing has changed.", ""]
+        lines += ["No changes.", ""]
     lines += [f"then: {changes.then.words}", f"now:  {changes.now.words}"]
     out.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
@@ -145,17 +145,17 @@ def _group(group: DifferenceGroup) -> Iterator[str]:
 
 
 _MOST = 65_000  # GitHub refuses comments of more than 65,536 characters.
-_FRAME = 200  # No more than this surrounds the items of a group, with the words that say what is left out.
+_FRAME = 200  # The most characters around the items of a group.
 _LONGEST = 600
 _COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
 
 
 def render_difference_markdown(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
-    """Write as much as a comment may hold, what matters most first."""
+    """Write as much as fits into a comment, the most important changes first."""
     found = group_differences(changes)
     compared = f"{_code(base.short)} ({_code(base.revision)})"
     if base.is_merge_base:
-        compared = f"{_code(base.short)}, where this branch left {_code(base.revision)}"
+        compared = f"{_code(base.short)}, the merge base with {_code(base.revision)}"
     lines = [f"### duvet: {changes.losses or 'no coverage lost'}", "", f"Compared with {compared}.", ""]
     lines += [*_table(changes.then, changes.now), ""]
     room = _MOST - sum(len(line) + 1 for line in lines) - _FRAME * len(found)
@@ -176,13 +176,13 @@ def _table(then: difference.CoverageCount, now: difference.CoverageCount) -> Ite
 
 
 def _fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
-    """As many items as there is room for, and the room that is left."""
+    """Return the items that fit, and the room that is left."""
     found: list[str] = []
     for number, item in enumerate(group.items):
         lines = (f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_code(line.text)}" for line in item.lines)
         text = "\n".join([f"- {_code(item.place)} {item.words}", *lines])
         if len(text) + 1 > room:
-            return [*found, f"- and {len(group.items) - number:,} more, for which there is no room here"], 0
+            return [*found, f"- and {len(group.items) - number:,} more, which exceed the size limit of a comment"], 0
         room -= len(text) + 1
         found.append(text)
     return found, room
@@ -192,10 +192,10 @@ _SIGNS = {"-": "then", "+": "now"}
 
 
 def _code(text: str) -> str:
-    """Text as code: nothing in it is Markdown, HTML, the name of a person or the number of an issue."""
+    """Return a text as code, so that GitHub does not interpret Markdown, HTML, mentions or issue numbers in it."""
     ##= man/spec/diff.md#output
-    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size of a GitHub comment, and say
-    ##% how much it leaves out.
+    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size limit of a GitHub comment,
+    ##% and say how much it leaves out.
     shown = escape_cell(shorten_text(text, _LONGEST))
     fence = "`"
     while fence in shown:

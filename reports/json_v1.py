@@ -31,7 +31,7 @@ def render_json_v1(report: records.Finished, out: BinaryIO) -> None:
 
 
 def build_json_v1(report: records.Finished) -> Json:
-    """The report as plain data, with the keys in upstream's order."""
+    """Return the report as plain data, with the keys in upstream's order."""
     ##= man/spec/trace.md#reports
     ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
     ##% `[[not-applicable]]`.
@@ -50,7 +50,7 @@ def build_json_v1(report: records.Finished) -> Json:
 
 
 def list_source_keys(report: records.Finished) -> list[str]:
-    """The key of each specification. One file read in two formats gets two keys, where upstream repeats one.
+    """Return the key of each specification; a file in two formats gets two keys, where upstream repeats one.
 
     One file under two paths that show alike has one key, whose last value counts, as in upstream's report.
     """
@@ -70,7 +70,7 @@ def _specification(coverage: records.Coverage) -> Json:
     found["format"] = "markdown" if specification.format is Format.MARKDOWN else "ietf"
     by_section: dict[int, list[int]] = {}
     for match in coverage.matches:
-        # A requirement that only names the section's title stands in no line of it.
+        # A requirement that only names the section's title is not on any line.
         if match.flags & records.SPEC and match.pieces[0].line != records.TITLE_LINE:
             by_section.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
     stated = {section: sorted(ids) for section, ids in by_section.items()}
@@ -108,7 +108,7 @@ def _segments(
 
 
 def _target_paths(report: records.Finished) -> list[str | None]:
-    """Files are named as they were found, by annotation id; URLs stay as they are written."""
+    """Return the paths of files as they were found, by annotation id; URLs stay unchanged."""
     paths: list[str | None] = [None] * len(report.trace.annotations)
     for coverage in report.trace.coverages:
         locator = coverage.specification.locator

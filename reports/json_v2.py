@@ -34,7 +34,7 @@ class V2Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
 
 class ByteRange(Struct, frozen=True, order=True, forbid_unknown_fields=True, gc=False):
-    """Bytes of a source, the end excluded."""
+    """A range of bytes in a source, without its end."""
 
     start: Offset
     end: Offset
@@ -84,7 +84,7 @@ class SectionRecord(V2Record, frozen=True):
 
 
 class RequirementRecord(V2Record, frozen=True):
-    """A requirement, where it is stated, and what cites each part of it."""
+    """A requirement, its place, and the citations of each part."""
 
     source: SourceLocation
     origin: SourceRanges
@@ -98,7 +98,7 @@ class CiteRecord(V2Record, frozen=True):
     source: SourceLocation
     target: SourceRanges
     type: KindName
-    # Made by a function, a default is written too.
+    # Values from a `default_factory` are encoded, too.
     level: LevelName = field(default_factory=lambda: "AUTO")
     comment: str | None = None
     feature: str | None = None
@@ -107,7 +107,7 @@ class CiteRecord(V2Record, frozen=True):
 
 
 class NotApplicableRecord(V2Record, frozen=True):
-    """Requirements that a package does not owe."""
+    """Requirements that are not applicable to a package."""
 
     target: str
     reason: str
@@ -118,7 +118,7 @@ class NotApplicableRecord(V2Record, frozen=True):
 
 
 class V2Sources(Struct, frozen=True):
-    """The sources by id. Extensions are buckets that only their writer knows."""
+    """The sources by id; extensions are the buckets of other tools."""
 
     inline: dict[str, InlineSource] = {}
     linked: dict[str, LinkedSource] = {}
@@ -141,10 +141,10 @@ class V2Report(Struct, frozen=True):
     annotations: V2Annotations = V2Annotations()
 
 
-# Buckets have URLs for names; those that no field stands for are extensions.
+# The names of buckets are URLs; buckets without a field are extensions.
 _SOURCES = "https://awslabs.github.io/duvet/v2/sources.json#"
 _ANNOTATIONS = "https://awslabs.github.io/duvet/v2/annotations.json#"
-# What awslabs duvet doesn't write, and keeps like all that it doesn't know.
+# awslabs duvet doesn't write these buckets; it keeps unknown ones when it merges reports.
 _OWN = {"not_applicable": "duvet-cli/v2/annotations.json#not_applicable"}
 
 Buckets = TypeVar("Buckets", V2Sources, V2Annotations)
@@ -159,7 +159,7 @@ class _Wire(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def encode_v2_report(report: V2Report) -> bytes:
-    """The text of a report, sorted by id."""
+    """Encode a report as JSON, sorted by id."""
     document: dict[str, object] = {"version": V2_VERSION}
     if report.issue_links:
         document["issue_links"] = report.issue_links
@@ -170,7 +170,7 @@ def encode_v2_report(report: V2Report) -> bytes:
     try:
         return msgspec.json.format(msgspec.json.encode(document), indent=2)
     except RecursionError as error:
-        raise DuvetError("a bucket that duvet doesn't know is nested too deeply") from error
+        raise DuvetError("an extension is nested too deeply") from error
 
 
 def _with_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, object]:
@@ -188,7 +188,7 @@ def _url(prefix: str, name: str) -> str:
 
 
 def decode_v2_report(data: bytes) -> V2Report:
-    """The report that a text holds; DuvetError where it holds none."""
+    """Decode a report; raises a DuvetError for anything else."""
     try:
         wire = msgspec.json.decode(data, type=_Wire)
         sources = _without_urls(_SOURCES, wire.sources, V2Sources)
@@ -206,7 +206,7 @@ def _without_urls(prefix: str, found: dict[str, Raw], kind: type[Buckets]) -> Bu
         for field in fields(kind)
         if _url(prefix, field.name) in found
     }
-    # The same value spelled as every other writer would spell it.
+    # Encode extensions in one way, so that equal values are equal bytes.
     extensions = {
         name: Raw(msgspec.json.encode(msgspec.json.decode(value), order="sorted")) for name, value in found.items()
     }
@@ -226,11 +226,11 @@ def _in_words(error: Exception, data: bytes) -> str:
     return text
 
 
-_HINT = "`duvet report --json-v2 FILE` writes what can be merged"
+_HINT = "write the input with `duvet report --json-v2 FILE`"
 
 
 def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]:
-    """The reports in these files; ProblemsError with every file that holds none."""
+    """Read reports; a ProblemsError lists every file that is not one."""
     reports: list[tuple[str, V2Report]] = []
     problems: list[Problem] = []
     for path in paths:
@@ -257,12 +257,12 @@ def render_json_v2(report: Finished, out: BinaryIO) -> None:
 
 
 def make_bytes_id(prefix: str, data: bytes) -> str:
-    """The id of an entity that is these bytes."""
+    """Return the id of an entity from its bytes."""
     return f"{prefix}-{fnv1a_64(data):016x}"
 
 
 def make_entity_id(prefix: str, *fields: str | int) -> str:
-    """The id of an entity that has these fields."""
+    """Return the id of an entity from its fields."""
     return make_bytes_id(prefix, "\0".join(map(str, fields)).encode())
 
 
@@ -284,14 +284,14 @@ def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[i
 
 
 def merge_ranges(*parts: Iterable[ByteRange]) -> tuple[ByteRange, ...]:
-    """All ranges, sorted, each once."""
+    """Return all ranges, sorted and without duplicates."""
     return tuple(sorted({one for part in parts for one in part}))
 
 
 def make_cite_records(
     annotations: Sequence[Annotation], files: Sequence[str], targets: dict[int, SourceRanges]
 ) -> tuple[dict[str, CiteRecord], dict[int, str]]:
-    """The records by their id, and that id by the id of the annotation."""
+    """Return the records by id, and their ids by the ids of annotations."""
     records: dict[str, CiteRecord] = {}
     ids: dict[int, str] = {}
     for index, annotation in enumerate(annotations):
@@ -313,7 +313,7 @@ def make_cite_records(
                 tags=annotation.tags,
             )
         else:
-            # Several annotations on one line have one id; the first one speaks for all.
+            # Several annotations on one line have one id; use the first one.
             ranges = merge_ranges(known.target.ranges, target.ranges)
             records[id] = replace(known, target=replace(known.target, ranges=ranges))
     return records, ids
@@ -361,7 +361,7 @@ def make_requirement_records(
 
 
 def _by_name(report: Finished) -> Iterator[list[Coverage]]:
-    """A specification that is read in several formats is one: what cites it in one covers it in all."""
+    """Merge the coverages of a specification that is read in several formats; a citation of one covers all."""
     names: dict[str, list[Coverage]] = {}
     for coverage in report.trace.coverages:
         names.setdefault(format_locator(coverage.specification.locator, report.root), []).append(coverage)
@@ -369,7 +369,7 @@ def _by_name(report: Finished) -> Iterator[list[Coverage]]:
 
 
 def _stated_together(report: Finished, coverage: Coverage, files: Sequence[str]) -> Iterator[list[int]]:
-    """The annotations that state requirements; those on one line state one."""
+    """Return the annotations that state requirements; several on one line state one requirement."""
     lines: dict[tuple[str, int], list[int]] = {}
     for id in sorted(coverage.tallies):
         lines.setdefault((files[id], report.trace.annotations[id].line), []).append(id)
@@ -423,7 +423,7 @@ def _coverage(
 
 
 class LinkedSources(NamedTuple):
-    """The files with annotations, and for each annotation the id of its file."""
+    """Return the files with annotations, and the id of the file of each annotation."""
 
     repositories: dict[str, RepositoryRecord]
     sources: dict[str, LinkedSource]
@@ -431,7 +431,7 @@ class LinkedSources(NamedTuple):
 
 
 class InlineSources(NamedTuple):
-    """The specifications with their sections, and for each coverage the id of its specification's text."""
+    """Return the specifications with their sections, and the id of the text of each coverage."""
 
     sources: dict[str, InlineSource]
     specifications: dict[str, SpecificationRecord]
@@ -448,7 +448,7 @@ def _repository(blob_link: str | None, known: dict[str, RepositoryRecord]) -> st
 
 
 def make_inline_sources(report: Finished) -> InlineSources:
-    """The specifications; of several names for one text the first counts."""
+    """Return the specifications; for a text with several names, the first one counts."""
     found = InlineSources({}, {}, {}, [])
     for coverage in report.trace.coverages:
         specification = coverage.specification

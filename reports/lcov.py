@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from duvet.model import Annotation, Kind
 from duvet.trace.records import Coverage, Finished
 
-# Whether an annotation hits the branches of its lines: the implementation and the tests.
+# The branches that an annotation hits: the implementation and the tests.
 _HITS = {
     Kind.SPEC: (0, 0),
     Kind.TODO: (0, 0),
@@ -26,7 +26,7 @@ _Title = tuple[int, str]  # The line and the title of a section, as LCOV names a
 def render_lcov(
     report: Finished, require_citations: bool = True, require_tests: bool = True
 ) -> Iterator[tuple[str, bytes]]:
-    """The name and the bytes of a file for each specification."""
+    """Yield the name and the bytes of a file for each specification."""
     for index, coverage in enumerate(report.trace.coverages):
         path = coverage.specification.path
         is_rooted = path.startswith("/") and report.root
@@ -39,7 +39,7 @@ def _lines(
     coverage: Coverage, annotations: tuple[Annotation, ...], name: str, require_citations: bool, require_tests: bool
 ) -> Iterator[str]:
     newlines = [found.start() for found in re.finditer(b"\n", coverage.specification.data)]
-    # A record is one line, whatever the heading is.
+    # A record must fit on one line, even for a heading with line ends.
     titles = [
         (_line(section.heading[0], newlines), re.sub(r"\s*[\r\n]\s*", " ", section.full_title))
         for section in coverage.specification.sections
@@ -74,7 +74,7 @@ def _line(offset: int, newlines: list[int]) -> int:
 def _references(
     coverage: Coverage, annotations: tuple[Annotation, ...], titles: list[_Title], newlines: list[int]
 ) -> Iterator[tuple[Kind, int, _Title]]:
-    """The lines that each annotation refers to, in the order of annotations."""
+    """Return the lines that each annotation refers to, in the order of annotations."""
     found: dict[int, tuple[list[int], _Title]] = {}
     for match in coverage.matches:
         place = ([_line(piece.start, newlines) for piece in match.pieces], titles[match.section])
@@ -85,7 +85,7 @@ def _references(
 
 
 def _branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:
-    """A line is hit by each reference to it, a title only by the first reference to its section."""
+    """Count each reference as a hit of its lines, but only the first one as a hit of the section's title."""
     first = 0
     if count:
         hit.add(line)

@@ -16,14 +16,14 @@ from duvet.text import quote_text
 
 
 class MergeConflict(NamedTuple):
-    """A difference. A broken id stands for two things, which the hash in it should prevent."""
+    """A difference; `broken` if the ids are equal although the hashed contents differ."""
 
     words: str
     broken: bool
 
 
 class _Rule(NamedTuple):
-    """The words for a field that differs; the whole record where no field is named."""
+    """The words for a field that differs, or for the whole record if `field` is empty."""
 
     field: str
     words: str
@@ -76,13 +76,13 @@ _RULES: dict[type[json_v2.V2Record], tuple[_Rule, ...]] = {
         _Rule("target", "cite annotation '{id}' with target conflicting with previously seen"),
         _differing("cite"),
     ),
-    # All that two of one id can differ in is how much of the specification a package has cited.
+    # Two records of one id differ only in how much of the specification each package cites.
     json_v2.NotApplicableRecord: (),
 }
 
 
 def find_conflicts(id: str, earlier: json_v2.V2Record, later: json_v2.V2Record) -> Iterator[MergeConflict]:
-    """A difference between two records of one id that can't be reconciled."""
+    """Yield the differences between two records of one id that can't be merged."""
     ##= man/spec/trace.md#reports
     ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
     ##% for every order of its inputs.
@@ -99,13 +99,13 @@ T = TypeVar("T", bound=json_v2.V2Record)
 
 
 def find_drift(earlier: json_v2.V2Record, later: json_v2.V2Record) -> Iterator[str]:
-    """The fields of a citation that differ and don't matter."""
+    """Yield the fields of a citation that differ and can be merged."""
     if isinstance(earlier, json_v2.CiteRecord):
         yield from (name for name in (*_TEXTS, "tags") if getattr(earlier, name) != getattr(later, name))
 
 
 def join_records(earlier: T, later: T) -> T:
-    """Both records in one; the earlier one where they conflict."""
+    """Merge two records; where they conflict, keep the earlier one."""
     match earlier, later:
         case json_v2.SpecificationRecord(), json_v2.SpecificationRecord():
             return replace(earlier, url=earlier.url or later.url)
@@ -114,7 +114,7 @@ def join_records(earlier: T, later: T) -> T:
             coverage = {cite: earlier.coverage.get(cite, ()) + later.coverage.get(cite, ()) for cite in both}
             return replace(earlier, coverage=coverage)
         case json_v2.CiteRecord(), json_v2.CiteRecord():
-            # The text that sorts first; any text before none.
+            # Keep the text that sorts first.
             pairs = {name: (getattr(earlier, name), getattr(later, name)) for name in _TEXTS}
             texts = {name: min((one for one in pair if one is not None), default=None) for name, pair in pairs.items()}
             return replace(earlier, tags=tuple(sorted({*earlier.tags, *later.tags})), **texts)
@@ -131,7 +131,7 @@ NamedReports = Sequence[tuple[str, json_v2.V2Report]]  # Reports with the names 
 
 
 class _Listener(NamedTuple):
-    """Hears what is wrong with one input."""
+    """Collects the problems of one input."""
 
     number: int
     name: str
@@ -141,12 +141,12 @@ class _Listener(NamedTuple):
         message = f"input #{self.number} has {words}"
         if broken:
             message = f"internal invariant violation: {message}"
-            hint = "ids are hashes of what they stand for: a report was changed, or is not from duvet"
+            hint = "ids are content hashes; use reports that duvet wrote and nobody edited"
         self.problems.append(rule.problem(message, self.name, hint=hint))
 
 
 def merge_reports(inputs: NamedReports) -> tuple[json_v2.V2Report, tuple[Problem, ...]]:
-    """The report of all, and warnings; ProblemsError with every conflict where they don't agree."""
+    """Return the merged report and warnings; a ProblemsError lists every conflict."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
     _raise(list(_files_of_several(inputs)))
@@ -186,7 +186,7 @@ def _raise(problems: list[Problem]) -> None:
 
 
 def _files_of_several(inputs: NamedReports) -> Iterator[Problem]:
-    """Without a repository nobody can tell two files of one name apart."""
+    """Yield a problem for each file name in several inputs without a repository."""
     first: dict[str, int] = {}
     for number, (name, report) in enumerate(inputs):
         for id, source in sorted(report.sources.linked.items()):
@@ -195,7 +195,7 @@ def _files_of_several(inputs: NamedReports) -> Iterator[Problem]:
                     f"linked source '{id}' (file '{source.file_name}') without a repository "
                     f"appears in inputs #{first[id]} and #{number}",
                     name,
-                    hint="add a blob-link to disambiguate: to each [[source]] of the configurations, or as --blob-link",
+                    hint="add a blob-link to disambiguate: `blob-link` in each [[source]], or --blob-link",
                 )
 
 
@@ -211,14 +211,14 @@ def _union(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> d
             listener.has(
                 rules.MERGE_DRIFT,
                 f"cite annotation '{id}' with metadata drift from previously seen ({drifted})",
-                hint="all tags are kept, and of two texts the one that sorts first",
+                hint="the merged report has all tags, and of two texts the one that sorts first",
             )
         kept[id] = join_records(old, new)
     return kept
 
 
 def _extensions(bucket: str, earlier: dict[str, Raw], later: dict[str, Raw], listener: _Listener) -> dict[str, Raw]:
-    """Only their writer knows what these mean: where they differ, they can't be merged."""
+    """Merge extensions; only their writer knows their meaning, so different values are a conflict."""
     for key in sorted(earlier.keys() & later.keys()):
         if earlier[key] != later[key]:
             words = f"extension '{key}' under {bucket} conflicting with previously seen value"

@@ -13,11 +13,11 @@ from duvet.reports.problems import ProblemContext, count_problems, format_proble
 from duvet.reports.tables import encode_json
 from duvet.rules import find_rule_name, format_rule_title
 
-PROBLEMS_VERSION = 1  # It goes up when a key goes or changes its meaning; a key that is new is no reason.
+PROBLEMS_VERSION = 1  # A removed key, or a key with another meaning, needs a new version; a new key does not.
 
 
 class _Span(Struct, frozen=True, kw_only=True):
-    """Lines and columns count characters from 1; null is unknown, and without columns the whole line is meant."""
+    """Lines and columns count characters from 1. An unknown value is null; without columns, it is the whole line."""
 
     line: int | None
     column: int | None
@@ -26,13 +26,13 @@ class _Span(Struct, frozen=True, kw_only=True):
 
 
 class NoteRecord(_Span, frozen=True, kw_only=True):
-    """Something else in the file of a problem that belongs to it."""
+    """Another place in the same file that explains the problem."""
 
     label: str
 
 
 class ProblemRecord(Struct, frozen=True, kw_only=True):
-    """A problem; its path begins in the folder that the run began in."""
+    """A problem; its path is relative to the folder of the run."""
 
     code: str
     name: str
@@ -59,7 +59,7 @@ class ProblemsRecord(Struct, frozen=True):
 
 
 def render_problems_json(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """One object with every problem."""
+    """Return one JSON object with every problem."""
     ##= man/spec/problems.md#json
     ##% JSON MUST be one object with the version of its shape, every problem, and the numbers of errors and warnings.
     return encode_json(ProblemsRecord(PROBLEMS_VERSION, tuple(map(_record, problems)), *count_problems(problems)))
@@ -95,7 +95,7 @@ def render_github(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     for problem in problems:
         properties = _properties(problem, view.folder)
         values = ",".join(f"{key}={_escaped(value, _IN_VALUES)}" for key, value in properties)
-        # The lines of the source are not shown with the message, so it holds the notes and the hint.
+        # GitHub does not show the source with the message, so the message contains the notes and the hint.
         notes = [f"line {note.place.line}: {note.label}" for note in problem.notes]
         hints = [f"help: {problem.hint}"] if problem.hint else []
         message = _escaped("\n".join([problem.message, *notes, *hints]), _IN_MESSAGES)
@@ -159,6 +159,6 @@ def _attributes(facts: dict[str, str]) -> str:
     ##= man/spec/problems.md#github-and-junit
     ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing one for each warning, or one
     ##% passing case without problems.
-    # What is visible may stand in XML; not even escaped may controls and lone surrogates.
+    # XML allows no control characters and lone surrogates, not even escaped.
     lines = {key: Markup("&#10;").join(map(escape_cell, value.splitlines())) for key, value in facts.items()}
     return Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in lines.items())

@@ -1,4 +1,4 @@
-"""Problems as text, and what every format of problems takes."""
+"""Problems as text, and the inputs that all formats of problems share."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class ProblemFormat(StrEnum):
 
 
 class ProblemContext(Struct, frozen=True):
-    """Context that a format may need beside the problems."""
+    """The inputs of a format besides the problems."""
 
     read_line: LineReader = lambda path, line: None
     colour: bool = False
-    folder: str = ""  # The path from the root of the repository to where the paths of problems begin.
+    folder: str = ""  # The folder that the paths of problems are relative to, seen from the root of the repository.
 
 
 ProblemRenderer = Callable[[Sequence[Problem], ProblemContext], bytes]
@@ -50,7 +50,7 @@ def render_problems(
     format: ProblemFormat,
     context: ProblemContext = ProblemContext(),  # noqa: B008 - frozen
 ) -> bytes:
-    # A format is imported where it is wanted.
+    # Only the format that the user wants is imported.
     ##= man/spec/problems.md#formats
     ##% `--format` MUST select how problems are written: `text`, `json`, `sarif`, `github` or `junit`.
     module, function = _RENDERERS[format]
@@ -64,7 +64,7 @@ def count_problems(problems: Sequence[Problem]) -> tuple[int, int]:
 
 
 def make_root_relative(path: str, folder: str) -> str:
-    """The path seen from the root of the repository; what begins elsewhere stays as it is."""
+    """Return the path relative to the root of the repository; an absolute path stays unchanged."""
     if not path or not folder or is_absolute(path):
         return path
     return posixpath.normpath(posixpath.join(folder, path))
@@ -76,9 +76,9 @@ def is_absolute(path: str) -> bool:
 
 
 _WIDEST = 100
-_FITS = 90  # Lines up to this width are never cut.
-_LONGEST = 2000  # More characters of a message than this are never shown.
-_BEFORE = 40  # How much of a long line is kept before the place that matters.
+_FITS = 90  # Lines up to this width are shown whole.
+_LONGEST = 2000  # The most characters of a message that are shown.
+_BEFORE = 40  # The width of a long line that is shown before the problem.
 
 _RED, _YELLOW, _BLUE, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
 _GREEN = "\x1b[1;32m"
@@ -89,18 +89,18 @@ _Mark = tuple[Place, str, str]  # A place, the sign that underlines it, and its 
 
 
 def render_problems_text(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """The problems one after another, and how many there are."""
+    """Return the problems as text, and their number."""
     blocks = ["\n".join(format_problem(problem, view)) + "\n" for problem in problems]
     errors, warnings = count_problems(problems)
     lines = f"{format_count(warnings, 'warning')}\n" if warnings else ""
     if errors:
-        # The very words of awslabs duvet, which says `1 errors` too.
+        # The exact words of awslabs duvet, with `1 errors`.
         lines += f"encountered {errors} errors\n"
     return "\n".join([*blocks, *([lines] if lines else [])]).encode()
 
 
 def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
-    """The lines about one problem."""
+    """Yield the lines of one problem."""
     read_line, colour = ProblemContext().read_line if problem.is_private else view.read_line, view.colour
     marks: list[_Mark] = [(problem.place, "^", problem.label), *((one.place, "-", one.label) for one in problem.notes)]
     marks.sort(key=lambda mark: (mark[0].line, mark[0].column))
@@ -134,7 +134,7 @@ def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
 
 
 def _words(line: str) -> str:
-    """A line of what is said; names without end would push all else off the screen."""
+    """Return a line of a message, cut if it would push everything else off the screen."""
     return escape_cell(line if len(line) <= _LONGEST else line[:_LONGEST] + CUT_MARK)
 
 
@@ -142,7 +142,7 @@ def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: b
     line = text.rstrip("\r\n")
     start = _start(line, min(_span(place, line)[0] for place, _, _ in marks))
     before = CUT_MARK if start else ""
-    # No more characters than cells: the rest of a line without end costs nothing.
+    # A character takes at least one cell, so the rest of a very long line is not measured.
     shown = before + escape_cell(line[start : start + _WIDEST])
     room = _WIDEST - margin - 3
     whole = start + _WIDEST >= len(line) and measure_width(shown) <= room
@@ -160,7 +160,7 @@ def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: b
 
 
 def _start(line: str, low: int) -> int:
-    """The first character shown of a line that is too long: a little before the first place."""
+    """Return the index of the first character to show: 0, or a little before the first place in a long line."""
     if len(line) <= _FITS and measure_width(escape_cell(line)) <= _FITS:
         return 0
     start, used = low, 0
@@ -171,7 +171,7 @@ def _start(line: str, low: int) -> int:
 
 
 def _span(place: Place, line: str) -> tuple[int, int]:
-    """The characters of the line that the place means; without a column all but the white space around."""
+    """Return the characters of the line that the place covers; without a column, the line without white space around."""
     if not place.column:
         return len(line) - len(line.lstrip()), max(1, len(line.rstrip()))
     low = min(place.column - 1, len(line))
@@ -179,7 +179,7 @@ def _span(place: Place, line: str) -> tuple[int, int]:
 
 
 def _changes(text: str, colour: bool) -> str:
-    """The text with what its words say is gone and has come in the colours of a difference."""
+    """Colour removed words, `[-old-]`, and added words, `{+new+}`, as in a diff."""
     if not colour:
         return text
     return _CHANGE.sub(lambda found: _paint(found[0], _RED if found[0][0] == "[" else _GREEN, colour), text)

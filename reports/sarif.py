@@ -1,4 +1,4 @@
-"""Problems as SARIF 2.1.0, which code scanning services and editors read."""
+"""Problems as SARIF 2.1.0, for code scanning services and editors."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
         ##= man/spec/problems.md#sarif
         ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
         ##% the repository, or absolute outside of it.
-        # GitHub refuses all of a log in which one result has none.
+        # GitHub rejects the whole log if one result has no location.
         path = make_root_relative(problem.path or CONFIG_PATH, view.folder)
         if _WINDOWS.match(path):
             slashes = _quoted(path.replace("\\", "/"), "/:")
@@ -95,7 +95,7 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
 
 
 def _quoted(text: str, safe: str = "/") -> str:
-    """Percent-encoded; the bytes of a name that is no UTF-8 are those on disk."""
+    """Percent-encode the text; a name that is not UTF-8 keeps its bytes."""
     try:
         return quote(text, safe=safe, errors="surrogateescape")
     except UnicodeEncodeError:
@@ -104,7 +104,7 @@ def _quoted(text: str, safe: str = "/") -> str:
 
 def _location(artifact: JsonObject, place: Place, label: str) -> JsonObject:
     columns = {"startColumn": place.column, "endColumn": place.end_column} if place.line and place.column else {}
-    # Without a line a whole file is meant, but many that read SARIF can't do without one.
+    # Without a line, the problem concerns the whole file, but many readers of SARIF require a line.
     physical = {"artifactLocation": artifact, "region": {"startLine": place.line or 1, **columns}}
     return {"physicalLocation": physical, **({"message": {"text": label}} if label else {})}
 

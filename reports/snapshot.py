@@ -1,4 +1,4 @@
-"""The snapshot: what has which status, as text that shows well in a review."""
+"""The snapshot: the coverage of each text, in a form that is easy to review as a diff."""
 
 from __future__ import annotations
 

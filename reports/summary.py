@@ -1,20 +1,21 @@
-"""The table that ends a run: specifications by level and state."""
+"""The summary of a run: a table of specifications by level and state, the verdict and the coverage."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import BinaryIO
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
 
 from duvet.model import Level, Problem
-from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, measure_width
+from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, measure_width, wrap_cells
+from duvet.reports.tables import COLUMN_GAP, STATE_MARKS, TableLook, paint_text
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
-from duvet.trace.coverage import GateResult, Total, compute_totals, group_totals, judge_run
+from duvet.trace.coverage import GateResult, Total, compute_totals, format_state, group_totals, judge_run
 from duvet.trace.records import Finished, NotApplicable, State
 
-_WIDEST = 100
-_NAME = 24  # Names are cut to less than this only where nothing else can give way.
-
-_GAP = "  "
+_NAME = 24  # Levels are shown as percents before names are cut to less than this.
+_SHORT_NAME = 12  # Levels are left out before names are cut to less than this.
+_TITLE = "specification"
 _STATES = (
     State.NEEDS_TESTS,
     State.NEEDS_CODE,
@@ -26,70 +27,134 @@ _STATES = (
 )
 """The states that have a column besides `done`, if any requirement has them."""
 
-_Row = tuple[str, ...]
+
+class SummaryRow(Struct, frozen=True):
+    """The numbers of one specification, or of all."""
+
+    name: str
+    shares: tuple[str, ...]  # `2/3` for each level, and last for all levels.
+    percents: tuple[str, ...]  # The same as `66%`.
+    counts: tuple[int, ...]  # The number of requirements by state.
+    is_done: bool  # Whether every applicable requirement is done.
 
 
-def render_summary(report: Finished, problems: Sequence[Problem], gates: Sequence[GateResult], out: BinaryIO) -> None:
-    """Write the table, the not-applicable entries, the verdict and the coverage."""
+class Summary(Struct, frozen=True):
+    """The summary of a run, to be laid out for a terminal."""
+
+    levels: tuple[str, ...]
+    rows: tuple[SummaryRow, ...]  # The last is that of all specifications.
+    lines: tuple[str, ...]  # The lines below the table.
+
+
+def summarize_run(report: Finished, problems: Sequence[Problem], gates: Sequence[GateResult]) -> Summary:
+    """Collect the table, the not-applicable entries, the verdict and the coverage."""
     found = compute_totals(report.requirements)
-    if not found[-1].requirements:
-        lines = []
-    else:
-        levels = [total.level for total in found if total.specification is None and total.level is not None]
-        names = ["other" if level is Level.AUTO else level.name for level in levels]
-        states = [state for state in _STATES if found[-1].counts[state]]
-        above = [state.words.rpartition(" ")[0] for state in states]
-        below = [state.words.rpartition(" ")[2] for state in states]
-        heads = [("", *("" for _ in names), "", "", *above), ("specification", *names, "done", "", *below)]
-        groups = group_totals(found)
-        # One specification is all of them.
-        sums = groups[-1:] if len(groups) > 2 else []
-        for cell in (_share, _percent):
-            rows = [*heads, *(_row(group, levels, states, cell) for group in groups[:-1])]
-            last = [_row(group, levels, states, cell) for group in sums]
-            widths = [max(map(measure_width, column)) for column in zip(*rows, *last, strict=True)]
-            rest = sum(widths[1:]) + len(_GAP) * len(widths[1:])
-            longest, widths[0] = widths[0], min(widths[0], _WIDEST - rest)
-            # Else names have to be cut more than they should be.
-            if widths[0] >= min(longest, _NAME):
-                break
-        rule = ["-" * (widths[0] + rest)] if sums else []
-        rows = rows if any(above) else rows[1:]
-        lines = [*(_line(row, widths) for row in rows), *rule, *(_line(row, widths) for row in last), ""]
+    levels = [total.level for total in found if total.specification is None and total.level is not None]
+    rows = tuple(_summarize_group(group, levels) for group in group_totals(found))
     stating = {requirement.specification.id for requirement in report.requirements}
+    lines = []
     if others := sum(coverage.specification.id not in stating for coverage in report.trace.coverages):
         lines.append(f"{format_count(others, 'specification')} cited without requirements")
     lines += [escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable]
     lines += [escape_cell(line) for line in judge_run(problems, gates, report.trace.citation_count).lines]
     lines.append(f"coverage: {found[-1].words}")
-    out.write(("\n".join(lines) + "\n").encode(errors="replace"))
+    return Summary(tuple("other" if level is Level.AUTO else level.name for level in levels), rows, tuple(lines))
 
 
-def _row(
-    group: Sequence[Total], levels: Iterable[Level], states: Iterable[State], cell: Callable[[Total], str]
-) -> _Row:
+def _summarize_group(group: Sequence[Total], levels: Sequence[Level]) -> SummaryRow:
     by_level = {total.level: total for total in group}
     whole = group[-1]
-    return (
+    totals = [*(by_level.get(level) for level in levels), whole]
+    return SummaryRow(
         escape_cell(whole.specification.name) or whole.specification.id if whole.specification else "all",
-        *(cell(by_level[level]) if level in by_level else "-" for level in levels),
-        _share(whole),
-        _percent(whole),
-        *(str(whole.counts[state]) for state in states),
+        tuple("-" if total is None else f"{total.done:,}/{total.applicable:,}" for total in totals),
+        tuple("-" if total is None or total.percent is None else f"{total.percent}%" for total in totals),
+        whole.counts,
+        whole.percent == 100,
     )
 
 
-def _share(total: Total) -> str:
-    return f"{total.done}/{total.applicable}"
+def format_summary(summary: Summary, look: TableLook) -> str:
+    """Lay the summary out in the width of the terminal."""
+    ##= man/spec/trace.md#reports
+    ##% On a terminal, the summary MUST fit its width and show each state in its colour.
+    table = [*_format_table(summary, look), ""] if any(summary.rows[-1].counts) else []
+    return "".join(f"{line}\n" for line in (*table, *summary.lines))
 
 
-def _percent(total: Total) -> str:
-    return "-" if total.percent is None else f"{total.percent}%"
+class _Cell(Struct, frozen=True):
+    text: str
+    state: State | None = None  # The state whose colour the cell has.
 
 
-def _line(row: _Row, widths: list[int]) -> str:
-    name = align_left(cut_middle(row[0], widths[0]), widths[0])
-    return _GAP.join([name, *map(align_right, row[1:], widths[1:])]).rstrip()
+def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
+    # A table of one specification needs no sums.
+    rows = summary.rows if len(summary.rows) > 2 else summary.rows[:1]
+    states = [state for state in _STATES if summary.rows[-1].counts[state]]
+    names = max(measure_width(row.name) for row in rows)
+    wide, narrow = (summary.levels, False, _NAME), ((), False, _SHORT_NAME)
+    for levels, percents, least in (wide, (summary.levels, True, _SHORT_NAME), narrow):
+        heads, cells = _make_cells(rows, levels, states, percents=percents)
+        widths = [max(measure_width(cell.text) for cell in column) for column in zip(*heads, *cells, strict=True)]
+        rest = sum(widths) + len(COLUMN_GAP) * len(widths)
+        name = min(max(names, len(_TITLE)), look.width - rest)
+        if name >= min(names, least):
+            break
+    else:
+        yield from _format_list(rows, states, look)
+        return
+    for title, head in zip(("", _TITLE if name >= len(_TITLE) else "name"), heads, strict=True):
+        if any(cell.text for cell in head):
+            yield _format_line(title, name, head, widths, look)
+    for row, line in zip(rows, cells, strict=True):
+        if row is rows[-1] and len(rows) > 1:
+            yield "-" * (name + rest)
+        yield _format_line(row.name, name, line, widths, look)
+
+
+def _make_cells(
+    rows: Sequence[SummaryRow], levels: Sequence[str], states: Sequence[State], *, percents: bool
+) -> tuple[list[list[_Cell]], list[list[_Cell]]]:
+    """Return the two lines of heads, and the cells of each row, without the names of specifications."""
+    heads = [
+        [_Cell("") for _ in (*levels, "done", "%")]
+        + [_Cell(state.words.rpartition(" ")[0], state) for state in states],
+        [*map(_Cell, levels), _Cell("done", State.DONE), _Cell("")]
+        + [_Cell(state.words.rpartition(" ")[2], state) for state in states],
+    ]
+    cells = []
+    for row in rows:
+        by_level = (row.percents if percents else row.shares)[: len(levels)]
+        # A share is green only if it is the whole.
+        whole = State.DONE if row.is_done else None
+        line = [*map(_Cell, by_level), _Cell(row.shares[-1], whole), _Cell(row.percents[-1], whole)]
+        line += [_Cell(f"{row.counts[state]:,}", state if row.counts[state] else None) for state in states]
+        cells.append(line)
+    return heads, cells
+
+
+def _format_line(name: str, room: int, cells: Sequence[_Cell], widths: Sequence[int], look: TableLook) -> str:
+    parts = [align_left(cut_middle(name, room), room)]
+    for cell, width in zip(cells, widths, strict=True):
+        parts.append(align_right("", width - measure_width(cell.text)) + _paint(cell.text, cell.state, look))
+    return COLUMN_GAP.join(parts).rstrip()
+
+
+def _format_list(rows: Sequence[SummaryRow], states: Sequence[State], look: TableLook) -> Iterator[str]:
+    """Yield each specification above its numbers, for a terminal that is too narrow for a table."""
+    for row in rows:
+        yield cut_middle(row.name, look.width)
+        parts = [f"{row.shares[-1]} done"]
+        parts += [
+            f"{row.counts[state]:,} {format_state(state, row.counts[state])}" for state in states if row.counts[state]
+        ]
+        text = ", ".join(parts)
+        for start, end in wrap_cells(text, look.width - len(COLUMN_GAP)):
+            yield f"{COLUMN_GAP}{text[start:end]}"
+
+
+def _paint(text: str, state: State | None, look: TableLook) -> str:
+    return text if state is None or not look.colour else paint_text(text, STATE_MARKS[state.words])
 
 
 def format_last_day(entry: NotApplicable) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, json, to_builtins
 
 from duvet.reports.cells import escape_cell, measure_width, wrap_cells
+from duvet.trace.records import State
 
 if TYPE_CHECKING:
     from duvet.queries.records import RequirementRow
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 COLUMN_GAP = "  "
 _INDENT = 2
 _NARROWEST, _NARROW, _LINES = 20, 40, 4
-"""Texts that would get narrower than the first stand below the other columns, and so do those that would get narrower
-than the second and take more than so many lines."""
+"""A wrapping column goes below the others if it would be narrower than the first width, or narrower than the second and
+longer than so many lines."""
 _WIDEST_CHARACTER = 2
 
 
@@ -44,12 +45,12 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
     below = max(room - _INDENT, _WIDEST_CHARACTER)
     groups = [*_packed({index: min(needs[index], below) for index in fixed}, below)]
     groups += [{index: min(needs[index], below)} for index in wrapping]
-    # The first one shows where a row begins.
+    # The first band is not indented, to show where a row begins.
     return [ColumnBand(_INDENT if number else 0, widths) for number, widths in enumerate(groups)]
 
 
 def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
-    """Share the room equally; a column that needs less leaves the rest to the others."""
+    """Divide the room equally; a column that needs less leaves the rest to the others."""
     shares: dict[int, int] = {}
     for index in sorted(needs, key=lambda index: needs[index]):
         shares[index] = min(needs[index], room // (len(needs) - len(shares)))
@@ -68,7 +69,7 @@ def _packed(widths: Mapping[int, int], room: int) -> Iterator[dict[int, int]]:
         yield band
 
 
-HighlightSpans = Sequence[tuple[int, int]]  # Stretches of a text in order, apart from one another.
+HighlightSpans = Sequence[tuple[int, int]]  # Ranges of a text, in order and without overlap.
 
 
 class HighlightMarks(Struct, frozen=True):
@@ -81,9 +82,26 @@ MARKDOWN_MARKS = HighlightMarks("**", "**")
 BOLD_MARKS = HighlightMarks("\x1b[1;33m", "\x1b[0m")
 HEAD_MARKS = HighlightMarks("\x1b[1m", "\x1b[0m")
 
+_RED, _GREEN, _YELLOW, _MAGENTA, _GREY = (HighlightMarks(f"\x1b[{code}m", "\x1b[0m") for code in (31, 32, 33, 35, 90))
+STATE_MARKS: Mapping[str, HighlightMarks] = {
+    State.UNCITED.words: _RED,
+    State.TO_DO.words: _MAGENTA,
+    State.IN_PROGRESS.words: _YELLOW,
+    State.NEEDS_CODE.words: _YELLOW,
+    State.NEEDS_TESTS.words: _YELLOW,
+    State.EXCEPTED.words: _GREY,
+    State.DONE.words: _GREEN,
+    State.NOT_APPLICABLE.words: _GREY,
+}
+"""The colours of states on a terminal, the same as in the HTML report (`templates/page/tokens.css`)."""
+
+
+def paint_text(text: str, marks: HighlightMarks | None) -> str:
+    return f"{marks.before}{text}{marks.after}" if marks and text else text
+
 
 def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, shown: Callable[[str], str]) -> str:
-    """Return the text with marks around the stretches, each piece passed through `shown`."""
+    """Return the text with marks around the spans; `shown` escapes each piece."""
     if not spans:
         return shown(text)
     return "".join(
@@ -93,7 +111,7 @@ def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, show
 
 
 def split_highlights(text: str, spans: HighlightSpans) -> Iterator[tuple[str, bool]]:
-    """Yield the pieces of the text, each with whether it is highlighted."""
+    """Yield the pieces of the text, with True for highlighted ones."""
     last = 0
     for start, end in spans:
         if last < start:
@@ -121,14 +139,15 @@ class Column(Struct, frozen=True):
     name: str
     value: Callable[[Any], str]
     wraps: bool = False
-    marks: Callable[[Any], HighlightSpans] = lambda row: ()  # The stretches of the value that matter.
-    in_heading: bool = False  # Whether headings say it, so that it is left out below them.
+    marks: Callable[[Any], HighlightSpans] = lambda row: ()  # The parts of the value to highlight.
+    in_heading: bool = False  # True for a column that headings replace.
+    colour: Callable[[Any], HighlightMarks | None] = lambda row: None  # The colour of the value on a terminal.
 
 
 class Listing(Struct, frozen=True):
     columns: tuple[Column, ...]
     rows: Sequence[Any]
-    heading: Callable[[Any], str] | None = None  # What stands above neighbouring rows for which it is the same.
+    heading: Callable[[Any], str] | None = None  # The heading above neighbouring rows that share it.
 
     @property
     def grouped(self) -> Sequence[Column]:
@@ -199,6 +218,7 @@ def escape_markdown(text: str) -> str:
 class _Cell(Struct, frozen=True):
     text: str
     spans: HighlightSpans = ()
+    marks: HighlightMarks = BOLD_MARKS
 
 
 def render_list_table(listing: Listing, look: TableLook) -> str:
@@ -209,7 +229,7 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
     groups = [
         (
             _Cell(escape_cell(title)),
-            [[_cell(column.value(row), column.marks(row), look) for column in columns] for row in rows],
+            [[_cell(column, row, look) for column in columns] for row in rows],
         )
         for title, rows in listing.groups
     ]
@@ -226,8 +246,12 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
     return "\n".join(blocks)
 
 
-def _cell(value: str, spans: HighlightSpans, look: TableLook) -> _Cell:
+def _cell(column: Column, row: Any, look: TableLook) -> _Cell:
     """Make a cell; without colours, marks are part of the text."""
+    value, spans = column.value(row), column.marks(row)
+    if look.colour and (colour := column.colour(row)):
+        text = escape_cell(value)
+        return _Cell(text, ((0, len(text)),), colour)
     if not (spans and look.colour):
         return _Cell(highlight_text(value, spans, PLAIN_MARKS, escape_cell))
     parts, found, at = [], [], 0
@@ -248,7 +272,7 @@ def _lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterator[str]:
                 text + " " * (room - used) for (text, used), room in zip(parts, band.widths.values(), strict=True)
             ]
             line = (" " * band.indent + COLUMN_GAP.join(padded)).rstrip()
-            # What stands below the other columns needs no line where there is nothing.
+            # A band below the first one needs no line for empty cells.
             if line or len(layout) == 1:
                 yield line
 
@@ -259,7 +283,7 @@ def _wrapped(cell: _Cell, room: int) -> Iterator[tuple[str, int]]:
             (max(low, start) - start, min(high, end) - start) for low, high in cell.spans if low < end and high > start
         ]
         text = cell.text[start:end]
-        yield highlight_text(text, inside, BOLD_MARKS, str), measure_width(text)
+        yield highlight_text(text, inside, cell.marks, str), measure_width(text)
 
 
 def format_section_reference(row: RequirementRow) -> str:
@@ -272,11 +296,11 @@ def format_section_heading(row: RequirementRow) -> str:
 
 ID_COLUMN = Column("id", lambda row: row.identifier)
 LEVEL_COLUMN = Column("level", lambda row: row.level or "")
-STATUS_COLUMN = Column("status", lambda row: row.status)
+STATUS_COLUMN = Column("status", lambda row: row.status, colour=lambda row: STATE_MARKS.get(row.status))
 SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)
 TEXT_COLUMN = Column("text", lambda row: row.text, wraps=True)
 
-# JSON lets them stand as they are; a terminal would obey some, and show text in another order for others.
+# JSON doesn't escape these characters, but terminals obey some, or change the direction of text.
 _CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]")
 
 

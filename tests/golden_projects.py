@@ -1,4 +1,4 @@
-"""Real projects with the commands in them, and what the JSON report of awslabs duvet's format says of them."""
+"""Real projects with the commands in them, and the states that follow from the JSON report in awslabs duvet's format."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from tests.cli.running import Run, runner
 from tests.slow.test_conformance import copy_with_links
 
 PROJECTS = ("h3-704b37a", "s2n-tls-132053b")
-STATUSES = ("not started", "in progress", "needs tests", "done")
+STATUSES = ("uncited", "to do", "in progress", "needs code", "needs tests", "excepted", "done")
+"""The states, worst first."""
+SETTLED = ("excepted", "done")
 
 Key = tuple[str, str, str]
-"""Where a requirement stands, and what it says."""
+"""The specification, the section and the text of a requirement."""
 Row = dict[str, Any]
 
 
@@ -28,7 +30,6 @@ class Requirement(NamedTuple):
     level: str | None
     todos: int
     tests: int
-    excepted: bool
     related: frozenset[int]
     """The numbers of the annotations that refer to it."""
 
@@ -43,8 +44,13 @@ class Golden:
 
     @cached_property
     def requirements(self) -> dict[Key, Requirement]:
-        """What the JSON report says, from its numbers of bytes alone."""
+        """The requirements as the JSON report's numbers of bytes describe them."""
         return requirements_of(self.report)
+
+    @property
+    def citation_count(self) -> int:
+        """The number of annotations that state no requirement."""
+        return sum(one.get("type") != "SPEC" for one in self.report["annotations"])
 
     def rows(self, *args: str) -> list[Row]:
         done = self.duvet(*args, "--format", "json")
@@ -52,23 +58,23 @@ class Golden:
 
     @cached_property
     def specifications(self) -> list[Row]:
-        """What is shown of each specification that has requirements."""
+        """The details of each specification that has requirements."""
         names = {row["specification"] for row in self.rows("prioritize", "--all", "--limit", "0")}
         return [json.loads(self.duvet("show", name, "--format", "json").out) for name in sorted(names)]
 
     def keys(self, *args: str) -> set[Key]:
-        """Where the requirements of a list stand, and what they say; each is listed once."""
+        """The keys of the requirements in a list, which has each once."""
         found = [key_of(row) for row in self.rows(*args)]
         assert len(found) == len(set(found))
         return set(found)
 
-    def with_status(self, status: str) -> set[Key]:
-        """The requirements that have it according to the report."""
-        return {key for key, one in self.requirements.items() if one.status == status}
+    def with_status(self, *statuses: str) -> set[Key]:
+        """The requirements that have one of these states according to the report."""
+        return {key for key, one in self.requirements.items() if one.status in statuses}
 
 
 def requirements_of(report: Row) -> dict[Key, Requirement]:
-    """What a JSON report says of each requirement, from its numbers of bytes alone."""
+    """The requirements as the numbers of bytes of a JSON report describe them."""
     stated: dict[Key, list[int]] = {}
     for id, one in enumerate(report["annotations"]):
         if one.get("type") == "SPEC":
@@ -85,24 +91,27 @@ def _requirement(report: Row, ids: list[int]) -> Requirement:
     excused = any(one.get("type") == "EXCEPTION" and one.get("comment") for one in related)
     worst = min((status_of(one, excused) for one in found), key=STATUSES.index)
     types = Counter(one.get("type") for one in related)
-    excepted = worst == "done" and not types["IMPLICATION"] and excused
     (level,) = {report["annotations"][id].get("level") for id in ids}
-    return Requirement(worst, level, types["TODO"], types["TEST"], excepted, numbers)
+    return Requirement(worst, level, types["TODO"], types["TEST"], numbers)
 
 
 def status_of(found: dict[str, int], excused: bool) -> str:
-    """The status that follows from how many bytes of a requirement each type of annotation covers."""
+    """The state that follows from how many bytes of a requirement each type of annotation covers."""
     covered = {name: found.get(name, 0) for name in ("citation", "test", "implication", "exception")}
     if not any(covered.values()):
-        return "not started"
-    whole, excepted = found["spec"], covered["exception"]
-    if whole in (covered["implication"], min(covered["citation"], covered["test"]), excepted if excused else 0):
+        return "to do" if found.get("todo") else "uncited"
+    whole = found["spec"]
+    if whole in (covered["implication"], min(covered["citation"], covered["test"])):
         return "done"
-    return "needs tests" if whole in (covered["citation"], excepted) else "in progress"
+    if excused and whole == covered["exception"]:
+        return "excepted"
+    if whole == covered["citation"]:
+        return "needs tests"
+    return "needs code" if whole == covered["test"] else "in progress"
 
 
 def key_of(row: Row) -> Key:
-    """Where the requirement of a row stands, and what it says."""
+    """The key of the requirement of a row."""
     path, _, section = row["target"].partition("#")
     return (path, section, row["text"])
 
@@ -117,13 +126,7 @@ def golden(
 
 
 def numbers_of(found: list[Requirement]) -> dict[str, int]:
-    """How many of these requirements have got how far."""
+    """The number of these requirements in each state, of all, and of the applicable ones."""
     counts = Counter(one.status for one in found)
-    excepted = sum(one.excepted for one in found)
     numbers = {name.replace(" ", "_"): counts[name] for name in STATUSES}
-    return numbers | {
-        "requirements": len(found),
-        "excepted": excepted,
-        "done": counts["done"] - excepted,
-        "applicable": len(found) - excepted,
-    }
+    return numbers | {"requirements": len(found), "applicable": len(found) - counts["excepted"]}

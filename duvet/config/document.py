@@ -208,7 +208,7 @@ def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the first alternative that has a value, and the variable that it is from."""
     names = []
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link by the first of these that is set.
+    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link with the first of them that is set.
     for alternative in expression.split(_OR):
         name = trim(alternative)
         if name.startswith(_QUOTE):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -59,11 +61,15 @@ def is_on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def detect_table_look() -> TableLook:
-    settings = current_settings()
-    colour = sys.stdout is not None and wants_colour(settings.colours, settings.environ, sys.stdout)
-    if not is_on_terminal():
+def detect_table_look(stream: TextIO | None = None) -> TableLook:
+    """Return the width and the colours for a stream, by default standard output."""
+    settings, stream = current_settings(), stream or sys.stdout
+    colour = stream is not None and wants_colour(settings.colours, settings.environ, stream)
+    if stream is None or not stream.isatty():
         return TableLook(_WIDTH, colour)
-    import shutil
-
-    return TableLook(max(shutil.get_terminal_size((_WIDTH, 24)).columns, _MIN_WIDTH), colour)
+    columns = settings.environ.get("COLUMNS", "")
+    with suppress(OSError):
+        width = int(columns) if columns.isdecimal() else os.get_terminal_size(stream.fileno()).columns
+        # A terminal of unknown size has 0 columns.
+        return TableLook(max(width or _WIDTH, _MIN_WIDTH), colour)
+    return TableLook(_WIDTH, colour)

@@ -19,7 +19,8 @@ from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems, render_problems_text
 from duvet.rules import find_broken_rule
-from duvet.text import colour_diff_line, make_unified_diff
+from duvet.text import colour_diff_line, format_count, make_unified_diff
+from duvet.trace.gates import SETUP_CODES
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_changed
 
@@ -33,6 +34,25 @@ def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
     return tuple(replace(problem, severity=Severity.ERROR) for problem in problems)
+
+
+def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
+    """Turn the warnings about a setup that leaves a gate nothing to check into errors."""
+    ##= man/spec/gates.md#verdicts
+    ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
+    ##% or no requirement, or when a pattern of a source matches no file.
+    return [replace(one, severity=Severity.ERROR) if one.code in SETUP_CODES else one for one in problems]
+
+
+def print_setup_failure(setup: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
+    """Print the setup problems as errors and the verdict of the gate; return whether there are any."""
+    problems = promote_setup_problems(setup)
+    if problems:
+        print_problems(problems)
+        if annotate:
+            print_annotations(problems)
+        print_notice(f"FAIL: {gate}: not checked because of {format_count(len(problems), 'error')}\n")
+    return bool(problems)
 
 
 def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:

@@ -1,4 +1,4 @@
-"""The request and the result of a report run: run, or recall the stored result if nothing has changed."""
+"""The request and the result of a report run, and the cache of results."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from msgspec import Struct
 
 from duvet import rules
 from duvet.console.command import current_settings
+from duvet.console.output import detect_table_look
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
 from duvet.console.streams import FAILED, OK, print_notice
 from duvet.errors import DuvetError
 from duvet.model import Problem
+from duvet.reports.summary import Summary, format_summary
 from duvet.tree.cache import DiskCache
 from duvet.tree.recorder import FileChangedError, FileContent
 
@@ -46,7 +48,7 @@ class ReportRequest(Struct, frozen=True):
 
 class ReportResult(Struct, frozen=True):
     problems: tuple[Problem, ...]
-    summary: str
+    summary: Summary
     html_path: str = ""  # The file with the HTML report; empty if none was requested.
     hides_progress: bool = False  # Whether a run that recalls this result prints no steps.
 
@@ -63,11 +65,11 @@ def report_project(
     try:
         page_rules = load_page_rules(options)
         key = make_options_key(options, request, rules=page_rules) if cache else ""
-        # With `--verbose`, the user wants to see each file with annotations, so they are read.
+        # `--verbose` lists each file with annotations, so the files are read.
         result = _recall_result(cache, key) if cache and not current_settings().verbose else None
         if result is not None:
             return print_result(result, output, opens=opens)
-        # Not needed where nothing has changed.
+        # A recalled result does not need this import.
         from duvet.console.report_run import run_report
 
         pinned: dict[str, FileContent] = {}
@@ -75,12 +77,12 @@ def report_project(
             try:
                 result = run_report(open_project(cache, rules=page_rules, **options), request)
             except FileChangedError as error:
-                # Begin anew with the new content: so each file changes at most once, however often it is written.
+                # Start again with the new content. Each file is pinned then, so this ends even if files keep changing.
                 pinned[error.path] = error.look
                 cache = open_cache(pinned) or cache
         code = print_result(result, output, opens=opens)
         if cache:
-            # The user has the result and doesn't wait for this.
+            # The user already has the result and does not wait for this.
             save_result(cache, key, result)
     except DuvetError as error:
         return output.fail(error)
@@ -101,7 +103,7 @@ def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
 
 
 def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
-    """Store the result, unless it depends on more than the inputs, and all that the run has read."""
+    """Store what the run has read, and its result unless that depends on more than the inputs."""
     unrepeatable = {rules.FILE_UNWRITABLE.code, rules.SNAPSHOT_DIFFERS.code}
     if unrepeatable.isdisjoint(problem.code for problem in result.problems):
         cache.store(_CACHE_NAME, key, result)
@@ -114,10 +116,10 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     if not current_settings().quiet:
-        print_notice(result.summary)
+        print_notice(format_summary(result.summary, detect_table_look(sys.stderr)))
     if opens:
         ##= man/spec/page.md#working-with-the-report
-        ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or fail when no
+        ##% `duvet report --open` MUST open the finished report in the browser, only once with `--watch`, and fail if no
         ##% report is written.
         if any(problem.code == rules.FILE_UNWRITABLE.code for problem in result.problems):
             return FAILED

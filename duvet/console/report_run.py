@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config.settings import PageRule
 from duvet.console.command import current_settings
-from duvet.console.problems import has_errors, promote_warnings
+from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings
 from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
@@ -30,7 +30,7 @@ from duvet.queries.revisions import SnapshotDiff, compare_snapshots
 from duvet.reports.cells import escape_cell
 from duvet.reports.html.anchors import ReportData
 from duvet.reports.snapshot import render_snapshot
-from duvet.reports.summary import render_summary
+from duvet.reports.summary import summarize_run
 from duvet.sources.scan import make_unreadable_problem
 from duvet.specs import extraction
 from duvet.specs.locator import locate_specification
@@ -70,18 +70,13 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         ##= man/spec/trace.md#configuration
         ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
         ##% name the expected path without a configuration.
-        # Only a warning without a gate, because awslabs duvet accepts this.
+        # Without a gate this is a warning, because awslabs duvet accepts it.
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
     found += find_setup_problems(project)
     gates = list_gates(project, request)
     if gates:
-        ##= man/spec/gates.md#verdicts
-        ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
-        ##% or no requirement, or when no file matches the patterns of a source.
-        found = [*promote_warnings(one for one in found if one.code in _SETUP_CODES)] + [
-            one for one in found if one.code not in _SETUP_CODES
-        ]
+        found = promote_setup_problems(found)
     problems = _sort_problems((*finished.trace.problems, *found))
     if request.strict:
         problems = promote_warnings(problems)
@@ -92,19 +87,13 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     problems = _sort_problems((*problems, *failures))
     files = _render_files(project, request, finished, problems, snapshot, results)
     problems = _sort_problems((*problems, *_write_files(project, files)))
-    summary = render_bytes(partial(render_summary, finished, problems, results)).decode()
+    summary = summarize_run(finished, problems, results)
     html_paths = (path for path in _find_html_paths(project, request) if path and not is_stream_output(path))
     return ReportResult(problems, summary, next(html_paths, ""), hides_progress(project))
 
 
-_SETUP_CODES = frozenset(
-    rule.code for rule in (rules.CONFIG_ABSENT, rules.PATTERN_UNMATCHED, rules.NO_SPECIFICATION, rules.NO_REQUIREMENTS)
-)
-"""The warnings that are errors under a gate."""
-
-
 def find_setup_problems(project: Project) -> Iterator[Problem]:
-    """Yield warnings about what awslabs duvet accepts and our schema does not."""
+    """Yield warnings about what our schema discourages and awslabs duvet accepts."""
     config = project.config
     if config is None or not config.extended:
         return
@@ -112,15 +101,8 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     ##% With our schema, duvet MUST warn about a cited specification that is not configured, and about an exception
     ##% without a reason.
     ##= man/spec/gates.md#verdicts
-    ##% Without a gate, duvet MUST warn about these.
-    yield from project.inputs.unmatched
-    if not project.requirements:
-        if config.specifications:
-            hint = "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`"
-            yield rules.NO_REQUIREMENTS.problem("the specifications contain no requirements", config.path, hint=hint)
-        else:
-            hint = "add a `[[specification]]` table with `source = 'path/to/spec.md'`, or a URL"
-            yield rules.NO_SPECIFICATION.problem("no specification is configured", config.path, hint=hint)
+    ##% Without a gate, duvet MUST warn about each of these conditions.
+    yield from project.setup_problems
     trace, places = project.trace, AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
     for coverage in trace.coverages:
@@ -151,7 +133,7 @@ def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def write_requirements(project: Project, extracted: extraction.Extraction, *, prune: bool) -> list[Problem]:
-    """Write the requirement files that differ; remove the stale ones, or return a warning for each."""
+    """Write the requirement files that changed; remove stale ones with `prune`, or else return a warning for each."""
     memory = project.memory
     with store_together() as write:
         changed = [path for path, data in extracted.files.items() if not memory.has_content(path, data)]
@@ -180,10 +162,10 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
 
 
 class Gate(NamedTuple):
-    """A gate that the options or the environment request."""
+    """A gate that an option or the environment requests."""
 
     name: str
-    success: str  # What holds if it finds no problems.
+    success: str  # The statement that is true if the gate finds no problems.
     check: Callable[[bytes], list[Problem]]  # Gets the snapshot of the run.
 
 
@@ -231,7 +213,7 @@ def _check_targets(
 def _is_ci(project: Project, request: ReportRequest) -> bool:
     if request.ci is not None:
         return request.ci
-    # An empty `CI` counts as true.
+    # awslabs duvet treats an empty `CI` as true.
     return find_snapshot_path(project) is not None and project.environ.get("CI", "false") not in ("false", "0")
 
 
@@ -376,7 +358,7 @@ def _write_files(project: Project, files: ReportFiles) -> list[Problem]:
                 progress.begin(f"Writing {path}")
                 data = render()
                 is_stream = is_stream_output(path)
-                # Two paths may lead to one file, which then is what was written last.
+                # If two paths lead to one file, the file has the content that was written last.
                 if not is_stream and _identify_file(path) not in replaced and memory.has_content(path, data):
                     progress.end(f"Kept {path}, which is the same")
                 else:
@@ -414,7 +396,7 @@ def make_report_data(
     snapshot: bytes | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportData:
-    """Collect all that the report shows; with errors there is no snapshot, and so no JSON and no changes."""
+    """Collect the data of the HTML report; with errors there is no snapshot, and so no JSON and no changes."""
     config, catalogue = project.config, project.catalogue
     rule = config.page if config else PageRule()
     commit = _find_commit(project)
@@ -423,25 +405,25 @@ def make_report_data(
     ##% each.
     urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 10)
     ##= man/spec/page.md#working-with-the-report
-    ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is wrong.
+    ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is invalid.
     embedded = None
     if rule.embeds_json and snapshot is not None:
         from duvet.reports.json_v1 import render_json_v1
 
         embedded = render_bytes(partial(render_json_v1, finished))
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
-    ##% `snippet-lines` says.
+    ##% The report MUST show the code below each citation, up to the next annotation and at most
+    ##% `snippet-lines` lines.
     citations = enumerate(one for one in finished.trace.annotations if one.kind is not Kind.SPEC)
     comments = ((index, one.path, one.source.text) for index, one in citations if not one.from_file)
     snippets = read_code_below(comments, _make_reader(project), rule.snippet_lines)
     pages = _load_pages(project, catalogue)
     ##= man/spec/page.md#working-with-the-report
-    ##% The same inputs MUST give the same report in every folder, language and time zone, and at any time.
+    ##% The same inputs MUST produce the same report in every folder, language and time zone, at any time.
     # So the data contains neither the date nor the path of the project.
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
-    ##% else after its specifications.
+    ##% The report MUST have the configured title and logo; without a title, it MUST be named after the repository in
+    ##% its links, or else after its specifications.
     return ReportData(
         finished=finished,
         catalogue=catalogue,
@@ -465,25 +447,25 @@ def make_report_data(
 
 def _find_commit(project: Project) -> str:
     """Return the commit that is checked out; empty outside a repository."""
-    # Folders above the project are read without recording, so that changes there don't trigger runs.
+    # The folders above the project are not recorded, so changes there don't trigger runs.
     repository = GitRepository(project.disk, project.root)
     top = repository.top(repository.start)
     if top is None:
         project.tree.exists(".git")
         return ""
     ##= man/spec/page.md#overview
-    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
+    ##% The report MUST name the version of duvet, the configuration and the checked-out commit.
     return GitRepository(project.tree, project.root).head(top)
 
 
 def _make_reader(project: Project) -> Callable[[str], str | None]:
-    """Return a function that reads sources of the project; it returns None for files that a link leads out to."""
+    """Return a function that reads sources of the project; it returns None for a link that leads out of the project."""
     members, tree = FolderMembership(project.root, project.disk), project.tree
     read_file = tree.read_again if isinstance(tree, RecordedTree) else tree.read
 
     def read(path: str) -> str | None:
         ##= man/spec/page.md#safety
-        ##% The report MUST NOT show anything of a file outside of the project, even through links.
+        ##% The report MUST NOT show text of files outside the project, even through symbolic links.
         if not members.has(path):
             return None
         try:

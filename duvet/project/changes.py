@@ -118,8 +118,8 @@ class WatchedPlaces:
                 self._missing.append(actual)
             else:
                 ##= man/spec/watch.md#noticing-changes
-                ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
-                ##% `WATCHFILES_FORCE_POLLING` says so.
+                ##% duvet MUST watch only folders that contain inputs, with notifications of the system, and poll
+                ##% only if `WATCHFILES_FORCE_POLLING` is set.
                 self.folders.add(actual)
         while root and not os.path.isdir(root):
             # It may be created again.
@@ -277,8 +277,8 @@ class ChangeWatcher:
         self._answers = RecordedAnswers(project)
         self._followed = FollowedReading(self._answers, self._watcher)
         ##= man/spec/watch.md#noticing-changes
-        ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without
-        ##% an effect.
+        ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own writes and
+        ##% changes without an effect.
         self._changed = self._followed.everything()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:

@@ -56,7 +56,7 @@ class InputFiles(Struct, frozen=True):
     sources: StyleGroups
     requirements: list[str]
     problems: list[Problem]
-    unmatched: list[Problem] = []  # A warning for each source whose patterns match no file.
+    unmatched: list[Problem] = []  # A warning for each pattern of a source that matches no file.
 
     @property
     def count(self) -> int:
@@ -311,6 +311,13 @@ class Project:
         return self._settled.requirements if self._settled else self._stated
 
     @property
+    def setup_problems(self) -> tuple[Problem, ...]:
+        """The warnings that make every gate fail, because it would have nothing to check."""
+        from duvet.trace.gates import find_setup_problems
+
+        return tuple(find_setup_problems(self.config, self.requirements, self.inputs.unmatched))
+
+    @property
     def not_applicable(self) -> tuple[NotApplicable, ...]:
         """The not-applicable entries of the configuration."""
         return self._settled.entries if self._settled else ()
@@ -344,7 +351,8 @@ class Project:
         known = self.finished()
         found = build_catalogue(known.trace, known.requirements, self._configured())
         excuses = self._settled.excuses if self._settled else {}
-        return replace(found, blob_link=known.blob_link, issue_link=known.issue_link, excuses=excuses)
+        setup = self.setup_problems
+        return replace(found, blob_link=known.blob_link, issue_link=known.issue_link, excuses=excuses, setup=setup)
 
     def specification(self, card: SpecificationCard) -> Specification:
         return load_card_specification(card, self.library)

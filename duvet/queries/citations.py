@@ -21,12 +21,12 @@ SourceReader = Callable[[str], str | None]  # Returns the text of a file, or Non
 _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
 _MAX_LINE = 160
 _COMMENT_ENDS = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
-"""Lines that are left of a comment around annotations."""
+"""First and last lines of comments, which are not code."""
 _MAX_COMMENT_ENDS = 8
 
 
 class CitationReader:
-    """Reads the annotations of a catalogue with so many lines around them, and each file once."""
+    """Reads annotations with the lines around them; reads each file once."""
 
     def __init__(self, catalogue: Catalogue, files: ProjectFiles, around: int) -> None:
         self.catalogue = catalogue
@@ -113,8 +113,8 @@ def read_code_below(
             for (start, stop), number in reversed(ordered):
                 after = text.find("\n", max(stop - 1, 0)) + 1 or len(text)
                 ##= man/spec/page.md#requirements-and-citations
-                ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
-                ##% `snippet-lines` says.
+                ##% The report MUST show the code below each citation, up to the next annotation and at most
+                ##% `snippet-lines` lines.
                 code = _cut_code(text, after, end, max_lines) or code
                 if code:
                     snippets[number] = code
@@ -162,7 +162,7 @@ def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]
     for rule in rules:
         for pattern in rule.patterns:
             ##= man/spec/page.md#working-with-the-report
-            ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same
+            ##% A citation copied from the report, as a comment or as TOML, MUST cite the same
             ##% requirement in the comment style of the source.
             pair = find_comment_pair(pattern, rule.meta) or CommentPair("", "")
             found.setdefault((rule.meta, rule.content, pair, rule.kind), {})[pattern] = None

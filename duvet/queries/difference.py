@@ -124,7 +124,7 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     ##% being edited.
     stale = _pair_citations(then, now, are_valid=False)
     stale_then = [old for old, _ in stale]
-    # Unchanged ones are left out since the cited text may have become a requirement, or ceased to be one.
+    # Skip unchanged ones: the cited text may have become a requirement, or is no longer one.
     unchanged = _pair_citations(then, now, are_valid=True)
     present = dict(pairing.pairs)
     our_keys: dict[int, _CitedText] = {
@@ -194,11 +194,11 @@ def _find_layers(catalogue: Catalogue, card: RequirementCard) -> set[str]:
 def find_regressions(difference: Difference) -> Iterator[Problem]:
     """Yield a problem for each requirement that lost coverage and each stale citation."""
     for change in difference.coverage_lost:
-        lost = f", and it has lost its {' and its '.join(change.lost)}" if change.lost else ""
-        message = f"this requirement was {change.then.status} and is {change.now.status}{lost}"
+        lost = f"; it lost its {' and its '.join(change.lost)}" if change.lost else ""
+        message = f"this requirement was {change.then.status} and is now {change.now.status}{lost}"
         yield make_gate_problem(change.now, rules.COVERAGE_LOST, message)
     for one in difference.citations_stale:
-        message = f"this citation was right and is wrong: {one.message}"
+        message = f"this citation was valid and is now invalid: {one.message}"
         yield rules.CITATION_STALE.problem(message, one.file_path, Place(one.line_number))
 
 
@@ -218,7 +218,7 @@ class RequirementPairing(Struct, frozen=True):
 
 
 def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
-    """Pair the requirements that are at their old place, then those that moved, then those that were reworded."""
+    """Pair requirements: first those in their old section, then those that moved, then those that were reworded."""
     rest = _Unpaired(then, now)
     same = rest.take(lambda catalogue, card: (*_section_key(catalogue, card), card.text))
     moved = [
@@ -294,7 +294,7 @@ def _group_by(catalogue: Catalogue, indexes: list[int], key: _Key) -> dict[Hasha
 
 
 def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
-    """Find the sections that were renamed, or moved to another specification: where most of their requirements are.
+    """Find the new section of each section that was renamed or moved: the one with most of its requirements.
 
     In a specification that replaces another, other sections are assumed to have kept their names.
     """
@@ -320,7 +320,7 @@ def _section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
 
 
 def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:
-    """Pair the citations that were valid with equal ones, which are valid or invalid now."""
+    """Pair the citations that were valid with equal ones that are valid, or invalid, now."""
     valid = _group_citations(then, are_valid=True)
     found: list[IndexPair] = []
     for words, numbers in _group_citations(now, are_valid=are_valid).items():
@@ -372,7 +372,7 @@ def _make_stale_rows(now: Catalogue, stale: Iterable[IndexPair]) -> Iterator[Sta
             kind=card.kind.name.lower(),
             target=card.target,
             quote=_normalize(card.quote),
-            message=next(below, "it leads nowhere"),
+            message=next(below, "its target or quote does not exist"),
         )
 
 

@@ -31,9 +31,7 @@ _SCORES = "SELECT rowid, bm25(found, 1.0, 2.0, 1.0) FROM found WHERE found MATCH
 _HIGHLIGHTS = "SELECT rowid, highlight(found, 0, char(1), char(2)) FROM found WHERE found MATCH ?"
 # Blanks separate words, too, so offsets stay the same.
 _UNMARKED = str.maketrans("\0\1\2", "   ")
-_RAW_HINT = (
-    'words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification are; or go without --raw'
-)
+_RAW_HINT = 'use words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification, or drop --raw'
 
 
 class RequirementIndex:
@@ -100,7 +98,7 @@ def _query(connection: Connection, statement: str, expression: str) -> list[Any]
     try:
         return connection.execute(statement, (expression,)).fetchall()
     except sqlite3.Error as error:
-        raise QueryError(f"the query is not one of FTS5: {error}", hint=_RAW_HINT) from error
+        raise QueryError(f"invalid FTS5 query: {error}", hint=_RAW_HINT) from error
 
 
 def _parse_spans(marked: str) -> MatchSpans:
@@ -118,7 +116,7 @@ def _connect(**options: bool) -> Connection:
     connection: Connection = _import_sqlite().connect(":memory:", **options)
     if not hasattr(connection, "serialize"):
         connection.close()
-        raise _make_sqlite_error("it can't hand out its bytes")
+        raise _make_sqlite_error("Connection.serialize is missing")
     return connection
 
 
@@ -132,14 +130,14 @@ def _import_sqlite() -> Any:
 
 def _make_sqlite_error(reason: str) -> DuvetError:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
+    ##% `duvet search` MUST say how much of a long query it uses, and fail with a hint if Python's sqlite lacks FTS5.
     return DuvetError(
-        f"the sqlite of this Python has no full-text search: {reason}", hint="run duvet with a Python that has FTS5"
+        f"Python's sqlite has no full-text search: {reason}", hint="run duvet with a Python whose sqlite has FTS5"
     )
 
 
 _Item = TypeVar("_Item", bound=Hashable)
-_RANK_CONSTANT = 60  # `k` of reciprocal rank fusion: the larger, the less the first ranks stand out.
+_RANK_CONSTANT = 60  # `k` of reciprocal rank fusion: the larger, the smaller the lead of the first ranks.
 
 
 def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -> dict[_Item, float]:

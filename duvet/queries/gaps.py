@@ -104,7 +104,7 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
 
 
 class Gap(StrEnum):
-    """A thing that a requirement lacks, or has left to do."""
+    """The kinds of gaps that a list selects requirements by."""
 
     CITATION = "uncited"
     TEST = "untested"
@@ -116,7 +116,7 @@ class RequirementGaps(Struct, frozen=True):
 
     indexes: tuple[int, ...]
     among: int
-    not_applicable: int = 0  # The number of others, which need nothing.
+    not_applicable: int = 0  # The number of requirements that are not applicable.
 
 
 class TodoNote(Struct, frozen=True, kw_only=True):
@@ -160,8 +160,8 @@ def _has_gap(catalogue: Catalogue, card: RequirementCard, gap: Gap) -> bool:
     match gap:
         case Gap.CITATION:
             ##= man/spec/queries.md#uncited
-            ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is
-            ##% not done and tests are missing; and as to do while a todo cites it.
+            ##% duvet MUST count a requirement as uncited if nothing but todos cites it, as untested if it is
+            ##% not done and tests are missing, and as to do if a todo cites it.
             return card.state <= State.TO_DO
         case Gap.TEST:
             return card.state is State.NEEDS_TESTS or (card.state < State.EXCEPTED and Kind.TEST not in kinds)

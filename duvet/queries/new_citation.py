@@ -44,18 +44,18 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     name, root = options.name, project.root
     chosen = choose_inputs([name], styles, root, project.tree)
     if chosen.problems:
-        raise UnreadableError("there is no such file", path=name, hint="paths begin in the working directory")
+        raise UnreadableError("no such file", path=name, hint="write the path relative to the working directory")
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
     ##% inside an annotation or a continued line.
     if len(chosen.paths) != 1 or not any(map(project.tree.is_file, list_possible_paths(name, root))):
-        hint = "no `[[source]]` of the configuration has a pattern that matches it"
-        raise DuvetError(f"{quote_text(name)} is no source", hint=hint)
+        hint = "give a file that a `[[source]]` pattern of the configuration matches"
+        raise DuvetError(f"{quote_text(name)} is not a source", hint=hint)
     (path,) = chosen.paths
     style = choose_style(styles[path], options.kind)
     kind = options.kind or style.kind
     if kind is Kind.EXCEPTION and not options.fields.get("reason", "").strip():
-        raise DuvetError("an exception needs a reason", hint="give it with --reason")
+        raise DuvetError("an exception needs a reason", hint="add --reason TEXT")
     before = project.tree.read(path)
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source and with the
@@ -63,7 +63,7 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
     new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
     after = new.text.encode()
-    # Only the problems count that the project has with the new text of the file, and not without.
+    # Report only the problems that the new citation causes.
     count = len(new.lines)
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report.
@@ -114,7 +114,7 @@ def write_cited_file(project: Project, found: CitedFile) -> None:
     """Write the file, unless it has changed since."""
     target = project.disk.at(found.path)
     if project.disk.read(found.path) != found.before:
-        raise OutputError("this file has changed meanwhile", path=found.path, hint="run the same command again")
+        raise OutputError("this file changed while duvet was running", path=found.path, hint="run the command again")
     if not os.access(target, os.W_OK):
         raise OutputError("this file is read-only", path=found.path)
     ##= man/spec/cite.md#what-is-written

@@ -33,8 +33,8 @@ class Priority(Struct, frozen=True):
     @property
     def key(self) -> tuple[int, int, int]:
         ##= man/spec/queries.md#priorities
-        ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before
-        ##% fully implemented ones, then by the number of todos, then by their order in the specifications.
+        ##% `duvet prioritize` MUST rank requirements by level, then by progress (partial, not started, done),
+        ##% then by the number of todos, then by their order in the specifications.
         return (-self.level, self.priority_class, -self.todos)
 
 
@@ -42,7 +42,7 @@ def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *,
     """Return the requirements that pass the filters, most urgent first, with done ones only on request."""
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
-    ##% it is asked for them.
+    ##% an option asks for them.
     wants_done = finished or any(state >= State.EXCEPTED for state in filters.states)
     cards = catalogue.requirements
     found = (
@@ -125,7 +125,7 @@ class _Citation(Protocol):
 
 
 def describe_shortfall(state: State, citations: Sequence[_Citation]) -> str:
-    """Describe what is missing if the citations say more than the state; otherwise return an empty text."""
+    """Describe what is missing if the citations show more than the state does; otherwise return an empty text."""
     kinds = {one.kind for one in citations}
     if state is State.NEEDS_TESTS and Kind.TEST in kinds:
         return "code cites all of it; tests cite only a part"
@@ -149,8 +149,8 @@ def _explain_order(catalogue: Catalogue, card: RequirementCard, after: Requireme
     if one.priority_class is not other.priority_class:
         return f"same level; `{card.state.words}` comes before `{after.state.words}`"
     if one.todos != other.todos:
-        return f"same level and progress; more todos ({one.todos} against {other.todos})"
-    return "same level, progress and todos; comes first in the specifications"
+        return f"same level and progress; more todos ({one.todos} instead of {other.todos})"
+    return "same level, progress and todos; occurs earlier in the specifications"
 
 
 def _level_name(level: Level) -> str:

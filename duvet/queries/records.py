@@ -20,7 +20,7 @@ from duvet.trace.records import NotApplicable, State
 class RequirementRow(Struct, frozen=True, kw_only=True):
     """A requirement in a list."""
 
-    identifier: str  # The first digits of the id, which is the hex BLAKE3 of the text.
+    identifier: str  # The first digits of the id (the hex BLAKE3 of the text).
     full_path: str
     specification: str
     section: str
@@ -76,7 +76,7 @@ def make_fragment_link(anchor: str) -> str:
 def keep_web_url(url: str | None) -> str:
     """Return a URL of the web, and empty for any other, such as `javascript:`."""
     ##= man/spec/page.md#safety
-    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
+    ##% The report MUST NOT load external resources, and MUST link only to itself and to web pages.
     return url if url is not None and url.lower().startswith(("http://", "https://")) else ""
 
 
@@ -101,7 +101,7 @@ def make_published_url(url: str, section: str | None = None) -> str:
 
 
 def _quoted(text: str, safe: str = "/") -> str:
-    # The link of a name that is not valid Unicode leads nowhere, which does no harm.
+    # A file name that is not valid Unicode gives a dead link, which is harmless.
 
     from urllib.parse import quote
 
@@ -269,7 +269,7 @@ def describe_error_count(catalogue: Catalogue) -> str:
 
 def describe_incompleteness(catalogue: Catalogue) -> str:
     """Return the warning that errors make results incomplete; empty without errors."""
-    return f"{describe_error_count(catalogue)}, so not everything counts" if list_errors(catalogue) else ""
+    return f"{describe_error_count(catalogue)}; results may be incomplete" if list_errors(catalogue) else ""
 
 
 def make_gate_problem(row: RequirementRow, rule: Rule, message: str) -> Problem:

@@ -1,4 +1,4 @@
-"""Resolves what a user names: an id, a path, `file:line`, or a specification and section."""
+"""Resolves references: an id, a path, `file:line`, a specification or a section."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LIKE_ID = re.compile(r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z")
 _ID = re.compile(r"[0-9a-fA-F]{1,64}\Z")
 _MIN_DIGITS = 4
 _MAX_CANDIDATES = 10
-_RENAMED = "an id is that of its words, and another when these change: search for them"
+_RENAMED = "requirement ids change when the text changes; try `duvet search`"
 
 
 class RequirementRef(Struct, frozen=True):
@@ -74,14 +74,14 @@ def resolve_reference(
     place = locations.parse_file_line(name)
     file_path = place.path if place else name
     if files and any(map(files.has, locations.list_possible_paths(file_path, files.root))):
-        raise NotFoundError(f"there is no annotation in {quote_text(file_path)}")
-    # Only for what looks like an id: words resemble some of thousands of ids by chance.
+        raise NotFoundError(f"no annotations in {quote_text(file_path)}")
+    # Only for names that look like ids: any word is similar to some of thousands of ids.
     ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(file_path) else {}
     paths = {card.path: card.path for card in catalogue.citations}
     hint = suggest_nearest(file_path, ids | locations.list_specification_names(catalogue) | paths)
     raise NotFoundError(
-        f"nothing is called {quote_text(name)}",
-        hint=hint or "give the beginning of an id, spec#section, a specification, file:line or a file",
+        f"nothing matches {quote_text(name)}",
+        hint=hint or "give the first digits of an id, a specification, SPEC#SECTION, a file or FILE:LINE",
     )
 
 
@@ -96,7 +96,7 @@ def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...
     ids = dict.fromkeys(catalogue.ids[index] for index in found)
     if not found:
         near = suggest_nearest(prefix, {id[: len(prefix)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids})
-        raise NotFoundError(f"there is no requirement {quote_text(digits)}", hint=near or _RENAMED)
+        raise NotFoundError(f"no requirement matches {quote_text(digits)}", hint=near or _RENAMED)
     if len(ids) > 1:
         raise _make_ambiguous_error(catalogue, digits, found)
     return tuple(found)
@@ -110,8 +110,8 @@ def _make_ambiguous_error(catalogue: Catalogue, name: str, indexes: list[int]) -
         f"{id[:SHORT_ID_DIGITS]}  {shorten_text(catalogue.requirements[index].text)}" for id, index in found.items()
     ]
     return NotFoundError(
-        f"{quote_text(name)} could mean {len(found)} requirements",
-        hint=_list_candidates("give one of these ids:", lines),
+        f"{quote_text(name)} matches {len(found)} requirements",
+        hint=_list_candidates("use one of these ids:", lines),
     )
 
 
@@ -133,9 +133,9 @@ def resolve_resource(catalogue: Catalogue, resource: locations.ResourcePath) -> 
     indexes = tuple(i for i in places if SectionRef(cards[i].specification, cards[i].section) == section)
     if not indexes:
         paths = [catalogue.full_path_of(catalogue.requirements[index]) for index in places]
-        message = f"there is no requirement {quote_text(resource.id)} in {quote_text(section.section)}"
+        message = f"requirement {quote_text(resource.id)} is not in section {quote_text(section.section)}"
         raise NotFoundError(
-            message, hint=_list_candidates("it stands at", paths) if len(paths) > 1 else f"it is {paths[0]}"
+            message, hint=_list_candidates("use one of these paths:", paths) if len(paths) > 1 else f"use {paths[0]}"
         )
     if resource.citation is None:
         return RequirementRef(indexes)
@@ -144,8 +144,8 @@ def resolve_resource(catalogue: Catalogue, resource: locations.ResourcePath) -> 
     numbers = tuple(number for number in sorted(cited) if catalogue.citations[number].id in ids)
     if not numbers:
         known = ", ".join(catalogue.citations[number].id for number in sorted(cited)[:_MAX_CANDIDATES])
-        hint = f"it is cited at {known}" if known else "nothing cites it"
-        raise NotFoundError(f"there is no citation {quote_text(resource.citation)} of that requirement", hint=hint)
+        hint = f"available: {known}" if known else "nothing cites this requirement"
+        raise NotFoundError(f"unknown citation {quote_text(resource.citation)} of this requirement", hint=hint)
     return CitationRef(numbers)
 
 
@@ -167,8 +167,8 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | None:
     sections = [SectionRef(index, id) for index, id in named if id is not None]
     if len(sections) > 1 and not any(id.startswith(name.lower()) for id in catalogue.ids):
         targets = [f"{catalogue.specifications[one.specification].id}#{one.section}" for one in sections]
-        hint = _list_candidates("give one of these:", targets)
-        raise NotFoundError(f"{quote_text(name)} could mean {len(targets)} sections", hint=hint)
+        hint = _list_candidates("use one of these:", targets)
+        raise NotFoundError(f"{quote_text(name)} matches {len(targets)} sections", hint=hint)
     return sections[0] if len(sections) == 1 else None
 
 
@@ -209,11 +209,11 @@ def _find_citation(
         return CitationRef(numbers)
     ##= man/spec/show.md#references
     ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
-    raise NotFoundError(f"no annotation belongs to {path}:{line}", hint=_list_nearest(path, lines, line))
+    raise NotFoundError(f"no annotation at {path}:{line}", hint=_list_nearest(path, lines, line))
 
 
 def _list_nearest(path: str, lines: Sequence[int], line: int) -> str:
-    return f"near are {', '.join(f'{path}:{near}' for near in locations.find_nearest_lines(lines, line))}"
+    return f"nearest: {', '.join(f'{path}:{near}' for near in locations.find_nearest_lines(lines, line))}"
 
 
 def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locations.FileLine) -> RequirementRef | None:
@@ -224,8 +224,8 @@ def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locat
     if not inside:
         return None
     ##= man/spec/show.md#references
-    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
-    ##% requirement that begins there.
+    ##% duvet MUST resolve a line of code to the annotations right above it, and a line of a specification to
+    ##% the requirement that begins there.
     found = [index for index in inside if catalogue.requirements[index].line == place.line]
     path = catalogue.specification_of(catalogue.requirements[inside[0]]).path
     if not found:
@@ -248,33 +248,35 @@ def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | Non
     match found:
         case SectionRef(specification, section):
             if part is not None:
-                raise NotFoundError("a title has no parts", hint="give the requirement that the words stand in")
+                raise NotFoundError(
+                    "`--part` needs a requirement, not a section", hint="give the requirement that contains the words"
+                )
             return CitableText(f"{catalogue.specifications[specification].locator}#{section}", "")
         case RequirementRef(indexes):
             return _quote_requirement(catalogue, indexes, part)
         case CitationRef(numbers):
             cited = {index for number in numbers for index in catalogue.citations[number].requirements}
             return _quote_requirement(catalogue, sorted(cited), part)
-    raise NotFoundError("only requirements and titles of sections can be cited", hint="give an id, or spec#section")
+    raise NotFoundError("only requirements and sections can be cited", hint="give a requirement id or SPEC#SECTION")
 
 
 def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str | None) -> CitableText:
     if len(indexes) != 1:
         repeated = [catalogue.requirements[index] for index in indexes]
         if not repeated:
-            raise NotFoundError("no requirement is cited there", hint="give an id, or spec#section")
+            raise NotFoundError("the annotation cites no requirement", hint="give a requirement id or SPEC#SECTION")
         ##= man/spec/cite.md#what-is-refused
         ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
         ids = {card.id for card in repeated}
-        message = f"{len(ids)} requirements are cited there"
+        message = f"the annotations cite {len(ids)} requirements"
         if len(ids) == 1:
-            message = f"{repeated[0].id[:SHORT_ID_DIGITS]} stands in {len(repeated)} places"
+            message = f"requirement {repeated[0].id[:SHORT_ID_DIGITS]} occurs in {len(repeated)} places"
         lines = [f"{catalogue.full_path_of(card)}  {shorten_text(card.text, 60)}" for card in repeated]
-        raise NotFoundError(message, hint="\n".join(["give the path of one:", *lines]))
+        raise NotFoundError(message, hint="\n".join(["use one of these paths:", *lines]))
     card = catalogue.requirements[indexes[0]]
     quote = card.text if part is None else " ".join(part.split())
     if not quote or quote not in card.text:
-        raise NotFoundError(f"{quote_text(quote)} is no part of the requirement", hint=f"it reads: {card.text}")
+        raise NotFoundError(f"{quote_text(quote)} is not part of the requirement", hint=f"its text is: {card.text}")
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement, only
     ##% the words of `--part`, or nothing for a section.

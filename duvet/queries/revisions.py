@@ -16,17 +16,17 @@ _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
 
 
 class DiffBase(Struct, frozen=True):
-    """A commit to compare with, and the name that led to it."""
+    """A commit to compare with, and the revision that the user named."""
 
     commit: str
     revision: str
-    is_merge_base: bool  # True for the commit where HEAD left the revision.
+    is_merge_base: bool  # True for the merge base of HEAD and the revision.
 
     @property
     def words(self) -> str:
         """`1a2b3c4d5e6f (v1.0)`."""
         if self.is_merge_base:
-            return f"{self.short}, where HEAD left {self.revision}"
+            return f"{self.short}, the merge base of HEAD and {self.revision}"
         return f"{self.short} ({self.revision})"
 
     @property
@@ -39,9 +39,9 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     head = revisions.find("HEAD")
     if head is None:
         ##= man/spec/diff.md#output
-        ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+        ##% `duvet diff` MUST report that git or a commit is missing, and suggest names for an unknown
         ##% revision.
-        raise NotFoundError("there is no commit to compare with", hint="commit something first")
+        raise NotFoundError("the repository has no commits", hint="make a commit to compare with")
     revision = name
     if revision is None:
         ##= man/spec/diff.md#the-base
@@ -49,14 +49,14 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
         ##% MUST fail when `origin` exists and that branch is unknown.
         revision = next(filter(revisions.find, _DEFAULTS), "HEAD")
         if revision == "HEAD" and is_gate and revisions.has_origin:
-            hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
-            raise NotFoundError("the default branch of origin is not known here", hint=hint)
+            hint = "give a BASE, such as origin/main; in CI, fetch it first"
+            raise NotFoundError("unknown default branch of origin", hint=hint)
     commit = revisions.find(revision)
     if commit is None:
         raise _make_unknown_error(revisions, revision)
     ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
-    ##% `--exact` or without such a commit.
+    ##% `duvet diff` MUST name the commit that it compares with: the merge base of `HEAD` and BASE, or BASE itself
+    ##% with `--exact` or without a merge base.
     left = None if exact or commit == head else revisions.merge_base(commit, head)
     return DiffBase(left or commit, revision, left not in (None, commit))
 
@@ -64,8 +64,8 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
 def _make_unknown_error(revisions: GitRevisions, name: str) -> DuvetError:
     hint = suggest_nearest(name, revisions.names())
     if revisions.is_shallow:
-        hint = "this clone lacks earlier commits: `git fetch --unshallow` brings them" + (f"; {hint}" if hint else "")
-    return NotFoundError(f"there is no revision {quote_text(name)}", hint=hint)
+        hint = "this clone is shallow; run `git fetch --unshallow`" + (f"; {hint}" if hint else "")
+    return NotFoundError(f"unknown revision {quote_text(name)}", hint=hint)
 
 
 _HEADING = re.compile(r"\[.*\]\((.*)\)$", re.MULTILINE)
@@ -107,8 +107,7 @@ def compare_snapshots(committed: str, today: str) -> SnapshotDiff:
             for kind, change in _compare_sections(spot, then or "", now or ""):
                 found[kind].append(change)
     ##= man/spec/page.md#overview
-    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
-    ##% without such a snapshot.
+    ##% If `HEAD` contains a snapshot, the overview MUST list the coverage gained and lost since then.
     return SnapshotDiff(**{kind: tuple(changes) for kind, changes in found.items()})
 
 

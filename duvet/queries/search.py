@@ -50,7 +50,7 @@ class SearchHits(Struct, frozen=True):
     indexes: Sequence[int]  # The requirements that the query names, then those that its words find, best first.
     scores: Mapping[int, float]
     marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]  # Returns the matching parts of requirements.
-    is_loose: bool = False  # No requirement has all words, and these have some.
+    is_loose: bool = False  # No requirement contains every word; these contain some.
     dropped: tuple[str, ...] = ()  # The stop words of a query that has no other words.
     is_cut: bool = False  # The query was too long.
 
@@ -72,7 +72,7 @@ def search_requirements(
     files: ProjectFiles | None = None,
     embedder: Embedder | None = None,
 ) -> SearchAnswer:
-    """Find requirements, with an embedder also by meaning; raises a QueryError for a query without words."""
+    """Find requirements by words and, with an embedder, by meaning; raises a QueryError for a query without words."""
     vectors = None if embedder is None else partial(RequirementVectors, catalogue, memory, embedder)
     found = find_hits(catalogue, request, lambda: RequirementIndex(catalogue, memory), files, vectors)
     shown = found.indexes[: request.limit or None]
@@ -95,7 +95,7 @@ def find_hits(
     files: ProjectFiles | None = None,
     vectors: Callable[[], RequirementVectors] | None = None,
 ) -> SearchHits:
-    """Find requirements with an index and vectors that are only made if needed; the limit cuts nothing here."""
+    """Find requirements, without a limit; the index and the vectors are made only if needed."""
     is_filtered = request.filters != RequirementFilter()
     allowed: Collection[int] = range(len(catalogue.requirements))
     if is_filtered:
@@ -108,7 +108,7 @@ def find_hits(
         ##= man/spec/search.md#queries
         ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
         ##% `--semantic`.
-        raise QueryError("the query has no word in it", hint="give a word, an id, file:line or spec#section")
+        raise QueryError("the query contains no words", hint="give a word, a requirement id, FILE:LINE or SPEC#SECTION")
     found = _NO_HITS
     if query.terms and vectors is not None and not is_reference(request.query):
         depth = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
@@ -117,18 +117,18 @@ def find_hits(
         found = _match(index(), [query.some_of_it], allowed)
         ##= man/spec/search.md#queries
         ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find
-        ##% references as without it.
+        ##% the same references as without it.
         scores = fuse_rankings([compute_shares([*found.scores.items()][:depth], 2), compute_shares(near, 2)])
         found = SearchHits([*scores], scores, found.marks)
     elif query.terms:
         ##= man/spec/search.md#queries
-        ##% `duvet search` MUST find the requirements that contain every word or, if there are none, those that contain
+        ##% `duvet search` MUST find the requirements that contain every word or, if none does, those that contain
         ##% any word, and then say so.
         needs_all = bool(named) or is_reference(request.query)
         found = _match(index(), [query.all_of_it, *(() if needs_all else [query.some_of_it])], allowed)
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
-    ##% others.
+    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so if a query has no
+    ##% other words.
     dropped = () if query.terms or named else query.dropped
     indexes = [*dict.fromkeys([*named, *found.scores])]
     return SearchHits(indexes, found.scores, found.marks, found.is_loose, dropped, query.is_cut)
@@ -147,20 +147,20 @@ _NO_HITS = SearchHits((), {}, lambda indexes: {})
 
 
 def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
-    """Yield what a user should know about an answer, in clauses without a full stop."""
+    """Yield notes for the user about an answer, without full stops."""
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
+    ##% `duvet search` MUST say how much of a long query it uses, and fail with a hint if Python's sqlite lacks FTS5.
     if answer.is_cut:
-        yield f"only the first {MAX_QUERY_CHARACTERS:,} characters of the query count"
+        yield f"the search used only the first {MAX_QUERY_CHARACTERS:,} characters of the query"
     if answer.dropped:
         words = ", ".join(answer.dropped)
-        yield f'words as common as these don\'t count: {words}; put them in "…" to find them as a phrase'
+        yield f"the search ignored common words: {words}; put them in double quotes to find them as a phrase"
     if answer.is_loose:
-        yield "nothing has all words; these have some"
+        yield "no requirement contains every word; the results contain some of them"
 
 
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles | None = None) -> list[int]:
-    """Return the requirements that a query names, in order; only with the files it may be a line of cited code."""
+    """Return the requirements that a query names, in order; a line of cited code needs the files."""
     name = query.strip()
     ##= man/spec/search.md#results
     ##% `duvet search` MUST list the requirements that a query names by id, `file:line`, file, target, section or
@@ -176,7 +176,7 @@ def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) ->
         yield references.RequirementRef(
             tuple([index for index, id in enumerate(catalogue.ids) if id.startswith(digits)])
         )
-    # Only for these: most queries name nothing, and the suggestions of the error take long.
+    # Only for these: most queries are not references, and the suggestions of the error are slow.
     if "#" in name or "/specifications/" in name:
         with suppress(NotFoundError):
             yield references.resolve_reference(catalogue, name)
@@ -207,7 +207,7 @@ def _list_below(catalogue: Catalogue, found: references.ResolvedReference) -> It
 
 
 def is_reference(query: str) -> bool:
-    """Return True if a query can only be a reference, so that requirements with some of its words are no answer."""
+    """Return True if a query can only be a reference, so that requirements with some of its words don't answer it."""
     return _REFERENCE.match(query.strip()) is not None
 
 
@@ -250,7 +250,7 @@ class RequirementVectors:
 
     @cached_property
     def _space(self) -> VectorSpace:
-        # A damaged cache has no space; the rows are of the same one as this.
+        # A damaged cache has no space; its rows belong to the space of the same texts.
         return self._embedder.space(self._cached.space) or self._embedder.fitted(self._texts)
 
     @cached_property

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 
 from msgspec import Struct
 
 from duvet import rules
+from duvet.config.languages import Language
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
@@ -75,23 +76,40 @@ def find_sources(
 ) -> list[SourceFile]:
     """Every file that a rule matches, once, with all its styles.
 
-    `within` filters each rule's tree further, and `unmatched` gets a problem for each rule that matches no file.
+    `within` filters each rule's tree further, and `unmatched` gets a problem for each pattern that matches no file,
+    or for the patterns of a language if none of them does.
     """
     styles: dict[str, dict[SourceStyle, None]] = {}
     for rule, origin in patterns:
         style = SourceStyle(rule.meta, rule.content, rule.kind, rule.blob_link)
         view = _exclude(rule, origin, tree, root, report)
-        paths = find_matching_files("pattern", rule.patterns, within(view) if within else view, report, origin)
-        if unmatched is not None and not paths:
-            names = ", ".join(map(quote_text, rule.patterns))
-            message = f"no file matches {'this pattern' if len(rule.patterns) == 1 else 'these patterns'}: {names}"
-            hint = "correct the pattern, or remove the source"
-            unmatched(rules.PATTERN_UNMATCHED.problem(message, origin.path, origin.place("pattern", 0), hint=hint))
-        for path in paths:
+        view = within(view) if within else view
+        found = {
+            index: expand_pattern(pattern, view, report)
+            for index, pattern in _compile("pattern", rule.patterns, report, origin)
+        }
+        if unmatched is not None:
+            for problem in _make_unmatched_problems(rule, origin, found):
+                unmatched(problem)
+        for path in chain.from_iterable(found.values()):
             ##= man/spec/trace.md#sources
             ##% duvet MUST read a file once in each comment style of the patterns that match it.
             styles.setdefault(path, {})[style] = None
     return [SourceFile(path, tuple(found)) for path, found in styles.items()]
+
+
+def _make_unmatched_problems(
+    rule: SourceRule, origin: RuleOrigin, found: Mapping[int, Sequence[str]]
+) -> Iterator[Problem]:
+    """A problem for each pattern that matches no file; `found` has the paths by the index of the pattern."""
+    patterns = {index: quote_text(rule.patterns[index]) for index, paths in found.items() if not paths}
+    if len(rule.patterns) > 1 and any(rule.patterns == language.patterns for language in Language):
+        # Few projects have every kind of file of a language.
+        patterns = {0: ", ".join(patterns.values())} if len(patterns) == len(found) else {}
+    for index, names in patterns.items():
+        message = f"no file matches {names}"
+        hint = f"correct the pattern, or remove {'it' if len(rule.patterns) > 1 else 'the source'}"
+        yield rules.PATTERN_UNMATCHED.problem(message, origin.path, origin.place("pattern", index), hint=hint)
 
 
 def _exclude(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: ProblemReporter) -> Tree:
@@ -99,7 +117,7 @@ def _exclude(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report
     ##= man/spec/trace.md#sources
     ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     if rule.exclude:
-        excluded = match_any(_compile("exclude", rule.exclude, report, origin))
+        excluded = match_any(pattern for _, pattern in _compile("exclude", rule.exclude, report, origin))
         view = FilteredTree(view, lambda path, is_folder: excluded(path))
     if rule.gitignore:
         from duvet.sources.gitignore import IgnoredPaths
@@ -113,14 +131,17 @@ def find_matching_files(
 ) -> list[str]:
     """The paths that patterns match; invalid patterns are reported."""
     return [
-        path for pattern in _compile(key, patterns, report, origin) for path in expand_pattern(pattern, tree, report)
+        path for _, pattern in _compile(key, patterns, report, origin) for path in expand_pattern(pattern, tree, report)
     ]
 
 
-def _compile(key: str, patterns: Iterable[str], report: ProblemReporter, origin: RuleOrigin) -> Iterator[PathPattern]:
+def _compile(
+    key: str, patterns: Iterable[str], report: ProblemReporter, origin: RuleOrigin
+) -> Iterator[tuple[int, PathPattern]]:
+    """Yield each pattern with its index; invalid patterns are reported."""
     for index, pattern in enumerate(patterns):
         try:
-            yield compile_pattern(pattern)
+            yield index, compile_pattern(pattern)
         except PatternError as error:
             place = origin.place(key, index)
             report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, place, hint=error.hint))

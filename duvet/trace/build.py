@@ -198,7 +198,7 @@ def link_annotations(
 def _match_quotes(
     target: TargetSection, codes: _AnnotationCodes, matcher: QuoteMatcher, *, allows_cuts: bool
 ) -> tuple[list[records.Match], list[tuple[records.Failure, list[int]]]]:
-    """The matches of the quotes, and the failures with the annotations that have them."""
+    """Return the matches of the quotes, and each failure with its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
     for quote, ids in target.quotes.items():
@@ -259,7 +259,7 @@ _KIND = (1 << _LEVEL_SHIFT) - 1
 
 @lru_cache(maxsize=256)
 def _summarize_codes(codes: bytes) -> tuple[int, Level, list[int]]:
-    """The flags and the level of annotations with these codes, and which of them state a requirement."""
+    """Return the flags and the level of annotations with these codes, and those that state a requirement."""
     flags = 0
     for code in set(codes):
         flags |= records.KIND_FLAGS[code & _KIND]
@@ -277,7 +277,7 @@ def build_trace(
     *,
     allows_cuts: bool = True,
 ) -> records.Trace:
-    """Resolve, match and cover; problems are added to those found before."""
+    """Resolve targets, match quotes and compute coverage; `problems` are those found before."""
     linked = link_annotations(annotations, library, tree, base, progress, allows_cuts=allows_cuts)
     progress.begin("Sorting references")
     locators = sorted(linked.matches, key=locator_key)
@@ -321,7 +321,7 @@ def make_two_spellings_problem(specification: Specification, first: Specificatio
 def find_second_spellings(
     coverages: Iterable[records.Coverage], base: str
 ) -> Iterator[tuple[Specification, Specification]]:
-    """Each specification whose text has a shorter name, with the specification of that name."""
+    """Yield each specification whose text has a shorter name too, with the specification of that name."""
     known: dict[str, Specification] = {}
     for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):
         first = known.setdefault(normpath(join(base, specification.path)), specification)

@@ -1,4 +1,4 @@
-"""The trace as flat cards that refer to one another by index, which are quick to store and to load."""
+"""The trace as flat cards, which refer to one another by index and are fast to store and load."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _Key = TypeVar("_Key")
 
-SHORT_ID_DIGITS = 12  # So many digits of an id are shown.
+SHORT_ID_DIGITS = 12  # The number of digits of an id that are shown.
 CATALOGUE_KEY = "catalogue"  # The cache key of a project's catalogue.
 
 
@@ -122,6 +122,7 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     blob_link: str | None = None  # Where sources can be read.
     issue_link: str | None = None  # Where issues can be read.
     excuses: dict[int, NotApplicable] = {}  # By the index of a requirement that is not applicable.
+    setup: tuple[Problem, ...] = ()  # The warnings that make every gate fail.
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -147,7 +148,7 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
 
 def _grouped(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
-    """The indexes at which each key occurs."""
+    """Return the indexes at which each key occurs."""
     found: dict[_Key, list[int]] = {}
     for index, key in enumerate(keys):
         found.setdefault(key, []).append(index)
@@ -157,7 +158,7 @@ def _grouped(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
 def build_catalogue(
     trace: Trace, requirements: Iterable[Requirement], configured: Iterable[Specification]
 ) -> Catalogue:
-    """The catalogue of a trace; configured specifications are included even if nothing cites them."""
+    """Build the catalogue of a trace; it includes configured specifications that nothing cites."""
     cited = [coverage.specification for coverage in trace.coverages]
     others = list_unreferenced_specifications(configured, cited)
     stating = (id for id, annotation in enumerate(trace.annotations) if annotation.kind is not Kind.SPEC)
@@ -184,7 +185,7 @@ def build_catalogue(
 def list_unreferenced_specifications(
     configured: Iterable[Specification], cited: Sequence[Specification]
 ) -> tuple[Specification, ...]:
-    """The configured specifications that nothing cites, each with a unique id."""
+    """Return the configured specifications that nothing cites, each with a unique id."""
     from duvet.specs.library import assign_ids
 
     # A configured format and the same detected format are one specification.

@@ -47,7 +47,7 @@ class _Cuts:
         return cut
 
     def _around(self, start: int, end: int, low: int, high: int, number: int) -> tuple[Segment, ...]:
-        """The segments of a line with one piece; an empty piece only cuts."""
+        """Return the segments of a line with one piece; an empty piece cuts the line and covers nothing."""
         found: list[Segment] = []
         if start < low:
             found.append(Segment(start, low, (), 0, Level.AUTO))
@@ -187,7 +187,7 @@ def format_state(state: State, count: int) -> str:
 
 
 class GateResult(Struct, frozen=True):
-    """The result of a gate that a run was asked for."""
+    """The result of a gate that the user requested."""
 
     name: str  # `snapshot .duvet/snapshot.txt`
     success: str  # `snapshot .duvet/snapshot.txt is up to date`
@@ -223,7 +223,7 @@ _Table = dict[Level, list[int]]
 
 
 def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
-    """By specification, and last for all of them: the levels that occur, strongest first, and their sum."""
+    """Return the totals of each level, strongest first, and their sum: by specification, and last for all of them."""
     tables: dict[str, _Table] = {}
     specifications: dict[str, Specification] = {}
     overall: _Table = {}
@@ -235,14 +235,14 @@ def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
 
 
 def compute_level_totals(found: Iterable[CountedRequirement]) -> tuple[Total, ...]:
-    """The levels that occur among these, strongest first, and last their sum."""
+    """Return the totals of each level, strongest first, and last their sum."""
     table: _Table = {}
     _count(found, table)
     return tuple(_rows(None, table))
 
 
 def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
-    """The totals in groups: one for each specification, and last for all; the sum ends its group."""
+    """Group the totals by specification, and last for all; each group ends with its sum."""
     groups: dict[str, list[Total]] = {}
     for total in found:
         groups.setdefault(total.specification.id if total.specification else "", []).append(total)
@@ -250,12 +250,12 @@ def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
 
 
 def judge_run(problems: Iterable[Problem], gates: Sequence[GateResult] = (), annotations: int = 0) -> RunVerdict:
-    """The verdict of a run. Every error fails it; only gates that ran and held make it pass."""
+    """Return the verdict of a run: every error fails it, and only gates that ran and held make it pass."""
     ##= man/spec/gates.md#verdicts
     ##% `duvet report` MUST print `PASS` only for a gate that ran and held, with the name of the gate, and `FAIL` with
     ##% its name and the number of problems for a gate that failed.
     ##= man/spec/gates.md#verdicts
-    ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a line of its own.
+    ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     found = Counter(problem.severity for problem in problems)
     errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
     others = errors - sum(gate.problems or 0 for gate in gates)

@@ -25,12 +25,33 @@ _IMPLEMENTED = records.CITATION | records.EXCEPTION | records.IMPLICATION
 _TESTED = records.TEST | records.EXCEPTION | records.IMPLICATION
 
 
+SETUP_CODES = frozenset(
+    rule.code for rule in (rules.CONFIG_ABSENT, rules.PATTERN_UNMATCHED, rules.NO_SPECIFICATION, rules.NO_REQUIREMENTS)
+)
+"""The warnings that are errors under a gate, because the gate would have nothing to check."""
+
+
+def find_setup_problems(
+    config: Config | None, requirements: Collection[records.Requirement], unmatched: Iterable[Problem]
+) -> Iterator[Problem]:
+    """Yield a warning for each part of the setup that leaves a gate nothing to check; only with our schema."""
+    if config is None or not config.extended:
+        return
+    yield from unmatched
+    if not requirements and config.specifications:
+        hint = "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`"
+        yield rules.NO_REQUIREMENTS.problem("the specifications contain no requirements", config.path, hint=hint)
+    elif not requirements:
+        hint = "run `duvet init --yes` to add those in this folder, or `duvet init --specification URL|FILE`"
+        yield rules.NO_SPECIFICATION.problem("no specification is configured", config.path, hint=hint)
+
+
 def check_gates(
     trace: records.Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
 ) -> tuple[Problem, ...]:
-    """The problems of a gate. As in awslabs duvet, a line is covered if any part of it is.
+    """Return the problems of a gate; as in awslabs duvet, a line is covered if any part of it is.
 
-    Quotes of annotations in `freed` alone are ignored.
+    Quotes that only annotations in `freed` have are ignored.
     """
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
@@ -60,7 +81,7 @@ def _offenders(
     rule: rules.Rule,
     message: str,
 ) -> Iterator[Problem]:
-    """One problem for each quote on such a line, at the first one."""
+    """Yield a problem for each quote on one of these lines, at the first of them."""
     numbers = LineNumbers()
     for match in matches:
         first = next((piece for piece in match.pieces if (match.section, piece.line) in lines), None)
@@ -77,16 +98,16 @@ def _offenders(
 
 
 def find_freed_annotations(requirements: Iterable[records.Requirement]) -> frozenset[int]:
-    """The annotations that refer only to requirements that are not applicable."""
+    """Return the annotations that refer only to requirements that are not applicable."""
     freed: set[int] = set()
-    owed: set[int] = set()
+    required: set[int] = set()
     for one in requirements:
-        (freed if one.state is records.State.NOT_APPLICABLE else owed).update(one.ids, one.related)
-    return frozenset(freed - owed)
+        (freed if one.state is records.State.NOT_APPLICABLE else required).update(one.ids, one.related)
+    return frozenset(freed - required)
 
 
 def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
-    """A problem for each requirement without code for all of it."""
+    """Yield a problem for each requirement that is not fully implemented."""
     ##= man/spec/gates.md#gates-for-targets
     ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
     ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
@@ -97,7 +118,7 @@ def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[
 
 
 def find_untested(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
-    """A problem for each requirement without tests for all of it."""
+    """Yield a problem for each requirement that is not fully tested."""
     untested = {state for state in records.State if state < records.State.EXCEPTED} - {records.State.NEEDS_CODE}
     lacking = (one for one in requirements if one.state in untested)
     return _make_problems(
@@ -112,7 +133,7 @@ def _make_problems(
     for one in requirements:
         specification = one.specification
         ##= man/spec/gates.md#gates-for-targets
-        ##% duvet MUST list each offender with its target and its place in the specification.
+        ##% duvet MUST list each of these requirements with its target and its place in the specification.
         yield rule.problem(
             message(one),
             specification.path,
@@ -144,7 +165,7 @@ class RequirementsByTarget:
             self._stated[one.specification.id, one.section.id].append(index)
 
     def of(self, target: str, *, below: bool = True) -> list[int]:
-        """The indexes of the requirements of a specification, or of a section and those below it.
+        """Return the indexes of the requirements of a specification, or of a section and those below it.
 
         An unknown specification or section raises NotFoundError with the nearest names.
         """
@@ -152,8 +173,8 @@ class RequirementsByTarget:
         cards = [self._names.specifications[index] for index in self._find_cards(name)]
         if not hash_sign:
             ##= man/spec/gates.md#not-applicable
-            ##% An entry MUST apply to all requirements of its specification, to those of its section with the
-            ##% subsections of IETF text, or to the one that it quotes.
+            ##% An entry MUST apply to all requirements of its specification, to those of its section and, in
+            ##% IETF text, of its subsections, or to the one requirement that it quotes.
             spots = {(card.id, part.id) for card in cards for part in card.sections}
         else:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
@@ -162,7 +183,7 @@ class RequirementsByTarget:
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
     def is_unavailable(self, target: str) -> bool:
-        """True if its specification could not be loaded, which is reported elsewhere."""
+        """True if the specification of the target could not be loaded, which is reported elsewhere."""
         name = target.partition("#")[0]
         return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._elsewhere(name)))
 
@@ -173,7 +194,7 @@ class RequirementsByTarget:
         return self._found[name]
 
     def _elsewhere(self, name: str) -> str:
-        """The name of the specification to which an annotation resolves this name."""
+        """Return the name of the specification that an annotation with this name refers to."""
         try:
             return canonical_url(resolve_specification(name, Format.AUTO, self.base, self.tree).name)
         except DuvetError:
@@ -221,7 +242,7 @@ class _Entry(NamedTuple):
     problems: list[Problem]
 
     def requirements(self) -> list[int]:
-        """The indexes of its requirements; none if the entry has a problem."""
+        """Return the indexes of the requirements of the entry; none if the entry has a problem."""
         target = self.rule.target
         try:
             found = self.scopes.of(target, below=not self.rule.quote)

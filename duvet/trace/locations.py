@@ -32,7 +32,7 @@ class SourceText(Struct, frozen=True):
 
 
 def split_source_text(written: str) -> SourceText:
-    """The lines of a text; a final line end begins no further line."""
+    """Split a text into lines; a final line end does not begin another line."""
     lines = written.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -46,7 +46,7 @@ class WrittenAnnotation(Protocol):
 
     @property
     def span(self) -> tuple[int, int]:
-        """Its characters in the file; in a requirement file those of the head of its table."""
+        """Its characters in the file; in a requirement file, those of the header of its table."""
 
 
 def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
@@ -76,7 +76,7 @@ def make_snippet(text: SourceText, one: WrittenAnnotation, around: int) -> Snipp
 
 
 def read_comment(text: SourceText, one: WrittenAnnotation) -> str:
-    """The lines of the annotation without their indentation."""
+    """Return the lines of the annotation without their indentation."""
     return "\n".join(trim(line) for line in text.lines[one.line - 1 : find_last_line(text, one)])
 
 
@@ -117,7 +117,7 @@ def parse_file_line(reference: str) -> FileLine | None:
 
 
 def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
-    """The names that the project may use for a file: as written, with other separators, and relative to its root."""
+    """Return the possible paths of a file: as written, with other separators, and relative to the project's root."""
     ##= man/spec/show.md#references
     ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     plain = [posixpath.normpath(one) for one in (path, path.replace("\\", "/"))]
@@ -126,7 +126,7 @@ def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
 
 
 def list_citation_spellings(id: str) -> list[str]:
-    """The same for the `file:line` of a citation."""
+    """Return the possible spellings of the `file:line` of a citation."""
     place = parse_file_line(id)
     return [id, *(f"{path}:{place.line}" for path in list_possible_paths(place.path))] if place else [id]
 
@@ -144,14 +144,14 @@ def find_annotation_lines(catalogue: Catalogue, numbers: Iterable[int], text: So
 
 
 def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText, line: int) -> tuple[int, ...]:
-    """The annotations on a line, or else those right above the code on it.
+    """Return the annotations on a line, or else those right above the code on it.
 
     Code belongs to the annotations above it up to the next blank line or annotation. Annotations with no code between
     them belong to the same code.
     """
     ##= man/spec/show.md#references
-    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
-    ##% requirement that begins there.
+    ##% duvet MUST resolve a line of code to the annotations right above it, and a line of a specification to
+    ##% the requirement that begins there.
     own = tuple(one.number for one in found if one.first <= line <= one.last)
     if own:
         return own
@@ -180,7 +180,7 @@ _NEVER = 9  # Greater than the rank of any name.
 
 
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
-    """The indexes of the specifications with that id, name, URL or path; for another URL, by its last part."""
+    """Return the specifications with that id, name, URL or path, by index; an unknown URL counts by its last part."""
     ##= man/spec/show.md#references
     ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     written, normal = name.strip(), normalise_name(name)
@@ -202,7 +202,7 @@ def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
 
 
 def find_section(card: SpecificationCard, name: str) -> str | None:
-    """The id of the section with that id, number or title."""
+    """Return the id of the section with that id, number or title."""
     name = name.removeprefix("#")
     bare = _PREFIX.sub("", name, count=1)
     for id in (name, f"section-{bare}", f"appendix-{bare}"):
@@ -212,35 +212,35 @@ def find_section(card: SpecificationCard, name: str) -> str | None:
 
 
 def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
-    """The same, and the ids of the sections below it if they are numbered."""
+    """Yield the id of the section with that name, and those of the numbered sections below it."""
     section = find_section(card, name)
     if section is None:
         return
     yield section
     if below and section.startswith(("section-", "appendix-")):
         ##= man/spec/gates.md#not-applicable
-        ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections
-        ##% of IETF text, or to the one that it quotes.
+        ##% An entry MUST apply to all requirements of its specification, to those of its section and, in
+        ##% IETF text, of its subsections, or to the one requirement that it quotes.
         # The ids of Markdown sections contain no dot.
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 
 
 class NoSectionError(NotFoundError):
-    """A section does not exist, and no section has a similar name; a list of all sections helps."""
+    """A section does not exist, and no section has a similar name."""
 
     def __init__(self, message: str, specification: str) -> None:
-        super().__init__(message, hint=f"`duvet show {specification or 'SPEC'}` lists the sections")
+        super().__init__(message, hint=f"run `duvet show {specification or 'SPEC'}` to list the sections")
         self.specification = specification
         """The id of the specification; empty for several."""
 
 
 def make_section_error(cards: Iterable[SpecificationCard], name: str) -> NotFoundError:
-    """The error about a section that none of the specifications has."""
+    """Make the error about a section that is in none of the specifications."""
     looked = list(cards)
     alone = looked[0] if len(looked) == 1 else None
-    where = f" in {alone.locator}" if alone else ""
+    where = f" of {alone.locator}" if alone else ""
     near = SectionNames(section for card in looked for section in card.sections).nearest(name.removeprefix("#"))
-    message = f"there is no section {quote_text(name)}{where}"
+    message = f"unknown section {quote_text(name)}{where}"
     if near:
         return NotFoundError(message, hint=f"did you mean {' or '.join(near)}?")
     return NoSectionError(message, alone.id if alone else "")
@@ -253,7 +253,7 @@ def list_known_ids(catalogue: Catalogue) -> str:
 
 
 def normalise_name(name: str) -> str:
-    """A URL without scheme and extension, or a path without a leading `./`, in lower case."""
+    """Return a URL without scheme and extension, or a path without a leading `./`, in lower case."""
     folded = name.strip().removeprefix("./").casefold()
     web = _WEB.match(folded)
     return _EXTENSION.sub("", folded[web.end() :], count=1) if web else folded
@@ -307,7 +307,7 @@ _FILE = "file://"
 
 
 def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """The indexes of the specifications with any spelling of this name, also as part of a longer path."""
+    """Return the indexes of the specifications with any spelling of this name, also as part of a longer path."""
     for name in _spellings(text.strip(), root):
         found = find_specifications(catalogue, name)
         if found:
@@ -316,25 +316,25 @@ def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> lis
 
 
 def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """The same for a text that may name something else: the name of a part doesn't count."""
+    """Return the specifications that a text names as a whole; the name of a section or requirement doesn't count."""
     found = find_specifications(catalogue, text)
     is_part = "#" in text or parse_resource(text.strip()) is not None
     return found or ([] if is_part else match_specifications(catalogue, text, root))
 
 
 def require_specification(catalogue: Catalogue, name: str, root: str = "") -> list[int]:
-    """The indexes of the specifications of that name; NotFoundError with the nearest ids if there are none."""
+    """Return the indexes of the specifications of that name; a NotFoundError suggests the nearest ids."""
     ##= man/spec/queries.md#filters
     ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
     found = match_specifications(catalogue, name, root)
     if not found:
         hint = suggest_nearest(name, list_specification_names(catalogue))
-        raise NotFoundError(f"there is no specification {quote_text(name)}", hint=hint or list_known_ids(catalogue))
+        raise NotFoundError(f"unknown specification {quote_text(name)}", hint=hint or list_known_ids(catalogue))
     return found
 
 
 def _spellings(text: str, root: str) -> Iterator[str]:
-    """The names that the project may use, the likeliest first."""
+    """Yield the names that the project may use, likeliest first."""
     resource = parse_resource(text)
     if resource and resource.specification:
         yield resource.specification

@@ -40,7 +40,7 @@ def make_section_view(section: Section) -> SectionView:
 
 
 def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
-    """The pieces of a stretch of the view, as bytes of the file."""
+    """Return the pieces of a stretch of the view, as bytes of the file."""
     found: list[Piece] = []
     offsets, lines = view.offsets, view.lines
     texts, starts = view.section.lines, view.section.starts
@@ -55,7 +55,7 @@ def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
         index += 1
         following = offsets[index]
         high = end if end < following else following - 1
-        # awslabs duvet loses a piece of one byte: it remains as a place to cut, and covers nothing.
+        # As in awslabs duvet, a piece of one byte cuts the line and covers nothing.
         if high - low > 1:
             found.append(Piece(line, low + shift, high + shift))
         elif high > low:
@@ -74,10 +74,10 @@ class SearchText:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.work = 0
-        """The cost of the searches, in the time that it takes to read a kilobyte."""
+        """The cost of the searches so far; reading a kilobyte costs 1."""
 
     def find(self, part: bytes) -> int:
-        """The first offset of the part, or -1."""
+        """Return the first offset of the part, or -1."""
         at = self.data.find(part)
         self.work += (at if at >= 0 else len(self.data)) >> 10
         return at
@@ -91,12 +91,12 @@ class SearchText:
             at = self.data.find(part, at + 1)
 
     def split(self, quote: bytes) -> int:
-        """The place to cut a quote of two or more bytes, so that both parts have few places."""
+        """Return where to cut a quote of two or more bytes; both parts should occur rarely."""
         return len(quote) // 2
 
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
-    """The first stretch of the text that becomes the quote by one insertion, deletion or substitution.
+    """Return the first stretch of the text that becomes the quote by one insertion, deletion or substitution.
 
     The text must not contain the quote. Of stretches with the same end the longest counts; a stretch that begins no
     later than the one before replaces it. rapidfuzz's alignment finds other stretches than awslabs duvet.
@@ -113,7 +113,7 @@ def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
 
 
 def _possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
-    """Possible ends in order: after one edit, at least one of two parts of the quote is unchanged."""
+    """Yield possible ends in order: after one edit, at least one of two parts of the quote is unchanged."""
     size = len(quote)
     if size < 2:
         return iter(range(3))
@@ -174,7 +174,7 @@ class NearQuoteFinder:
     def find(self, quote: str) -> FoundQuote | None:
         normal = normalise(quote).encode()
         if not self._is_ordered and self.exact.work + self._normal.work > len(self._normal.data):
-            # Searches have taken as long as sorting the words does, which makes further searches short.
+            # The searches have taken as long as sorting would take, and sorted words make further searches fast.
             self._is_ordered = True
             data = self._normal.data
             self._normal = OrderedText(data)
@@ -214,7 +214,7 @@ _GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re
 
 
 class QuoteMatcher:
-    """Finds quotes in one section; its views are made when first needed."""
+    """Finds quotes in one section; builds its views when it first needs them."""
 
     def __init__(self, section: Section) -> None:
         self.section = section
@@ -246,7 +246,7 @@ class QuoteMatcher:
 
 
 _BLANK = re.compile(b" ")
-_FIRST, _MOST = 24, 256  # The bytes that words are sorted by at first, and for equal ones.
+_FIRST, _MOST = 24, 256  # The number of bytes to sort words by, and to sort equal words by.
 
 
 class OrderRange(NamedTuple):
@@ -258,7 +258,7 @@ class OrderRange(NamedTuple):
 
 
 class WordOrder:
-    """Every place behind a blank, sorted by the bytes there."""
+    """Every place after a blank, sorted by the bytes there."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -272,7 +272,7 @@ class WordOrder:
         return lambda place: data[place + start : place + end]
 
     def range(self, part: bytes) -> OrderRange:
-        """The range for the first word that begins in the part; unknown if none does."""
+        """Return the range of the first word that begins in the part; unknown if none does."""
         shift = part.find(b" ") + 1
         word = part[shift : shift + _MOST]
         if not shift or not word:
@@ -289,7 +289,7 @@ _FEW, _MANY = 8, 500
 
 
 class OrderedText(SearchText):
-    """A text with sorted words: sorting takes as long as a thousand searches, and makes each of them short."""
+    """A text with sorted words; sorting takes as long as a thousand searches, and makes each search fast."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
@@ -301,7 +301,7 @@ class OrderedText(SearchText):
     def places(self, part: bytes) -> Iterable[int]:
         ahead, behind = self._ahead.range(part), self._behind.range(part[::-1])
         if min(ahead.size, behind.size) > _MANY:
-            # Of such a part, mostly only the first place is needed.
+            # Callers mostly need only the first place of such a part.
             return super().places(part)
         if ahead.size <= behind.size:
             starts = self._ahead.starts(ahead)

@@ -20,7 +20,7 @@ from duvet.trace.records import Fit
 _SIMILAR = 60.0  # Text below this similarity, of 100, is not shown.
 _CLEAR = 75.0
 _MARGIN = 5.0
-_SHORTEST = 12  # Shorter quotes resemble too much.
+_SHORTEST = 12  # A shorter quote is similar to too many texts.
 _PUNCTUATION = re.compile(r"^\W+|\W+$")
 _INK = re.compile(r"\w")
 _FEWEST, _MOST = 4, 12
@@ -46,7 +46,7 @@ _Span = tuple[int, int]
 
 
 class TextStretch(NamedTuple):
-    """Words of a text, their similarity to the quote, and that of the best of the rest of the text."""
+    """Words of a text, their similarity to the quote, and the best similarity in the rest of the text."""
 
     text: str
     score: float
@@ -56,7 +56,7 @@ class TextStretch(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """True if it is similar to the quote, and all other text is twice as far from it."""
+        """True if the words are similar to the quote, and all other text differs from it at least twice as much."""
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
         ##% if exactly one correction fits.
@@ -174,7 +174,7 @@ class TextWords:
 
     def _stretch(self, quote: list[str], start: int, end: int) -> TextStretch | None:
         joined, words = " ".join(quote), self.words[start:end]
-        # Punctuation at the ends that the quote leaves out is left out here, too.
+        # Omit punctuation at the ends that the quote omits.
         if _bare(words[0]) == _bare(quote[0]) and words[0].endswith(quote[0]):
             words[0] = quote[0]
         if _bare(words[-1]) == _bare(quote[-1]) and words[-1].startswith(quote[-1]):
@@ -191,7 +191,7 @@ class TextWords:
         return TextStretch(text, score, second, self._is_whole(quote, start, end))
 
     def _is_whole(self, quote: list[str], start: int, end: int) -> bool:
-        """True if the words at both ends of the quote stay, or give way to a whole sentence.
+        """True if the words at both ends of the quote are kept, or replaced by a whole sentence.
 
         One word at an end may differ, unless it belongs to the neighbouring sentence.
         """
@@ -205,7 +205,7 @@ class TextWords:
         return (begins or start in self._starts) and (ends or end in self._ends)
 
     def _common(self, quote: list[str], start: int, end: int) -> tuple[range, range]:
-        """From the first to the last word that the quote shares with these words: in the quote, and in the text."""
+        """Return the range from the first to the last shared word: in the quote, and in the text."""
         blocks = load_rapidfuzz().distance.Levenshtein.opcodes(list(map(_bare, quote)), self._bare_words[start:end])
         same = [block for block in blocks if block.tag == "equal"]
         if not same:
@@ -214,7 +214,7 @@ class TextWords:
         return range(first.src_start, last.src_end), range(start + first.dest_start, start + last.dest_end)
 
     def _fit_ends(self, quote: list[str], first: int, last: int) -> _Span:
-        """The words around these that take the fewest changes, and of those as many as are quoted.
+        """Return the words around these that take the fewest changes, and of those as many as are quoted.
 
         A sign at an end of the quote, such as a bullet, is replaced by a sign or by nothing, but not by a word.
         """
@@ -239,7 +239,7 @@ class TextWords:
         found: list[_Span] = []
         ends = self._around(last, reach)
         for begin in self._around(first, reach):
-            # A difference in length of more words than the best has changes can't be better.
+            # If the lengths differ by more words than the best has changes, there are more changes.
             fitting = begin + len(bare)
             for stop in range(max(ends.start, begin + 1, fitting - best), min(ends.stop, fitting + best + 1)):
                 changes: int = load_rapidfuzz().distance.OSA.distance(
@@ -279,7 +279,7 @@ class TextWords:
 
 
 def _bare(word: str) -> str:
-    """The word without the punctuation around it."""
+    """Return the word without the punctuation around it."""
     return _PUNCTUATION.sub("", word) or word
 
 
@@ -289,7 +289,7 @@ def _find_mark(word: str) -> str:
 
 
 def _has_other_start(quote: list[str], found: list[str]) -> bool:
-    """True if the first words differ by more than the order of two."""
+    """True if the first words differ by more than the order of two neighbours."""
     return quote[0] != found[0] and found[:2] != quote[1::-1]
 
 
@@ -302,7 +302,7 @@ def _count_inked(words: list[str]) -> int:
 
 
 def _score_other(joined: str, part: str, own: str) -> float:
-    """The similarity of the best other text; a part that repeats the best stretch doesn't count as another."""
+    """Return the similarity of the best other text; a repetition of the best stretch is not other text."""
     if len(part) <= len(joined):
         return float(load_rapidfuzz().fuzz.ratio(joined, part))
     found = load_rapidfuzz().fuzz.partial_ratio_alignment(joined, part, score_cutoff=_SIMILAR)
@@ -310,7 +310,7 @@ def _score_other(joined: str, part: str, own: str) -> float:
 
 
 class Neighbourhood:
-    """The sections of a specification in which the text of a quote is looked for."""
+    """The sections of a specification, in which to search for the text of a quote."""
 
     weighs = True  # Whether to score the second best text as well, which a fix requires.
 
@@ -342,7 +342,7 @@ class Neighbourhood:
 
     def holding(self, quote: str) -> list[int]:
         unspaced = remove_spacing(quote)
-        # Most quotes are in no section: one search in all of them is faster.
+        # Most quotes are in no section, and one search in all of them together is faster.
         if not unspaced or unspaced not in self._unspaced_whole:
             return []
         candidates = [index for index, text in enumerate(self._unspaced) if unspaced in text]
@@ -371,7 +371,7 @@ class Neighbourhood:
         return sum(byte in required for piece in found[0] for byte in range(piece.start, piece.end)) if found else 0
 
     def anywhere(self, quote: str) -> tuple[int, TextStretch] | None:
-        """The section with the most similar text of all, and that text."""
+        """Return the section with the most similar text, and that text."""
         found = [(self.near(index, quote), index) for _, index in self.likely(quote)]
         near = sorted(((one, index) for one, index in found if one is not None), key=lambda pair: -pair[0].score)
         if not near:
@@ -381,7 +381,7 @@ class Neighbourhood:
         return index, best._replace(second=max([best.second, *others]))
 
     def likely(self, quote: str) -> list[tuple[float, int]]:
-        """The sections with the most words of the quote, each with its weight; rare words weigh more."""
+        """Return the sections with the most words of the quote, each with its weight; rare words weigh more."""
         count = len(self.specification.sections)
         shares: dict[int, float] = {}
         for word in set(split_words(quote)) & self._sections_by_word.keys():
@@ -407,7 +407,7 @@ class Neighbourhood:
 
 
 def make_word_diff(old: str, new: str) -> str:
-    """The new text with removed words as `[-old-]` and added words as `{+new+}`."""
+    """Return the new text with removed words as `[-old-]` and added words as `{+new+}`."""
     return " ".join(_marked_words(split_words(old), split_words(new)))
 
 

@@ -25,14 +25,14 @@ class AnnotationPlaces:
         self._texts: dict[str, str] = {}
 
     def of(self, annotation: Annotation, span: tuple[int, int]) -> Place:
-        """The place of a span of the annotation; its first line if the span is empty."""
+        """Return the place of a span of the annotation; its first line if the span is empty."""
         text = self.text(annotation.path)
         if span == (0, 0) or span[1] > len(text):
             return Place(annotation.line)
         return find_place(text, *span)
 
     def text(self, path: str) -> str:
-        """The text of a file when it was first read; empty if it can't be read."""
+        """Return the text of a file as it was first read; empty if it can't be read."""
         if path not in self._texts:
             try:
                 self._texts[path] = self.tree.read(path).decode(errors="replace")
@@ -117,7 +117,7 @@ class Tally(Struct, frozen=True):
     related: tuple[int, ...]
 
     def covered(self, flags: int) -> int:
-        """The number of bytes that any of these kinds cover."""
+        """Return the number of bytes that any of these kinds cover."""
         return sum(count for found, count in self.bytes_by_flags.items() if found & flags)
 
     @property

@@ -341,8 +341,8 @@ class DiskCache(Cache):
         """Stamp the files that this run wrote, once they are in place."""
         for path, content in self._written.items():
             ##= man/spec/watch.md#noticing-changes
-            ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those
-            ##% without an effect.
+            ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own writes
+            ##% and changes without an effect.
             self._files("outputs", bytes).add(path, "", self.tree.note_written(path, content), content)
         self._written.clear()
 

@@ -46,8 +46,8 @@ class FolderWatcher:
         """Watch these folders and no others; events not yet read are dropped."""
         self.close()
         ##= man/spec/watch.md#noticing-changes
-        ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
-        ##% `WATCHFILES_FORCE_POLLING` says so.
+        ##% duvet MUST watch only folders that contain inputs, with notifications of the system, and poll
+        ##% only if `WATCHFILES_FORCE_POLLING` is set.
         if self.polling:
             return
         for _ in range(_ATTEMPTS):
@@ -70,7 +70,7 @@ class FolderWatcher:
         except (OSError, WatchfilesRustInternalError) as error:
             reason = str(error)
             ##= man/spec/watch.md#noticing-changes
-            ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
+            ##% If the system does not allow enough watched folders, duvet MUST say so and suggest a remedy.
             if "watch limit" in reason:
                 raise DuvetError(
                     f"can't watch {format_count(len(folders), 'folder')}: the limit of the system is reached",
@@ -93,8 +93,8 @@ class FolderWatcher:
         assert self._notifier is not None
         try:
             ##= man/spec/watch.md#reporting-again
-            ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the
-            ##% changed files first.
+            ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST first name some
+            ##% of the changed files.
             events = self._notifier.watch(_LONGEST, _QUIET, 0, stop)
         except WatchfilesRustInternalError:
             # Such as a name that is not UTF-8, after which it reports nothing else.

@@ -41,8 +41,8 @@ class GitCommand:
         self.folder = folder
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
         ##= man/spec/diff.md#reading-a-revision
-        ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an
-        ##% option.
+        ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or interpret a revision
+        ##% as an option.
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
@@ -83,7 +83,7 @@ class GitCommand:
             if isinstance(error, ValueError):
                 raise DuvetError("revision names can't contain NUL characters") from error
             ##= man/spec/diff.md#output
-            ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+            ##% `duvet diff` MUST report that git or a commit is missing, and suggest names for an unknown
             ##% revision.
             if isinstance(error, FileNotFoundError) and os.path.isdir(self.folder or "."):
                 raise DuvetError(
@@ -387,8 +387,8 @@ class GitTree:
     def read(self, path: str) -> bytes:
         try:
             ##= man/spec/diff.md#reading-a-revision
-            ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there
-            ##% as on disk, also in a git hook.
+            ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and compute the same trace
+            ##% as on disk, even in a git hook.
             place = self._locate(path)
             if isinstance(place, GitPlace):
                 if place.node.is_folder:
@@ -469,7 +469,7 @@ class GitTree:
 
     def _is_lent(self, path: str) -> bool:
         ##= man/spec/diff.md#reading-a-revision
-        ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this
+        ##% If the revision lacks a specification, `duvet diff` MUST read it from disk and say so, but MUST NOT do this
         ##% for sources.
         files, folder = self._lent
         plain = posixpath.normpath(path)

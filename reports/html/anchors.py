@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from duvet.model import Format, Level, Problem, Specification
 from duvet.queries.citations import CommentStyle
+from duvet.queries.gaps import STATES_BY_WORD
 from duvet.queries.priority import PriorityRow
 from duvet.queries.records import make_fragment_link
 from duvet.queries.revisions import SnapshotDiff
@@ -35,7 +36,7 @@ class AnchorNames:
 
     def new(self, wanted: str) -> str:
         """Return the wanted name, with a number appended where it is taken."""
-        # An id that is written in Markdown may have white space in it, and an anchor may not; `?` begins filters.
+        # Ids from Markdown may contain white space, which anchors must not; `?` begins filters.
         name = wanted = "-".join(wanted.replace("?", " ").split())
         while name in self._counts:
             self._counts[wanted] = count = self._counts.get(wanted, 1) + 1
@@ -51,10 +52,10 @@ class ReportData(Struct, frozen=True, kw_only=True):
     catalogue: Catalogue  # The same trace as cards: its requirements are those of `finished`, in the same order.
     problems: tuple[Problem, ...] = ()
     gates: tuple[GateResult, ...] = ()
-    title: str = ""  # Nothing where the configuration gives none.
+    title: str = ""  # Empty without a configured title.
     logo: str = ""
     whole_text: bool = False
-    """Whether the text of specifications without requirements is shown where nothing cites it."""
+    """True to show sections that nothing cites of specifications without requirements, too."""
     snippets: Mapping[int, str] = {}  # The code below citations, by their number in the catalogue.
     version: str = ""
     commit: str = ""
@@ -63,13 +64,13 @@ class ReportData(Struct, frozen=True, kw_only=True):
     since: SnapshotDiff | None = None
     comments: tuple[CommentStyle, ...] = ()
     notes: PageCollection | None = None  # The pages of the project, if it has any.
-    texts: Mapping[str, str] = {}  # What they say, by their files.
-    embedded: bytes | None = None  # JSON for those who look for it in the page.
+    texts: Mapping[str, str] = {}  # The texts of pages, by file.
+    embedded: bytes | None = None  # The JSON report, for programs that read the HTML report.
 
 
 def escape_html(text: str) -> str:
     ##= man/spec/page.md#safety
-    ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
+    ##% The report MUST escape all text from specifications, sources and the configuration.
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -87,27 +88,27 @@ class AnchorLink(NamedTuple):
 class SectionPlace(Struct, frozen=True):
     """The place of a section in the report, with its requirements and other citations."""
 
-    name: str  # Its anchor as it is.
+    name: str  # Its anchor, not escaped.
     spot: AnchorLink
     requirements: list[int]
-    others: list[int]  # The numbers of the citations of its text that is no requirement.
-    cited: AnchorLink  # Where these are shown.
+    others: list[int]  # The numbers of the citations of text that is not a requirement.
+    cited: AnchorLink  # The place of these citations.
 
 
 class ReportPlaces(Struct, frozen=True):
-    """The places of specifications, of their sections on the page, and of requirements."""
+    """The anchors of specifications, sections, requirements and pages."""
 
-    specifications: dict[str, str]  # Their anchors as they are, by the ids of those that are cited.
-    sections: list[dict[str, SectionPlace]]  # By the ids of the sections.
+    specifications: dict[str, str]  # The anchors of cited specifications by id, not escaped.
+    sections: list[dict[str, SectionPlace]]  # For each specification, by the ids of sections.
     requirements: list[AnchorLink]
-    notes: dict[str, AnchorLink] = {}  # Of pages, by their slugs.
-    notes_view: str = ""  # The anchor of all of them.
+    notes: dict[str, AnchorLink] = {}  # The anchors of pages by slug.
+    notes_view: str = ""  # The anchor of the list of pages.
 
     def of(self, citation: CitationCard) -> AnchorLink | None:
         """Return the place of the text that a citation refers to, or None for an invalid citation."""
         ##= man/spec/page.md#links
-        ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
-        ##% contains.
+        ##% A link into the report MUST open the place that it names or, with a notice, the nearest place in the
+        ##% report.
         if citation.requirements:
             return self.requirements[citation.requirements[0]]
         return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
@@ -130,8 +131,8 @@ def assign_places(page: ReportData) -> ReportPlaces:
         place = sections[card.specification][card.section]
         place.requirements.append(index)
         ##= man/spec/page.md#links
-        ##% Each specification, each section shown and each requirement MUST have a unique anchor; that of a requirement
-        ##% consists of its specification, its section and the first 12 digits of its id.
+        ##% Each specification, each section shown and each requirement MUST have a unique anchor; a requirement's
+        ##% anchor consists of its specification, its section and the first 12 digits of its id.
         requirements.append(_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
     if page.notes is None:
         return ReportPlaces(specifications, sections, requirements)
@@ -146,13 +147,13 @@ def assign_places(page: ReportData) -> ReportPlaces:
 
 def _shown(page: ReportData) -> Iterable[Iterable[str]]:
     """Return the ids of the sections that are shown, by specification."""
-    # Much of what is cited here and there is a large standard: without requirements, only what is cited is shown.
+    # Large standards are often cited in a few sections: without requirements, only those are shown.
     stating = {card.specification for card in page.catalogue.requirements}
     for number, coverage in enumerate(page.finished.trace.coverages):
         sections = coverage.specification.sections
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST count the sections that it leaves out, and show every section of the cited specifications
-        ##% with `spec-text = "full"`.
+        ##% The report MUST show how many sections it leaves out; with `spec-text = "full"`, it MUST show every section
+        ##% of the cited specifications.
         whole = page.whole_text or number in stating
         yield (
             [section.id for section in sections]
@@ -197,7 +198,7 @@ def format_section_title(specification: Specification, index: int) -> str:
 
 
 def find_section_number(specification: Specification, id: str) -> str:
-    """The number of a section of IETF text: `4.1`, `Appendix A`."""
+    """Return the number of a section of IETF text: `4.1`, `Appendix A`."""
     kind, _, number = id.partition("-")
     if specification.format is not Format.IETF or kind not in ("section", "appendix"):
         return ""
@@ -215,7 +216,7 @@ class StateLook(Struct, frozen=True):
 
     @property
     def mark(self) -> str:
-        """The class of what is marked with it."""
+        """The CSS class of the state."""
         return f"s{self.style}"
 
     @property
@@ -224,11 +225,17 @@ class StateLook(Struct, frozen=True):
         return self.words.replace(" ", "-")
 
     @property
+    def former(self) -> str:
+        """The names of the state in links to older reports."""
+        names = (word for word, states in STATES_BY_WORD.items() if [*State][self.index] in states)
+        return " ".join(name for name in names if name != self.slug)
+
+    @property
     def badge(self) -> str:
         return f"{self.sign} {self.words}"
 
 
-CITED_LOOK = StateLook(-1, "•", "cited", "Something refers to it, and it is no requirement.", 8)
+CITED_LOOK = StateLook(-1, "•", "cited", "Annotations cite this text, which is not a requirement.", 8)
 
 STATE_LOOKS = tuple(
     StateLook(state.value, sign, state.words, state.meaning, state.value)

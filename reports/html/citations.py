@@ -10,7 +10,7 @@ from markupsafe import Markup
 from duvet.model import Annotation, Kind, Place
 from duvet.queries.records import make_blob_url, make_issue_url
 from duvet.reports.html.anchors import ReportData, ReportPlaces, SectionLabels, escape_attribute, escape_html
-from duvet.text import escape_line_ends
+from duvet.text import escape_line_ends, format_count
 from duvet.trace.catalogue import CitationCard
 
 KIND_WORDS = {
@@ -18,9 +18,9 @@ KIND_WORDS = {
     Kind.TEST: "test",
     Kind.IMPLICATION: "implication",
     Kind.EXCEPTION: "exception",
-    Kind.TODO: "to do",
+    Kind.TODO: "todo",
 }
-"""What citations are called, in the order in which they are listed."""
+"""The words for the types of citations, in the order of lists."""
 
 
 class ReferenceWriter:
@@ -51,9 +51,7 @@ class ReferenceWriter:
         for number in numbers:
             found.setdefault(self.citations[number].kind, []).append(number)
         counts = {words: len(found[kind]) for kind, words in KIND_WORDS.items() if kind in found}
-        words = [
-            f"{count} {one}" if count == 1 or one == "to do" else f"{count} {one}s" for one, count in counts.items()
-        ]
+        words = [format_count(count, one) for one, count in counts.items()]
         first = next(found[kind][0] for kind in KIND_WORDS if kind in found)
         annotation = self.citations[first]
         file_url, _ = self.file(annotation.path, annotation.blob_link)
@@ -73,8 +71,7 @@ class ReferenceWriter:
         found = self._files.get((path, own_base))
         if found is None:
             ##= man/spec/page.md#safety
-            ##% The report MUST show text from specifications, sources and the configuration as text, whatever it
-            ##% contains.
+            ##% The report MUST escape all text from specifications, sources and the configuration.
             shown = path.removeprefix(self.root)
             found = (
                 escape_attribute(make_blob_url(own_base or self.blob_link, shown)),
@@ -138,7 +135,7 @@ class SourceWriter:
         self.names = names
 
     def lines(self) -> Markup:
-        """The files of each folder below its name."""
+        """Return the files with their citations, by folder."""
         files: dict[str, list[CitationCard]] = {}
         for card in self.citations:
             files.setdefault(card.path, []).append(card)
@@ -157,8 +154,8 @@ class SourceWriter:
             yield f"<div class=file><h4>{name}</h4><ol>{''.join(map(self._citation, cards))}</ol></div>\n"
 
     def _citation(self, card: CitationCard) -> str:
-        words = f"{card.line} {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
+        words = f"line {card.line}, {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
         spot = self.places.of(card)
         if spot is None:
             return f"<li class=bad>{words}: {escape_html(escape_line_ends(card.remark))}"
-        return f'<li><a href="{spot.link}">{words}, {self.names.section(card.specification, card.section)}</a>'
+        return f'<li><a href="{spot.link}">{words}: {self.names.section(card.specification, card.section)}</a>'

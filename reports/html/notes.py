@@ -19,9 +19,9 @@ from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribut
 from duvet.trace.catalogue import SHORT_ID_DIGITS
 
 LinkLookup = Callable[[str], str]
-"""Where a link to a file leads on the page, escaped; nothing where it leads nowhere."""
+"""Returns the escaped link within the report for a link to a file, or an empty text."""
 
-NOWHERE = "nowhere:"  # What is written as a link to this is none; its title tells what was meant.
+NOWHERE = "nowhere:"  # The target of links that become plain text with a tooltip.
 _HEAD_END = "</tr></thead>\n<tbody>\n"
 _PIECES = {
     "Paragraph": ("<p>", "</p>"),
@@ -34,12 +34,12 @@ _PIECES = {
 }
 _CELL, _HEAD_CELL = ("<td>", "</td>"), ('<th scope="col">', "</th>")
 _BREAKS = {"SoftBreak": "\n", "HardBreak": "<br>\n", "Rule": "<hr>\n"}
-_SHIFT = 3  # Titles of pages are headings of level 3.
+_SHIFT = 3  # The level of page titles, which headings in pages go below.
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 def render_markdown(text: str, leads: LinkLookup = lambda _: "") -> str:
-    return "".join(_written(_parser().events(text), leads))
+    return "".join(_render_events(_parser().events(text), leads))
 
 
 @cache
@@ -47,7 +47,7 @@ def _parser() -> Markdown:
     return Markdown(options=Options.ENABLE_TABLES | Options.ENABLE_TASKLISTS)
 
 
-def _written(events: Any, leads: LinkLookup) -> Iterator[str]:
+def _render_events(events: Any, leads: LinkLookup) -> Iterator[str]:
     ends: list[str] = []
     html: list[str] | None = None
     for event in events:
@@ -58,7 +58,7 @@ def _written(events: Any, leads: LinkLookup) -> Iterator[str]:
         if kind == "Html" and html is not None:
             html.append(value)
         elif value == "HtmlBlock":
-            # A comment may go over several lines, each of which is told alone.
+            # A comment may have several lines, and the parser reports each of them alone.
             block = "".join(html or ())
             shown = _COMMENT.sub("", block)
             opening, closing = _PIECES["HtmlBlock"]
@@ -74,10 +74,10 @@ def _written(events: Any, leads: LinkLookup) -> Iterator[str]:
         elif kind == "End":
             yield ends.pop()
         else:
-            yield _said(kind, value)
+            yield _render_inline(kind, value)
 
 
-def _said(kind: str, value: Any) -> str:
+def _render_inline(kind: str, value: Any) -> str:
     if kind == "Code":
         return f"<code>{escape_html(value)}</code>"
     if kind == "TaskListMarker":
@@ -116,7 +116,7 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
 
 
 _MOST_TEXT = 1_000_000
-"""So many characters of all pages are shown; what is more would make the report slow to load."""
+"""The most characters of all pages; more would make the report slow to load."""
 _MOST_NAMED = 20
 
 
@@ -130,7 +130,7 @@ class PageWriter:
         self._by_path = {note.path: note for note in self.notes.pages}
 
     def view(self) -> Markup:
-        """All pages, the newest first."""
+        """Return all pages, newest first."""
         room, written = _MOST_TEXT, []
         for note in self.notes.pages:
             text = self.texts.get(note.path)
@@ -140,7 +140,7 @@ class PageWriter:
         return Markup("".join(written))
 
     def explained(self, index: int) -> str:
-        """The pages that name a requirement."""
+        """Return links to the pages that explain a requirement."""
         pages = self.notes.explaining.get(index, ())
         return f"<p class=explained>Explained in {self._links(pages)}</p>" if pages else ""
 
@@ -151,7 +151,7 @@ class PageWriter:
         spot = self.places.notes[note.slug]
         facts = " · ".join(filter(None, (note.path, format_moment(note.created)[:10], ", ".join(note.tags))))
         if text is None:
-            body = f"<p>Its text stands in {escape_html(note.path)}.</p>\n"
+            body = f"<p>The text is too long for this report: {escape_html(note.path)}.</p>\n"
         else:
             body = render_markdown(
                 rewrite_links(text, self._rewritten), partial(self._leads, posixpath.dirname(note.path))
@@ -172,8 +172,8 @@ class PageWriter:
         return self.places.notes[note.slug].link if note else ""
 
     def _rewritten(self, target: str, heading: str, label: str) -> str:
-        """A link as Markdown has them; as it was where it leads nowhere."""
-        words = _plain(label or (f"{target}#{heading}" if heading else target))
+        """Write a link to a page as Markdown; leave a broken link unchanged."""
+        words = _escape_markdown(label or (f"{target}#{heading}" if heading else target))
         if target in self.notes.by_slug:
             return f"[{words}](<{self.places.notes[target].link}>)"
         link = PageLink(target, heading, 0, 0, 0)
@@ -182,7 +182,7 @@ class PageWriter:
         if goal:
             return f"[{words}](<{goal}>)"
         shown = f"\\[\\[{words}\\]\\]"
-        return f'[{shown}](<{NOWHERE}> "{_plain(link.written)}")' if label else shown
+        return f'[{shown}](<{NOWHERE}> "{_escape_markdown(link.written)}")' if label else shown
 
     def _goal(self, named: PageReference) -> str:
         if named.indexes:
@@ -210,6 +210,6 @@ def _named(name: str, links: str) -> str:
     return f"<p>{name}: {links}</p>\n" if links else ""
 
 
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
+def _escape_markdown(text: str) -> str:
+    """Escape a text for Markdown."""
     return "".join(f"\\{char}" if char in '\\`*_[]<>&!|"~' else char for char in text)

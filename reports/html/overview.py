@@ -1,4 +1,4 @@
-"""The overview: verdict, totals, changes, what to do next, problems."""
+"""The overview: verdict, totals, changes, next steps, problems."""
 
 from __future__ import annotations
 
@@ -58,39 +58,43 @@ def make_next_views(
     ]
 
 
-_MOST = 8  # So many changes of one sort are shown.
+_MOST = 8  # The most changes of one kind that are shown.
 
-_WORDS = {"gained": "Gained", "lost": "Lost", "added": "New", "removed": "Gone"}
+_WORDS = {
+    "gained": "Coverage gained",
+    "lost": "Coverage lost",
+    "added": "Added",
+    "removed": "Removed",
+}
 
 
 class SnapshotChangeView(NamedTuple):
-    """A line of the snapshot that is not what it was."""
+    """A line of the snapshot that has changed."""
 
     place: str
-    href: str  # Nothing where the section is gone.
+    href: str  # Empty for a removed section.
     text: str
     change: str
 
 
 class SnapshotChangeGroup(NamedTuple):
-    """The changes of one sort."""
+    """The changes of one kind."""
 
     mark: str
     words: str
     total: int
     changes: list[SnapshotChangeView]
-    rest: int  # How many more there are.
+    rest: int  # The number of changes that are not shown.
 
 
 def make_snapshot_groups(
     page: anchors.ReportData, places: anchors.ReportPlaces, names: anchors.SectionLabels
 ) -> list[SnapshotChangeGroup] | None:
-    """The sorts of changes that there are; nothing where there is no snapshot to compare with."""
+    """Group the changes by kind; None without a snapshot to compare with."""
     if page.since is None:
         return None
     ##= man/spec/page.md#overview
-    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
-    ##% without such a snapshot.
+    ##% If `HEAD` contains a snapshot, the overview MUST list the coverage gained and lost since then.
     found = ((mark, words, getattr(page.since, mark)) for mark, words in _WORDS.items())
     sections = _Sections(page, places, names)
     return [
@@ -98,7 +102,7 @@ def make_snapshot_groups(
             mark,
             words,
             len(changes),
-            [_change(change, sections) for change in changes[:_MOST]],
+            [_change(mark, change, sections) for change in changes[:_MOST]],
             max(len(changes) - _MOST, 0),
         )
         for mark, words, changes in found
@@ -123,15 +127,15 @@ class _Sections:
         return Markup(self._places[index][change.section].spot.link), Markup(self._names.section(index, change.section))
 
 
-def _change(change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
+def _change(mark: str, change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
     href, place = sections.link(change)
-    is_cited = change.before or change.after
-    words = f"{change.before or 'nothing'} → {change.after or 'nothing'}" if is_cited else State.UNCITED.words
+    before, after = change.before or State.UNCITED.words, change.after or State.UNCITED.words
+    words = {"added": after, "removed": before}.get(mark, f"{before} → {after}")
     return SnapshotChangeView(place, href, change.text, words)
 
 
 _LEFT = (State.NEEDS_TESTS, State.NEEDS_CODE, State.IN_PROGRESS, State.TO_DO, State.UNCITED)
-_MAX_DETAILED_SPECIFICATIONS = 40  # So many specifications are listed by level.
+_MAX_DETAILED_SPECIFICATIONS = 40  # With more, the totals have no rows for levels.
 
 COUNTED_STATES = (State.DONE, *_LEFT, State.EXCEPTED)  # The states that have a column.
 
@@ -148,23 +152,23 @@ class TotalRow(Struct, frozen=True):
 
 class TotalGroup(Struct, frozen=True):
     name: str
-    href: str  # Nothing for all of them.
+    href: str  # Empty for the sum of all specifications.
     rows: tuple[TotalRow, ...]
 
 
 def choose_state_columns(whole: Total) -> tuple[anchors.StateLook, ...]:
-    """The states to count, `done` first; `not applicable` only if any requirement is."""
+    """Return the states with a column, `done` first; `not applicable` only if it occurs."""
     states = (*COUNTED_STATES, State.NOT_APPLICABLE) if whole.not_applicable else COUNTED_STATES
     return tuple(anchors.STATE_LOOKS[state] for state in states)
 
 
 def make_total_groups(counted: Sequence[Total], anchor_names: Mapping[str, str]) -> list[TotalGroup]:
-    """The specifications, which have these anchors by their ids, and last all of them where there are several."""
+    """Group the totals by specification, with the sum of all last; anchors are given by specification id."""
     groups = group_totals(counted)
     looks = choose_state_columns(counted[-1])
     if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
-    # One specification is all of them.
+    # The sum of one specification would repeat its rows.
     return [_group(group, looks, anchor_names) for group in (groups if len(groups) > 2 else groups[:-1])]
 
 
@@ -195,10 +199,10 @@ def _group(group: tuple[Total, ...], looks: Sequence[anchors.StateLook], anchor_
 
 
 class LabelView(NamedTuple):
-    """A feature or a tracking issue, and the requirements that it has to do with."""
+    """A feature or a tracking issue, and the number of its requirements."""
 
     name: str
-    href: str  # Where it can be read, if anywhere.
+    href: str  # The URL of the issue, or empty.
     number: anchors.LinkedNumber
 
 
@@ -219,7 +223,7 @@ class OverviewView(Struct, frozen=True):
 def make_overview_view(
     page: anchors.ReportData, counted: Sequence[Total], places: anchors.ReportPlaces, names: anchors.SectionLabels
 ) -> OverviewView:
-    """Everything on it, from the totals that every report takes its numbers from."""
+    """Return the data of the overview, from the totals that all reports share."""
     whole = counted[-1]
     looks = choose_state_columns(whole)
     citations = page.catalogue.citations

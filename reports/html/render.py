@@ -21,10 +21,10 @@ from duvet.templates import environment, page_file
 from duvet.text import escape_line_ends
 from duvet.trace.coverage import compute_totals
 
-_NAMED = 3  # The most specifications that a title names.
+_NAMED = 3  # The most specifications in a title.
 
 _PARTS = ("-", "blob", "tree", "src", "raw", "issues")
-"""What comes after the name of a repository in links to its files and issues."""
+"""The path segments after the name of a repository in links to its files and issues."""
 
 
 class HeaderView(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class HeaderView(msgspec.Struct, frozen=True):
 
 def make_header_view(page: anchors.ReportData) -> HeaderView:
     ##= man/spec/page.md#overview
-    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
+    ##% The report MUST name the version of duvet, the configuration and the checked-out commit.
     facts = {"commit": page.commit[:12], "duvet": page.version, "configuration": page.config_path}
     return HeaderView(
         make_report_title(page),
@@ -49,8 +49,8 @@ def make_header_view(page: anchors.ReportData) -> HeaderView:
 def make_report_title(page: anchors.ReportData) -> str:
     """Return the configured title, or one made from links and specifications; never the project's path."""
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
-    ##% else after its specifications.
+    ##% The report MUST have the configured title and logo; without a title, it MUST be named after the repository in
+    ##% its links, or else after its specifications.
     if page.title:
         return page.title
     if repository := _repository(page.finished.blob_link) or _repository(page.finished.issue_link):
@@ -62,7 +62,7 @@ def make_report_title(page: anchors.ReportData) -> str:
 
 
 def _repository(link: str | None) -> str:
-    """`owner/repository`, where a link looks as if it led into one."""
+    """Return `owner/repository` if the link looks like one into a repository."""
     try:
         segments = urlsplit(keep_web_url(link)).path.strip("/").split("/")
     except ValueError:
@@ -75,7 +75,7 @@ _UNSAFE = re.compile(r"[<>&\x7f-\x9f\u2028\u2029\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def escape_json_island(data: bytes) -> Markup:
-    """The same JSON with what means something in HTML, or cannot be there, written as escapes."""
+    """Escape the characters of JSON that HTML interprets or forbids."""
     text = data.decode(errors="replace")
     return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
@@ -100,10 +100,10 @@ def make_script_settings(page: anchors.ReportData) -> Markup:
 def write_requirement_rows(
     page: anchors.ReportData, places: anchors.ReportPlaces, references: ReferenceWriter, names: anchors.SectionLabels
 ) -> Markup:
-    """The requirements, those that are furthest from done first, then those that bind most."""
+    """Write the rows of the table, the least finished first, then by level."""
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
-    ##% its section and in a table that starts with the least finished.
+    ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
+    ##% missing code or tests, both in its section and in a table that begins with the least finished.
     cards = page.catalogue.requirements
     written: list[str] = []
     for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):
@@ -138,15 +138,15 @@ def _notes(annotations: list[Annotation]) -> str:
 ##% distinguish states by colour alone.
 _STYLES = ("tokens", "layout", "overview", "text", "lists", "panel", "print")
 
-# Indentation, comments that cite, and blank lines.
+# Indentation, citations and blank lines, which the report does not need.
 _FOR_WRITERS = re.compile(r"^/\*\n(?:##.*\n)+\*/\n|^\n|^ +", re.MULTILINE)
 
-# Where they tell nothing apart; no text in them holds one.
+# Spaces that CSS does not need; no string in the styles contains one of these.
 _SPACES = re.compile(r"(?<=[;:,{]) | (?=[{}])|;(?=\s*})")
 
 
 def load_page_shell() -> dict[str, Markup]:
-    """The styles, the script that runs before anything is shown, the others, and the policy that allows them alone."""
+    """Load the styles, the early script, the module, and the policy that allows only these."""
     early, module = Markup(page_file("early.js")), Markup(page_file("script.min.js"))
     allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
     return {
@@ -154,7 +154,7 @@ def load_page_shell() -> dict[str, Markup]:
         "early": early,
         "module": module,
         ##= man/spec/page.md#safety
-        ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
+        ##% The report MUST NOT load external resources, and MUST link only to itself and to web pages.
         "policy": Markup(
             f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:; base-uri 'none'; "
             "form-action 'none'"
@@ -162,26 +162,26 @@ def load_page_shell() -> dict[str, Markup]:
     }
 
 
-_MOST_PROBLEMS = 400  # So many are part of the page before they are asked for.
+_MOST_PROBLEMS = 400  # A longer list is parsed only when it is opened.
 
-# HTML can't carry these characters at all, whatever is done to escape them.
+# HTML forbids these characters, even escaped.
 _FORBIDDEN = bytes([*range(9), 11, 12, *range(14, 32), 127])
 _ALLOWED = bytes.maketrans(_FORBIDDEN, b"?" * len(_FORBIDDEN))
 _FORBIDDEN_BEYOND_ASCII = re.compile(
     rb"\xc2[\x80-\x9f]|\xef(?:\xb7[\x90-\xaf]|\xbf[\xbe\xbf])|[\xf0-\xf4][\x8f\x9f\xaf\xbf]\xbf[\xbe\xbf]"
 )
 _FORBIDDEN_BEGINNINGS = (0xC2, 0xEF, 0xF0, 0xF1, 0xF2, 0xF3, 0xF4)
-"""Most text has none of these bytes, and looking for one is quick."""
+"""Most text has none of these bytes, and the search for them is fast."""
 
 
 def render_html(page: anchors.ReportData, out: BinaryIO) -> None:
-    """Write the page, piece by piece."""
+    """Write the report in pieces."""
     out.writelines(map(_encoded, environment().get_template("page/page.html.j2").generate(_shown(page))))
 
 
 def _encoded(piece: str) -> bytes:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
+    ##% The report MUST be valid HTML for every input, and readable without scripts.
     data = piece.encode(errors="replace").translate(_ALLOWED)
     if any(byte in data for byte in _FORBIDDEN_BEGINNINGS):
         return _FORBIDDEN_BEYOND_ASCII.sub(b"?", data)

@@ -1,4 +1,4 @@
-"""A specification: its sections with their requirements marked."""
+"""A specification: its sections, with requirements marked."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 
 class TextOwner(NamedTuple):
-    """The requirement that a stretch of text belongs to; the worst state sorts first."""
+    """The requirement that a part of a text belongs to; the worst state sorts first."""
 
     state: State
     link: str
-    name: str  # What it is called within its section.
+    name: str  # The last part of its anchor.
 
 
 class SectionMarker:
     def __init__(self, section: Section, owners: Mapping[int, TextOwner]) -> None:
         self.section = section
         self.owners = owners
-        """By the ids of the annotations that state requirements."""
+        """The requirements, by the ids of the annotations that state them."""
         self.marks = 0
-        """The elements that are written."""
+        """The number of elements that are written."""
         self._linked: set[TextOwner] = set()
         self._last: TextOwner | None = None
         self._found: dict[tuple[int, ...], list[TextOwner]] = {}
@@ -106,10 +106,10 @@ def _own_state(flags: int) -> State:
     return compute_state(Tally({flags: 1}, ()))
 
 
-_WORDS = 56  # The text is above the list.
-_MOST_ELEMENTS = 12_000  # So many the articles have at first; what is more a browser makes when it is asked for.
-_MOST_IN_ALL = 19_000  # With what is around the articles.
-_HEAD = 10  # So many an article has at the most without its sections.
+_WORDS = 56  # The most characters of a requirement in the list; its whole text is above.
+_MOST_ELEMENTS = 12_000  # The most elements of all articles at first; further articles are parsed when opened.
+_MOST_IN_ALL = 19_000  # The same for the whole report.
+_HEAD = 10  # The most elements of an article without its sections.
 
 
 class ContentsEntry(Struct, frozen=True):
@@ -125,13 +125,13 @@ class Article(Struct, frozen=True):
     link: str
     total: Total | None
     contents: list[ContentsEntry]
-    left_out: int  # So many sections are not shown.
+    left_out: int  # The number of sections that are not shown.
     sections: Markup
-    is_later: bool  # Whether it is no part of the page before it is asked for.
+    is_later: bool  # True if it is parsed only when it is opened.
 
 
 class ArticleWriter:
-    """Writes articles one by one: they are most of the page."""
+    """Writes the articles one by one, because they are most of the report."""
 
     def __init__(
         self,
@@ -226,8 +226,8 @@ class ArticleWriter:
 
     def _requirement(self, index: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks,
-        ##% in its section and in a table that starts with the least finished.
+        ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
+        ##% missing code or tests, both in its section and in a table that begins with the least finished.
         card = self.page.catalogue.requirements[index]
         look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]
@@ -249,7 +249,7 @@ class ArticleWriter:
 
     def _others(self, section: anchors.SectionPlace) -> str:
         anchor, link = section.cited
-        counts = f"{format_count(len(section.others), 'reference')} to text that is no requirement"
+        counts = f"{format_count(len(section.others), 'citation')} of text that is not a requirement"
         return (
             f'<ul class=cited><li id="{anchor}" class={anchors.CITED_LOOK.mark}><a href="{link}">{anchors.CITED_LOOK.badge}</a> {counts}'
             f"<noscript>{self.references.lists(section.others)}</noscript>\n</ul>\n"
@@ -259,5 +259,5 @@ class ArticleWriter:
 def _held(text: str) -> str:
     """Replace `noscript` elements, which can't be nested in the element that holds a later article as text."""
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
+    ##% The report MUST be valid HTML for every input, and readable without scripts.
     return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")

@@ -1,19 +1,19 @@
 /*
 ##= man/spec/page.md#working-with-the-report
-##% The report MUST show the text selected when the browser does not allow copying.
+##% If the browser does not allow copying, the report MUST show and select the text.
 */
 async function copy(text, what) {
-  for (const old of all('.by-hand')) old.remove();
+  for (const old of all('.hand')) old.remove();
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    if (!copiedBySelection(text)) return say('This browser does not copy: copy the selected text.');
+    if (!copiedBySelection(text)) return say('Your browser blocked copying. Copy the selected text.');
   }
   say(`Copied: ${what}.`);
 }
 
 function copiedBySelection(value) {
-  const before = document.activeElement, area = make('textarea', { className: 'by-hand', ariaLabel: 'Text to copy', readOnly: true, value });
+  const before = document.activeElement, area = make('textarea', { className: 'hand', ariaLabel: 'Copy text', readOnly: true, value });
   say(' ').after(area);
   area.select();
   if (!document.execCommand('copy')) return;

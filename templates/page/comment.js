@@ -13,7 +13,7 @@ function wrapped(start, text) {
 
 /*
 ##= man/spec/page.md#working-with-the-report
-##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
+##% A citation copied from the report, as a comment or as TOML, MUST cite the same requirement in the
 ##% comment style of the source.
 */
 function commentOf({ meta, content, first, last, kind: usual }, kind, { target, quote }, reason) {

@@ -7,7 +7,7 @@ on(choice, 'change', () => stored('style', choice.value));
 function copyComment(kind, of = subject) {
   const style = styles[choice.selectedIndex], text = style && commentOf(style, kind, of, reason());
   if (text) copy(text, `comment, ${kind}`);
-  else say('These words cannot stand in such a comment.');
+  else say('This text does not fit the comment style.');
 }
 
 const doings = {

@@ -8,7 +8,7 @@ const focus = element => element.focus({ preventScroll: true });
 const { styles, issueLink } = JSON.parse($('settings').textContent);
 const SUBJECT = 'li[id], p.cited', GAP = ':is(.s0, .s1, .s2, .s3, .s4)';
 
-// Storage may be forbidden where a page is opened from a file.
+// Browsers may forbid storage for a report that is opened from a file.
 function stored(key, value) {
   try {
     return value === undefined ? localStorage.getItem('duvet.' + key) : localStorage.setItem('duvet.' + key, value);

@@ -1,6 +1,6 @@
 const lists = { __proto__: null }, idle = window.requestIdleCallback ?? (work => setTimeout(work, 30));
 
-// Shows pieces of a long list: the first at once, some when there is time, the others as one scrolls.
+// Shows a long list in pieces: the first at once, more when the browser is idle, the rest while scrolling.
 class List {
   constructor(box) { this.box = box; }
 

@@ -30,7 +30,7 @@ const addCopy = (place, text) => place.after(' ', button('Copy', () => copy(text
 
 function otherLink({ id, firstElementChild: line }) {
   const link = make('a', { href: linkTo(id), textContent: `${line.textContent}: ${rowAt(id)?.text.slice(0, 80)}` });
-  return ['Also here: ', link, make('br')];
+  return ['See also: ', link, make('br')];
 }
 
 const meaningOf = ({ classList }) => document.querySelector(`.legend .${classList[0]} + dd`).textContent;
@@ -48,7 +48,7 @@ function leavePanel() {
   focus(opener);
 }
 
-// The sheet of a narrow screen leaves nothing else to go to.
+// On a narrow screen the panel covers everything else.
 function coverRest() {
   for (const other of document.body.children) if (other !== panel && other.id !== 'help') other.inert = narrow.matches && !panel.hidden;
 }

@@ -19,7 +19,7 @@ function restore({ y, at, top, focus: focused }, view) {
   focus(focused && (view.querySelector(focused) ?? document.querySelector(focused)) || heading(view));
 }
 
-// Heights are estimates until something has been seen, so one scroll is not enough.
+// Browsers estimate the heights of unseen parts, so one scroll is not enough.
 function settle(distance) {
   const mine = ++settling;
   let calm = 0, frames = 0;

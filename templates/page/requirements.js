@@ -11,7 +11,7 @@ function startRequirements() {
   learn({ spec: new Set(), feature: new Set(), issue: new Set(), tag: new Set() }, 0);
 }
 
-// What there is to choose from is gathered when there is time.
+// Collect the options of the filters when the browser is idle.
 function learn(known, from) {
   for (const row of rows.slice(from, from + 500)) {
     known.spec.add(row.spec);
@@ -31,17 +31,11 @@ function offer(select, value) {
   if (![...select.options].some(option => option.value === value)) select.add(new Option(label, value));
 }
 
-// The names of states in links to older reports.
-const formerStates = {
-  __proto__: null, 'todo': ['to-do'], 'not-started': ['uncited', 'to-do'], 'missing-implementation': ['needs-code'], 'partial': ['in-progress'],
-  'missing-test': ['needs-tests'], 'exception': ['excepted'], 'implied': ['done'], 'complete': ['done'],
-};
-
 function readFilters(query) {
   const given = new URLSearchParams(query);
   for (const control of filters.elements) {
     const value = given.get(control.name) ?? '', { options, type } = control;
-    if (type === 'checkbox') control.checked = value.split(',').some(word => word === control.value || formerStates[word]?.includes(control.value));
+    if (type === 'checkbox') control.checked = value.split(',').some(word => ` ${control.value} ${control.dataset.was} `.includes(` ${word} `));
     else if (control.name) {
       if (value && options) offer(control, value);
       control.value = value || options?.[0].value || '';
@@ -49,7 +43,7 @@ function readFilters(query) {
   }
 }
 
-// Of several values any will do; what has several has to have the one.
+// A filter with several values accepts any of them; a requirement with several notes needs one that matches.
 const check = ([name, value]) => {
   const wanted = name === 'q' ? folded(value) : value.split(',');
   return row => name === 'q' ? row.search.includes(wanted) : [row[name] ?? row.noted(name)].flat().some(own => own === value || wanted.includes(own));
@@ -57,7 +51,7 @@ const check = ([name, value]) => {
 
 /*
 ##= man/spec/page.md#links
-##% The report MUST write the filters of a list into its address, and show how many requirements remain.
+##% The report MUST store the filters of a list in its URL, and show how many requirements match.
 */
 function filterRequirements() {
   const form = new FormData(filters);
@@ -66,7 +60,7 @@ function filterRequirements() {
   const shown = rows.filter(row => checks.every(holds => holds(row)));
   lists.requirements.show(shown.map(row => row.line));
   if (shown.length || !given.length) $('count').textContent = counted(shown.length, rows, 'requirement');
-  else $('count').replaceChildren('No requirement matches: ', button('clear the filters', clear));
+  else $('count').replaceChildren('No matches: ', button('clear filters', clear));
   return given.map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll('%2C', ',')}`).join('&');
 }
 

@@ -5,7 +5,7 @@ const starts = anchor => anchor.split('/').map((_, at, parts) => parts.slice(0, 
 
 /*
 ##= man/spec/page.md#links
-##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report contains.
+##% A link into the report MUST open the place that it names or, with a notice, the nearest place in the report.
 */
 function placeOf(anchor) {
   const path = starts(anchor || 'overview');
@@ -18,7 +18,7 @@ function placeOf(anchor) {
 // #/spec/LOCATOR/SECTION#A12
 /*
 ##= man/spec/page.md#links
-##% The anchors of awslabs duvet's report MUST lead to the same specification and section.
+##% The anchors of awslabs duvet's report MUST open the same specification and section.
 */
 function fromUpstream() {
   const [, locator, section] = /^#\/spec(\/[^/#]+)(\/[^#]+)?/.exec(location.hash) ?? [];

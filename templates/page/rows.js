@@ -1,4 +1,4 @@
-// The rows of the list of requirements stay text until they are shown.
+// The rows of the requirements table stay text until they are shown.
 const listText = id => $(id).querySelector('noscript').textContent, rowText = listText('requirements');
 const folded = text => text.toLowerCase().replace(/\s+/g, ' ').trim();
 

@@ -1,4 +1,4 @@
 const place = history.state, begin = () => arrive({ load: true, place });
 begin();
-// The browser goes to the fragment in its own way until everything has been loaded.
+// Until everything is loaded, the browser scrolls to the fragment itself.
 if (location.hash) on(window, 'load', () => setTimeout(() => touched || begin()));

@@ -1,6 +1,6 @@
 function step(by, gap = '') {
   const next = current.id === 'requirements' ? rowBeside(by, gap) : beside(by, gap) ?? (gap && elsewhere(by));
-  if (!next) say(`No ${by > 0 ? 'further' : 'earlier'} ${gap ? 'gap' : 'requirement'}.`);
+  if (!next) say(`No ${by > 0 ? 'further' : 'earlier'} ${gap ? 'open requirement' : 'requirement'}.`);
   else if (next.id) go(linkTo(next.id), { replace: subject });
   else next.querySelector('a').focus();
 }

@@ -1,7 +1,7 @@
 const sectionOf = (part, view) => part.dataset.id ?? part.id.slice(view.id.length + 1);
 const ownersOf = mark => mark.dataset.r?.split(' ') ?? (mark.matches('.s8') ? ['cited'] : []);
 
-// What is known of a requirement, or of cited text, from its place in its article.
+// Collects the data of a requirement, or of cited text, from its place in the article.
 function subjectOf(element) {
   const part = element.closest('.part'), article = part.closest('.view'), section = sectionOf(part, article);
   const id = element.id.slice(part.id.length + 1), row = rowAt(element.id), link = element.querySelector('a');
@@ -20,7 +20,7 @@ function ownerOf(mark) {
   return id ? `${part.id}/${id}` : decoded(fragments.slice(0, fragments.indexOf(mark)).findLast(one => one.href).hash);
 }
 
-// All fragments in the text that belong to it.
+// Returns all parts of the text that belong to the subject.
 function fragmentsIn({ part, id }) {
   let owner;
   return all('pre :is(a, mark)', part).filter(one => {

@@ -3,7 +3,7 @@ let current, arrived;
 
 const heading = view => view.querySelector('h2');
 
-// An article that is held back is parsed when it is shown.
+// A large article is parsed when it is first shown.
 function opened(view) {
   const later = view.querySelector(':scope > .later');
   if (later) later.outerHTML = later.textContent.replaceAll('<div class=refs>', '<noscript>').replaceAll('</div>', '</noscript>');
@@ -31,11 +31,12 @@ function markCurrent(anchor) {
   for (const link of all('nav a')) {
     const place = decoded(link.hash);
     link.ariaCurrent = place === current.id ? 'page' : place && (anchor + '/').startsWith(place + '/') ? 'location' : null;
-    if (link.ariaCurrent && !narrow.matches) link.scrollIntoView({ block: 'nearest' });
+    // Chromium starts the tab order at an element that was scrolled into view; the overview needs no scrolling.
+    if (link.ariaCurrent && current !== views[0] && !narrow.matches) link.scrollIntoView({ block: 'nearest' });
   }
 }
 
-// What find-in-page brings up.
+// Find-in-page reveals a hidden view.
 on(window, 'beforematch', ({ target }) => {
   const view = target.closest('.view');
   if (view === current || placeOf(hashAnchor()).view === view) return;

@@ -176,7 +176,7 @@ def test_a_file_that_changes_meanwhile(folder: Path) -> None:
     project, wanted = Project(str(folder)), (CitableText("tea.md#pot", ""), CiteOptions("src/lid.rs", 1))
     found = insert_citation(project, *wanted)
     (folder / "src/lid.rs").write_text("fn other() {}\n")
-    with pytest.raises(OutputError, match="this file has changed meanwhile"):
+    with pytest.raises(OutputError, match="this file changed while duvet was running"):
         write_cited_file(project, found)
     assert (folder / "src/lid.rs").read_text() == "fn other() {}\n"
     write_cited_file(Project(str(folder)), insert_citation(Project(str(folder)), *wanted))

@@ -16,7 +16,7 @@ from tests.cli.running import Done, Run, failed, files, run, shell
 from tests.histories import ENVIRON, commit, git, history
 
 LOST = "FAIL: --fail-on regression: 1 requirement lost coverage\n"
-NOTHING = "\n\nNothing has changed.\n"
+NOTHING = "\n\nNo changes.\n"
 RED = {"spec.md": SPECIFICATION + "\nIt MUST be red.\n"}
 
 
@@ -38,8 +38,8 @@ def base_of(done: Done) -> tuple[str, str, bool]:
 
 def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
-    ##% `--exact` or without such a commit.
+    ##% `duvet diff` MUST name the commit that it compares with: the merge base of `HEAD` and BASE, or BASE itself
+    ##% with `--exact` or without a merge base.
     began = git(folder, "rev-parse", "HEAD")
     git(folder, "checkout", "--quiet", "-b", "work")
     commit(folder)
@@ -47,7 +47,7 @@ def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> No
     main = commit(make(folder, RED))
     git(folder, "checkout", "--quiet", "work")
     assert base_of(diff("main", "--format", "json")) == (began, "main", True)
-    assert diff("main").out.startswith(f"Compared with {began[:12]}, where HEAD left main{NOTHING}")
+    assert diff("main").out.startswith(f"Compared with {began[:12]}, the merge base of HEAD and main{NOTHING}")
     assert base_of(diff("main", "--exact", "--format", "json")) == (main, "main", False)
     assert diff("--exact", "main").out.startswith(f"Compared with {main[:12]} (main)\n\nRequirements removed (1)\n")
     git(folder, "checkout", "--quiet", "--orphan", "other")
@@ -101,7 +101,7 @@ def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None
     head = commit(folder)
     make(folder, {".duvet/specifications/example.org/tea.txt": tea, "src/new.rs": SOURCE})
     done = diff("--offline", "--exact")
-    assert done.err == "2 specifications are not in that revision: today's were used\n"
+    assert done.err == "2 specifications are not in that revision; duvet read them from disk\n"
     assert done.out == TWO_ADDED.format(head[:12])
     assert diff("--offline", "--exact") == done
     make(folder, {".duvet/specifications/example.org/tea.txt": tea + "\nLeaves MUST be dry.\n"})
@@ -114,7 +114,7 @@ def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Ru
     commit(make(folder, {"src/milk.rs": "//= milk.md#milk\n//# Milk MUST be cold.\n"}))
     make(folder, {".duvet/config.toml": CONFIG})
     done = diff()
-    assert done.err == "2 specifications are not in that revision: today's were used\n"
+    assert done.err == "2 specifications are not in that revision; duvet read them from disk\n"
     assert "\nRequirements removed (1)\n  tea.md#tea  MUST; uncited\n      Tea MUST be hot.\n" in done.out
     assert "Citations" not in done.out
 
@@ -128,7 +128,7 @@ def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: 
     folder = make(history(tmp_path / "all", texts), {"sub/code/a.rs": ""})
     done = run(duvet_command, folder / "sub", "diff", "--fail-on", "regression", environ=ENVIRON)
     assert (done.code, done.err) == (1, LOST)
-    assert "  ../spec.md#heating  MUST; done, now uncited; implementation and tests lost\n" in done.out
+    assert "  ../spec.md#heating  MUST; was done, now uncited; implementation and tests lost\n" in done.out
 
 
 def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> None:
@@ -153,9 +153,9 @@ def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_comma
     commit(folder)
     inner = run(duvet_command, make(folder / "new", KETTLE), "diff", "main", "--fail-on", "regression", environ=ENVIRON)
     for done in (diff("HEAD~1", "--fail-on", "regression"), inner):
-        assert (done.code, "so everything is new\nPASS: no regression since " in done.err) == (0, True)
+        assert (done.code, "everything counts as new\nPASS: no regression since " in done.err) == (0, True)
         assert "Requirements added (3)\n" in done.out and "then: no requirements\n" in done.out
-    said = f"there was no configuration in {without[:12]} (HEAD~1), so everything is new\n"
+    said = f"no configuration in {without[:12]} (HEAD~1); everything counts as new\n"
     assert diff("HEAD~1").err == said
     assert diff("HEAD~2").out.startswith(f"Compared with {now[:12]} (HEAD~2){NOTHING}")
 
@@ -164,9 +164,9 @@ def test_what_was_wrong_then(folder: Path, diff: Run) -> None:
     commit(make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"}))
     (folder / "src" / "b.rs").unlink()
     done = diff("--fail-on", "regression")
-    said = "1 error in the project as it was, so not everything counted then\nPASS: no regression since "
+    said = "1 error in that revision; its results may be incomplete\nPASS: no regression since "
     assert (done.code, done.err.startswith(said)) == (0, True)
-    assert "Nothing has changed." in done.out
+    assert "No changes." in done.out
 
 
 NOW = {
@@ -206,7 +206,7 @@ def test_every_kind_of_change(format: str, folder: Path, diff: Run, gold: Snapsh
     make(folder, NOW)
     (folder / "src" / "c.rs").unlink()
     done = diff("--format", format)
-    said = "2 errors in the project, so not everything counts; run `duvet validate` to list them\n"
+    said = "2 errors in the project; results may be incomplete; run `duvet validate` to list them\n"
     assert (done.code, done.err) == (0, said)
     gold.assert_match(done.out, f"every_change.{format}")
     assert diff("--format", format) == done == diff("--format", format, "--no-cache")
@@ -222,7 +222,7 @@ def test_a_moved_file(folder: Path, diff: Run) -> None:
 
 def test_a_gate_of_a_project_without_requirements_fails(folder: Path, diff: Run) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% A gate of `duvet diff` MUST fail when the project has no requirements.
+    ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements.
     commit(make(folder, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n", "src/a.rs": ""}))
     assert diff("--fail-on", "new") == Done(1, diff().out, "FAIL: --fail-on new: the project has no requirements\n")
 
@@ -253,20 +253,20 @@ def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str)
 )
 def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#output
-    ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+    ##% `duvet diff` MUST report that git or a commit is missing, and suggest names for an unknown
     ##% revision.
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
     shown = revision.replace("\x1b", "\\u{1b}")
-    assert diff("--", revision) == failed(f'there is no revision "{shown}"', hint=hint)
+    assert diff("--", revision) == failed(f'unknown revision "{shown}"', hint=hint)
 
 
 def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> None:
     commit(folder)
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", "w")
-    hint = "this clone lacks earlier commits: `git fetch --unshallow` brings them"
+    hint = "this clone is shallow; run `git fetch --unshallow`"
     done = run(duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
-    assert done == failed('there is no revision "HEAD~1"', hint=hint)
+    assert done == failed('unknown revision "HEAD~1"', hint=hint)
     assert run(duvet_command, tmp_path / "w", "diff", environ=ENVIRON).code == 0
 
 
@@ -275,8 +275,8 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     git(folder, "config", "uploadpack.allowFilter", "true")
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{folder}", "w")
-    hint = "get it with git, for example by `git checkout`; duvet fetches nothing"
-    lacking = failed("this clone lacks it [DUV010]", "HEAD~1:src/a.rs", hint)
+    hint = "fetch it with git, for example with `git checkout`; duvet fetches nothing"
+    lacking = failed("this clone lacks the file [DUV010]", "HEAD~1:src/a.rs", hint)
     diff = partial(run, duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
     assert diff() == lacking == diff()
     git(tmp_path / "w", "show", "HEAD~1:src/a.rs")
@@ -285,8 +285,8 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
 
 def test_a_gate_against_nothing(folder: Path, diff: Run) -> None:
     git(folder, "remote", "add", "origin", str(folder))
-    hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
-    assert diff("--fail-on", "regression") == failed("the default branch of origin is not known here", hint=hint)
+    hint = "give a BASE, such as origin/main; in CI, fetch it first"
+    assert diff("--fail-on", "regression") == failed("unknown default branch of origin", hint=hint)
     assert (diff().code, diff("HEAD", "--fail-on", "regression").code) == (0, 0)
 
 
@@ -297,7 +297,7 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
     assert diff(environ={**ENVIRON, "GIT_CEILING_DIRECTORIES": str(tmp_path)}) == nowhere
     git(folder, "init", "--quiet")
     for args in ((), ("main",)):
-        none = failed("there is no commit to compare with", hint="commit something first")
+        none = failed("the repository has no commits", hint="make a commit to compare with")
         assert diff(*args, environ=ENVIRON) == none
     done = diff(environ={**ENVIRON, "PATH": str(folder / "src")})
     assert done == failed("git was not found", hint="install git, which duvet needs to read revisions")
@@ -354,9 +354,9 @@ def test_annotations_on_github(folder: Path, diff: Run) -> None:
     make(folder, {"spec.md": SPECIFICATION.replace("boil water.", "boil all water. It MUST sing.")})
     environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
     done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)
-    stale = 'this citation was right and is wrong: could not find text in section "heating" of spec.md\n'
+    stale = 'this citation was valid and is now invalid: could not find text in section "heating" of spec.md\n'
     assert done.out.partition("\nnow: ")[2].partition("\n")[2] == (
-        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is uncited, and it has "
+        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is now uncited; it "
         "lost its implementation and its tests%0Ahelp: spec.md#heating: The kettle MUST boil all water.\n"
         f"::error file=src/a.rs,line=1,title=DUV068 citation-stale::{stale}"
         f"::error file=src/a.rs,line=5,title=DUV068 citation-stale::{stale}"

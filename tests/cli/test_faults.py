@@ -255,5 +255,5 @@ def test_extract_and_init_say_it_too(kettle: Path, duvet_command: str, duvet: Ru
     (kettle / "empty").mkdir()
     (kettle / "empty/.duvet").touch()
     done = refused("Not a directory (os error 20)", CONFIGURATION)
-    assert runner(duvet_command, kettle / "empty")("-q", "init") == done
+    assert runner(duvet_command, kettle / "empty")("-q", "init", "--nested") == done
     assert files(kettle) == {**before, "empty/.duvet": b""}

@@ -22,20 +22,20 @@ TOOLS = {
 }
 Refused = list[tuple[str, int, str]]
 ABOUT_REQUIREMENTS: Refused = [
-    ("uncited --spec tee", 1, 'error: there is no specification "tee"\n  = help: did you mean tea?\n'),
-    ("uncited --section brew", 1, 'error: there is no section "brew"\n  = help: did you mean brewing?\n'),
-    ("uncited --section tea#lid", 1, 'error: there is no section "lid" in tea.md\n'),
+    ("uncited --spec tee", 1, 'error: unknown specification "tee"\n  = help: did you mean tea?\n'),
+    ("uncited --section brew", 1, 'error: unknown section "brew"\n  = help: did you mean brewing?\n'),
+    ("uncited --section tea#lid", 1, 'error: unknown section "lid" of tea.md\n'),
     ("uncited --untested --todo", 2, "Error: --untested and --todo can't be used together\n"),
     ("uncited --fail-on shall", 2, "Error: Invalid value for '--fail-on': 'shall' is not one of"),
     ("uncited --limit -1", 2, "Error: Invalid value for '--limit': -1 is not in the range x>=0.\n"),
     ("uncited tea", 2, "Error: Got unexpected extra argument (tea)\n"),
-    ("prioritize --spec tee", 1, 'error: there is no specification "tee"\n  = help: did you mean tea?\n'),
-    ("prioritize --section brew", 1, 'error: there is no section "brew"\n  = help: did you mean brewing?\n'),
+    ("prioritize --spec tee", 1, 'error: unknown specification "tee"\n  = help: did you mean tea?\n'),
+    ("prioritize --section brew", 1, 'error: unknown section "brew"\n  = help: did you mean brewing?\n'),
     ("prioritize --level shall", 2, "Error: Invalid value for '--level': 'shall' is not one of"),
     ("prioritize tea", 2, "Error: Got unexpected extra argument (tea)\n"),
     ("prioritize --prompt write-tests", 1, 'unknown prompt "write-tests"\n  = help: did you mean write_test?\n'),
-    ("prioritize --prompt --explain", 2, "Error: --prompt is no list: it takes neither --explain nor --format\n"),
-    ("prioritize --prompt --format json", 2, "Error: --prompt is no list: it takes neither --explain nor --format\n"),
+    ("prioritize --prompt --explain", 2, "Error: --prompt can't be used with --explain or --format\n"),
+    ("prioritize --prompt --format json", 2, "Error: --prompt can't be used with --explain or --format\n"),
     ("prompt --arg spec=tea", 2, "Error: --arg requires the NAME of a prompt\n"),
     ("prompt system --format json", 2, "Error: --format only applies to the list of prompts; leave out NAME\n"),
     ("prompt triage_uncited --arg spec", 2, 'Error: --arg "spec" has no `=`; write NAME=VALUE\n'),
@@ -43,7 +43,7 @@ ABOUT_REQUIREMENTS: Refused = [
     ("prompt triage_uncited --arg specs=a", 2, 'has no argument "specs"\ndid you mean spec?\n'),
     ("prompt explain_section", 2, 'Error: the prompt explain_section requires the argument "section"\n'),
     ("prompt triage_uncited --arg level=x", 2, 'Error: "x" is not a level\navailable: must, should, may, none'),
-    ("prompt triage_uncited --arg spec=tee", 1, 'error: there is no specification "tee"\n  = help: did you mean'),
+    ("prompt triage_uncited --arg spec=tee", 1, 'error: unknown specification "tee"\n  = help: did you mean'),
     ("prompt write-test", 1, 'error: unknown prompt "write-test"\n  = help: did you mean write_test?\n'),
 ]
 OF_TOOLS: Refused = [

@@ -64,9 +64,9 @@ def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
         '"SHOULD, not applicable: the configuration declares it not applicable",Everybody SHOULD wait.',
         '"MAY, not applicable: the configuration declares it not applicable",A biscuit MAY be offered.',
     ]
-    nothing = failed("nothing is left to do", hint="`duvet prioritize --all` ranks what is done, too")
+    nothing = failed("nothing is left to do", hint="use --all to include requirements that are done")
     assert tea("prioritize", "--section", "serving", "--prompt") == nothing
-    nothing = failed("no requirement is what the options ask for", hint="leave out some of them")
+    nothing = failed("no requirement matches the filters", hint="remove a filter")
     assert tea("prioritize", "--spec", "spoon", "--all", "--prompt") == nothing
 
 

@@ -173,8 +173,11 @@ STORED = "save its text as .duvet/specifications/host.example/spec.txt"
 @pytest.mark.parametrize(
     ("args", "done"),
     [
-        ("-e json spec.md", failed('unsupported extraction type: "json"', hint="`toml` and `rs` are supported")),
-        ("-o out.toml spec.md", failed("single file extraction not supported, got out.toml", hint="name a folder")),
+        ("-e json spec.md", failed('unsupported extraction type: "json"', hint="available: toml, rs")),
+        (
+            "-o out.toml spec.md",
+            failed("single file extraction not supported, got out.toml", hint="give --out a folder"),
+        ),
         ("gone.md", failed("No such file or directory (os error 2) [DUV010]", "gone.md")),
         ("src", failed("Is a directory (os error 21) [DUV012]", "src")),
         ("file:///spec.md", failed(f'{FILE_URL}: "file:///spec.md" [DUV041]', hint="name the file by its path")),

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.made import CONFIG, HALF, KETTLE, SOURCE, SPECIFICATION, SUMMARY, make
 from tests.cli.running import Done, Run, failed, files, run
+from tests.cli.terminals import Terminal
 from tests.histories import ENVIRON, history
 
 SNAPSHOT = ".duvet/snapshot.txt"
@@ -190,10 +191,10 @@ def test_targets_with_ci_and_without_a_snapshot(args: str, found: list[str], ket
 
 
 UNKNOWN = """\
-error: there is no section "purring" in spec.md, which --require-citations names [DUV064]
+error: unknown section "purring" of spec.md, which --require-citations names [DUV064]
   = help: did you mean pouring?
 
-error: there is no specification "speck.md", which --require-tests names [DUV064]
+error: unknown specification "speck.md", which --require-tests names [DUV064]
   = help: did you mean spec?
 
 encountered 2 errors
@@ -312,14 +313,52 @@ def test_a_gate_with_nothing_to_check_fails(
 ) -> None:
     ##= man/spec/gates.md#verdicts
     ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
-    ##% or no requirement, or when no file matches the patterns of a source.
+    ##% or no requirement, or when a pattern of a source matches no file.
     ##= man/spec/gates.md#verdicts
-    ##% Without a gate, duvet MUST warn about these.
+    ##% Without a gate, duvet MUST warn about each of these conditions.
     make(tmp_path, texts)
     plain, gated = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--ci"]))
     assert (plain.code, all_codes(plain), gated.code, codes(gated)) == (0, [code], 1, [code])
     assert "\nOK: " in plain.err and "PASS" not in plain.err + gated.err
     assert "\nFAIL: citations and tests: not checked because of errors\n" in gated.err
+
+
+@pytest.mark.parametrize(("texts", "code"), list(SETUPS.values())[1:], ids=list(SETUPS)[1:])
+@pytest.mark.parametrize("gate", ["diff --fail-on regression", "diff --fail-on new", "uncited --fail-on must"])
+def test_other_gates_fail_alike(
+    gate: str, texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
+) -> None:
+    ##= man/spec/gates.md#verdicts
+    ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
+    ##% or no requirement, or when a pattern of a source matches no file.
+    folder = history(tmp_path / "kettle", texts)
+    done = run(duvet_command, folder, *gate.split())
+    assert (done.code, "PASS" in done.err) == (1, False)
+    if gate.startswith("uncited") and code != "DUV009":
+        assert "error: " in done.err
+        return
+    assert all_codes(done) == codes(done) == [code]
+    assert f"\nFAIL: {gate.partition(' ')[2]}: not checked because of 1 error\n" in done.err
+    make(folder, {".duvet/config.toml": texts[".duvet/config.toml"].replace("duvet-cli/config/v1", UPSTREAM)})
+    assert code not in run(duvet_command, folder, *gate.split()).err
+
+
+def test_each_pattern_has_to_match(tmp_path: Path, duvet_command: str) -> None:
+    lists = "pattern = ['src/*.rs', 'scr/*.rs', 'lib/*.rs']\n[[source]]\nlanguage = 'rust'\n[[source]]\nlanguage = 'c'"
+    config = OURS.replace("pattern = 'src/*.rs'", lists) + SPEC
+    make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
+    done = run(duvet_command, tmp_path, "report")
+    assert (done.code, all_codes(done)) == (0, ["DUV009"] * 3)
+    assert re.findall(r"no file matches .*", done.err) == [
+        'no file matches "scr/*.rs" [DUV009]',
+        'no file matches "lib/*.rs" [DUV009]',
+        'no file matches "**/*.c", "**/*.h" [DUV009]',
+    ]
+    assert re.findall(r"--> .*", done.err) == [
+        "--> .duvet/config.toml:3:24",
+        "--> .duvet/config.toml:3:36",
+        "--> .duvet/config.toml:6:1",
+    ]
 
 
 def test_what_our_schema_warns_about(tmp_path: Path, duvet_command: str) -> None:
@@ -348,6 +387,29 @@ def test_gates_are_named(tmp_path: Path, duvet_command: str) -> None:
     )
     done = run(duvet_command, tmp_path, "report", "--ci")
     assert done.err.endswith("\nPASS: snapshot .duvet/snapshot.txt is up to date\ncoverage: 33 % (1 of 3)\n")
+
+
+def test_the_summary_fits_the_terminal(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/trace.md#reports
+    ##% On a terminal, the summary MUST fit its width and show each state in its colour.
+    make(tmp_path, {".duvet/config.toml": OURS + SPEC, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
+    # The second run recalls its result.
+    for _ in range(2):
+        for columns, table in (
+            (
+                80,
+                [
+                    "specification  MUST  SHOULD  MAY  done       uncited",
+                    "Kettle          1/1     0/1  0/1   1/3  33%        2",
+                ],
+            ),
+            (26, ["name    done       uncited", "Kettle   1/3  33%        2"]),
+            (20, ["Kettle", "  1/3 done, 2", "  uncited"]),
+        ):
+            terminal = Terminal(duvet_command, tmp_path, "report", columns=columns)
+            assert terminal.code() == 0
+            lines = terminal.shown.lines
+            assert lines[lines.index(table[0]) : lines.index("", lines.index(table[0]))] == table
 
 
 def test_steps_are_printed_only_on_request_with_our_schema(tmp_path: Path, duvet_command: str) -> None:

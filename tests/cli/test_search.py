@@ -20,13 +20,13 @@ from tests.unit.queries.made import SEARCH_FILES as FILES
 
 PROJECT = FILES
 USAGE = "Usage: duvet search [OPTIONS] QUERY...\nTry 'duvet search --help' for help.\n\nError: "
-NO_WORD = "the query has no word in it\ngive a word, an id, file:line or spec#section\n"
+NO_WORD = "the query contains no words\ngive a word, a requirement id, FILE:LINE or SPEC#SECTION\n"
 NOT_FTS5 = """\
-the query is not one of FTS5: fts5: syntax error near ""
-words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification are; or go without --raw
+invalid FTS5 query: fts5: syntax error near ""
+use words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification, or drop --raw
 """
 COMMON = """\
-words as common as these don't count: the, of; put them in "…" to find them as a phrase
+the search ignored common words: the, of; put them in double quotes to find them as a phrase
 nothing found
 """
 NEAR = "src/server.rs:1, src/server.rs:5, src/server.rs:10"
@@ -61,7 +61,7 @@ def test_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
     assert (done.code, done.err) == (1, "nothing found\n")
     gold.assert_match(done.out, f"nothing_{format}.txt")
     done = duvet("search", "--semantic", "throw away messages", "--limit", "2", "--format", format)
-    assert (done.code, done.err) == (0, "2 of 9 shown\n")
+    assert (done.code, done.err) == (0, "2 of 9 shown; use --limit 0 to show all\n")
     if format in (ListFormat.JSON, ListFormat.JSONL):
         rows = json.loads(done.out if format == ListFormat.JSON else f"[{','.join(done.out.splitlines())}]")
         keys = sorted(json.loads(duvet("search", "pot", "--format", "json").out)[0])
@@ -72,10 +72,13 @@ def test_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
 
 def test_some_of_many(duvet: Run) -> None:
     done = duvet("search", "must", "--limit", "2")
-    assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown\n")
+    assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown; use --limit 0 to show all\n")
     assert duvet("search", "must", "--limit", "0").err == ""
     done = duvet("search", "boil", "cups", "--limit", "1")
-    assert (done.code, done.err) == (0, "nothing has all words; these have some\n1 of 2 shown\n")
+    assert (done.code, done.err) == (
+        0,
+        "no requirement contains every word; the results contain some of them\n1 of 2 shown; use --limit 0 to show all\n",
+    )
     assert duvet("-q", "search", "boil", "cups", "--limit", "1") == Done(0, done.out, "")
 
 
@@ -85,7 +88,7 @@ def test_some_of_many(duvet: Run) -> None:
         (("the", "of", "The"), Done(1, "", COMMON)),
         *((("--", query), Done(2, "", f"{USAGE}{NO_WORD}")) for query in ("", "*** (", "-- -")),
         (("--raw", "pot AND"), Done(2, "", f"{USAGE}{NOT_FTS5}")),
-        (("pot", "--spec", "retri"), failed('there is no specification "retri"', hint="did you mean retry?")),
+        (("pot", "--spec", "retri"), failed('unknown specification "retri"', hint="did you mean retry?")),
     ],
 )
 def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, duvet: Run) -> None:
@@ -94,27 +97,31 @@ def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, duvet: Run) ->
 
 def test_queries_that_are_long_or_raw(duvet: Run) -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
+    ##% `duvet search` MUST say how much of a long query it uses, and fail with a hint if Python's sqlite lacks FTS5.
     done = duvet("search", "warm " * MAX_QUERY_CHARACTERS)
-    assert (done.code, done.out.count("\n"), done.err) == (0, 2, "only the first 2,000 characters of the query count\n")
-    wrong = '\nError: the query is not one of FTS5: fts5: syntax error near "\\u{1b}"\n'
+    assert (done.code, done.out.count("\n"), done.err) == (
+        0,
+        2,
+        "the search used only the first 2,000 characters of the query\n",
+    )
+    wrong = '\nError: invalid FTS5 query: fts5: syntax error near "\\u{1b}"\n'
     assert wrong in duvet("search", "--raw", "\x1b").err
     done = duvet("search", "--raw", "--semantic", "text: pot")
-    assert (done.code, done.out, "--raw and --semantic can't go together" in done.err) == (2, "", True)
+    assert (done.code, done.out, "--raw and --semantic can't be used together" in done.err) == (2, "", True)
 
 
 @pytest.mark.parametrize(
     ("module", "reason"),
     [
         (SQLITE, "no such module: fts5"),
-        (SQLITE.replace("serialize = ", "", 1), "it can't hand out its bytes"),
+        (SQLITE.replace("serialize = ", "", 1), "Connection.serialize is missing"),
         ("raise ImportError('No module named _sqlite3')", "No module named _sqlite3"),
     ],
 )
 def test_without_fts5(module: str, reason: str, duvet: Run, tmp_path: Path) -> None:
     make(tmp_path, {"modules/sqlite3.py": module})
-    message = f"the sqlite of this Python has no full-text search: {reason}"
-    done = failed(message, hint="run duvet with a Python that has FTS5")
+    message = f"Python's sqlite has no full-text search: {reason}"
+    done = failed(message, hint="run duvet with a Python whose sqlite has FTS5")
     for query in ("pot", "tea.md#serving"):
         assert duvet("search", query, environ={"PYTHONPATH": str(tmp_path / "modules")}) == done
 
@@ -132,10 +139,10 @@ def test_without_the_extra_for_meaning(folder: Path) -> None:
     [
         ("rettry", "; did you mean retry?"),
         ("D586E4D0", "; did you mean d587e4d0eaaf?"),
-        ("tea.md#bruwing", '; there is no section "bruwing" in tea.md; did you mean brewing?'),
-        ("src/sever.rs:3", '; nothing is called "src/sever.rs:3"; did you mean src/server.rs?'),
-        ("src/server.rs:90", f"; no annotation belongs to src/server.rs:90; near are {NEAR}"),
-        ("d587e4d0eaab", '; there is no requirement "d587e4d0eaab"; did you mean d587e4d0eaaf?'),
+        ("tea.md#bruwing", '; unknown section "bruwing" of tea.md; did you mean brewing?'),
+        ("src/sever.rs:3", '; nothing matches "src/sever.rs:3"; did you mean src/server.rs?'),
+        ("src/server.rs:90", f"; no annotation at src/server.rs:90; nearest: {NEAR}"),
+        ("d587e4d0eaab", '; no requirement matches "d587e4d0eaab"; did you mean d587e4d0eaaf?'),
         ("zzz", ""),
         ("zzz rettry", ""),
     ],

@@ -26,7 +26,7 @@ THINGS = {
 }
 ENDINGS = {"text": "txt", "json": "json", "markdown": "md"}
 
-ERRORS = "2 errors in the project, so not everything counts; run `duvet validate` to list them\n"
+ERRORS = "2 errors in the project; results may be incomplete; run `duvet validate` to list them\n"
 
 
 @pytest.mark.parametrize("name", THINGS)
@@ -63,7 +63,7 @@ def test_context(context: str, numbers: list[int], duvet: Run) -> None:
 
 
 TWO = """\
-give one of these ids:
+use one of these ids:
           1dd64a535306  The pot MUST be warm.
           a5415b83517f  It SHOULD be round, and nobody MAY drop it."""
 
@@ -71,9 +71,9 @@ give one of these ids:
 @pytest.mark.parametrize(
     ("reference", "message", "hint"),
     [
-        ("5bfa", 'there is no requirement "5bfa"', "did you mean 5bfbf88bbb38?"),
-        ("tea#pots", 'there is no section "pots" in tea.md', "did you mean pot?"),
-        ("tea.md:7", '"tea.md:7" could mean 2 requirements', TWO),
+        ("5bfa", 'no requirement matches "5bfa"', "did you mean 5bfbf88bbb38?"),
+        ("tea#pots", 'unknown section "pots" of tea.md', "did you mean pot?"),
+        ("tea.md:7", '"tea.md:7" matches 2 requirements', TWO),
     ],
 )
 def test_what_can_not_be_shown(reference: str, message: str, hint: str, duvet: Run) -> None:
@@ -84,8 +84,8 @@ def test_what_can_not_be_shown(reference: str, message: str, hint: str, duvet: R
 @pytest.mark.parametrize(
     ("path", "now", "reference", "message", "hint"),
     [
-        ("src/pot.rs", b"//= tea.md#cup\nfn \xff() {}\n", "src/pot.rs:3", 'there is no annotation in "src/pot.rs"', ""),
-        ("tea.md", None, "tea#pot", 'there is no specification "tea"', "available: rfc7168"),
+        ("src/pot.rs", b"//= tea.md#cup\nfn \xff() {}\n", "src/pot.rs:3", 'no annotations in "src/pot.rs"', ""),
+        ("tea.md", None, "tea#pot", 'unknown specification "tea"', "available: rfc7168"),
     ],
 )
 def test_a_file_that_has_gone_bad(

@@ -100,7 +100,7 @@ def test_the_gate_on_github(tea: Run) -> None:
     )
     assert done == Done(1, before.out + commands, before.err)
     untested = tea("uncited", "--untested", "--fail-on", "may", "--section", "serving", "--limit", "0", environ=environ)
-    about = "title=DUV063 gate-not-tested::no test cites this requirement, or only a part of it%0Ahelp: tea.md#serving:"
+    about = "title=DUV063 gate-not-tested::no test cites all of this requirement%0Ahelp: tea.md#serving:"
     assert untested.out.splitlines()[2:] == [
         f"::error file=tea.md,line=18,{about} Everybody SHOULD wait.",
         f"::error file=tea.md,line=19,{about} A biscuit MAY be offered.",
@@ -113,7 +113,7 @@ def test_the_gate_on_github(tea: Run) -> None:
 def test_the_gate_of_a_project_with_errors(quiet: bool, tea: Run, tmp_path: Path) -> None:
     make(tmp_path / "tea", {"src/wrong.rs": "//= tea.md#brewing\n//# The water MUST freeze.\n"})
     verdict = "FAIL: --fail-on must: not checked because of 1 error in the project\n"
-    errors = "1 error in the project, so not everything counts; run `duvet validate` to list them\n"
+    errors = "1 error in the project; results may be incomplete; run `duvet validate` to list them\n"
     said = "" if quiet else f"{errors}0 of 0 requirements uncited\n"
     args = ("-q",) if quiet else ()
     assert tea(*args, "uncited", "--spec", "spoon") == Done(0, "", said)

@@ -14,6 +14,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.console.explanations import find_rule_page
 from duvet.errors import NotFoundError
 from duvet.reports.problems import ProblemFormat
+from duvet.templates import example_specification
 from tests.cli.made import make
 from tests.cli.running import NOBODY, Done, Run, failed, files, refuses, run, shell
 from tests.conftest import ROOT
@@ -59,6 +60,7 @@ def test_the_page_of_a_rule(duvet: Run) -> None:
     ##= man/spec/problems.md#rules
     ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
     page = (ROOT / "templates/rules/DUV091.md").read_text(encoding="utf-8")
+    page = page.replace("## Bad\n", f"{example_specification()}## Bad\n")
     for name in ("DUV091", "duv091", "citation-repeated", " Citation-Repeated "):
         assert find_rule_page(name) == page
     assert duvet("validate", "--explain", "duv091") == Done(0, page, "")

@@ -29,8 +29,8 @@ def test_all_that_is_told(kettle: Path, duvet_command: str, duvet: Run, watch: W
     ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
     ##% match other files, until it is interrupted.
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the changed
-    ##% files first.
+    ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST first name some of the
+    ##% changed files.
     other = make(kettle.with_name("other"), {name: data.decode() for name, data in files(kettle).items()})
     once = [run(duvet_command, other, "report").err]
     for text in (HALF, WRONG):
@@ -71,8 +71,8 @@ def test_one_change(edit: Edit, told: tuple[str, int, str], kettle: Path, watch:
 @pytest.mark.parametrize("options", [(), ("--no-cache",)], ids=["cache", "no cache"])
 def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
-    ##% effect.
+    ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own writes and changes
+    ##% without an effect.
     # Patterns look through the folders that the reports are written to.
     text = (
         CONFIG.replace("src/**", "**") + "[[requirement]]\npattern = '**/todos/*.toml'\n[report.html]\nenabled = true\n"
@@ -181,8 +181,8 @@ def asked(watched: Watched) -> list[int]:
 @LINUX
 def test_who_is_asked(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
-    ##% `WATCHFILES_FORCE_POLLING` says so.
+    ##% duvet MUST watch only folders that contain inputs, with notifications of the system, and poll
+    ##% only if `WATCHFILES_FORCE_POLLING` is set.
     make(kettle, {"src/deep/b.rs": "", "node_modules/a/b/c.rs": "", "target/debug/d.rs": ""})
     watched, polling = watch("report", "--watch"), watch("report", "--watch", WATCHFILES_FORCE_POLLING="1")
     watched.until()
@@ -210,7 +210,7 @@ ANOTHER_USER = ("unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 > "/
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_limit_of_the_system(limit: str, reported: Path, duvet: Run) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
+    ##% If the system does not allow enough watched folders, duvet MUST say so and suggest a remedy.
     before = (*ANOTHER_USER, limit)
     if not shutil.which("unshare") or subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system has no users of users")

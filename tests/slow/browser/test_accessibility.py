@@ -75,7 +75,7 @@ def test_axe_finds_nothing_in_any_view(look: str, visit: Visits, states: Report,
 @pytest.mark.parametrize("viewport", [WIDE, NARROW])
 def test_axe_finds_nothing_in_a_real_project(viewport: dict[str, Any], visit: Visits, s2n: Report, axe: str) -> None:
     page = visit(s2n.url, viewport=viewport)
-    for fragment in ("#overview", "#rfc5746", "#requirements?status=partial", "#problems"):
+    for fragment in ("#overview", "#rfc5746", "#requirements?status=in-progress", "#problems"):
         go(page, fragment)
         assert (fragment, found_by(axe, page)) == (fragment, [])
 
@@ -269,7 +269,7 @@ def test_the_list_is_printed_with_all_its_rows(visit: Visits, s2n: Report) -> No
 
 def test_a_specification_is_printed_whole(visit: Visits, s2n: Report) -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% On paper, a view MUST be complete, and without other views.
+    ##% A printed view MUST be complete, without the other views.
     page = visit(s2n.url)
     go(page, "#rfc5746")
     texts = page.locator('[id="rfc5746"] section.part > pre').all_text_contents()

@@ -69,7 +69,7 @@ def said(annotation: Annotation) -> tuple[Kind, str, str, str]:
 @pytest.mark.parametrize("style", STYLES)
 def test_comments(visit: Visits, tea: Report, style: str) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
+    ##% A citation copied from the report, as a comment or as TOML, MUST cite the same requirement in the
     ##% comment style of the source.
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
@@ -137,18 +137,18 @@ def test_without_a_clipboard(visit: Visits, tea: Report) -> None:
     button = page.locator("#panel [data-do=comment][data-kind=test]")
     button.click()
     status(page, "Copied: comment, test.")
-    expect(page.locator(".by-hand")).to_have_count(0)
+    expect(page.locator(".hand")).to_have_count(0)
     expect(button).to_be_focused()
 
 
 def test_text_is_selected_where_copying_fails(visit: Visits, tea: Report) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% The report MUST show the text selected when the browser does not allow copying.
+    ##% If the browser does not allow copying, the report MUST show and select the text.
     page = opened(visit, tea)
     page.add_init_script(f"{WITHOUT_CLIPBOARD}; document.execCommand = () => false")
     page.reload()
     page.click("#panel [data-do=toml][data-kind=todo]")
-    area = page.locator("#panel .by-hand")
+    area = page.locator("#panel .hand")
     expect(area).to_be_focused()
     annotations, _ = read_requirement_file("more.toml", area.input_value().encode())
     assert [said(one) for one in annotations] == [(Kind.TODO, TARGET, quote_of(page), "")]

@@ -83,7 +83,7 @@ def test_a_link_to_cited_text(visit: Visits, states: Report) -> None:
 
 def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
     ##= man/spec/page.md#links
-    ##% The anchors of awslabs duvet's report MUST lead to the same specification and section.
+    ##% The anchors of awslabs duvet's report MUST open the same specification and section.
     (found,) = attributes(visit(s2n.url).locator("#rfc8446"), "data-locator")
     page = visit(f"{s2n.url}#/spec/{quote(found, safe='')}")
     assert (views(page), address(page)) == (["rfc8446"], "#rfc8446")
@@ -104,8 +104,8 @@ def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
 )
 def test_a_link_to_what_has_gone(fragment: str, view: str, notice: str, visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#links
-    ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
-    ##% contains.
+    ##% A link into the report MUST open the place that it names or, with a notice, the nearest place in the
+    ##% report.
     page = visit(f"{states.url}#{fragment}")
     assert views(page) == [view]
     expect(page.locator("#notice")).to_contain_text(notice)
@@ -212,11 +212,11 @@ def test_a_highlight_opens_the_panel_and_escape_returns(visit: Visits, states: R
 
 
 PANELS = {
-    "It SHOULD be round.": ("◐ missing test · SHOULD", "implementation"),
-    "It MAY be <b>brown</b>.": ("◑ missing implementation · MAY", "test"),
-    "The lid MUST NOT be lost.": ("⇒ implied · MUST", "implication"),
-    "A saucer MAY be used.": ("∅ exception · MAY", "exception"),
-    "A spoon SHOULD be silver ☕.": ("… to do · SHOULD", "to do"),
+    "It SHOULD be round.": ("◐ needs tests · SHOULD", "implementation"),
+    "It MAY be <b>brown</b>.": ("◑ needs code · MAY", "test"),
+    "The lid MUST NOT be lost.": ("✓ done · MUST", "implication"),
+    "A saucer MAY be used.": ("∅ excepted · MAY", "exception"),
+    "A spoon SHOULD be silver ☕.": ("… to do · SHOULD", "todo"),
     "Sugar is OPTIONAL.": ("✗ uncited · MAY", ""),
 }
 
@@ -245,37 +245,37 @@ def spoken_links(page: Page) -> set[str]:
 
 def test_names_for_screen_readers_have_state_and_level(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea")
-    wanted = {"to do Pots come first.", "complete The pot MUST be warm.", "missing test It SHOULD be"}
+    wanted = {"to do Pots come first.", "done The pot MUST be warm.", "needs tests It SHOULD be"}
     # The browser makes this tree in its own time.
     for _ in range(300):
         if wanted <= (found := spoken_links(page)):
             break
     assert wanted <= found
     page.locator("pre a").nth(1).click()
-    expect(page.get_by_role("complementary", name="complete")).to_be_visible()
-    expect(page.get_by_role("heading", name="✓ complete · MUST")).to_be_visible()
+    expect(page.get_by_role("complementary", name="done")).to_be_visible()
+    expect(page.get_by_role("heading", name="✓ done · MUST")).to_be_visible()
 
 
 def test_the_requirement_in_the_panel_is_marked(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/pot/1dd64a535306")
     lines = page.locator("#tea .requirements > li")
-    expect(page.locator("#panel-title")).to_have_text("✓ complete · MUST")
-    assert lines.evaluate_all(OUTLINED) == ["✓ complete"]
+    expect(page.locator("#panel-title")).to_have_text("✓ done · MUST")
+    assert lines.evaluate_all(OUTLINED) == ["✓ done"]
     page.get_by_role("button", name="Next", exact=True).click()
-    expect(page.locator("#panel-title")).to_have_text("◐ missing test · SHOULD")
-    assert lines.evaluate_all(OUTLINED) == ["◐ missing test"]
+    expect(page.locator("#panel-title")).to_have_text("◐ needs tests · SHOULD")
+    assert lines.evaluate_all(OUTLINED) == ["◐ needs tests"]
     page.keyboard.press("Escape")
     assert lines.evaluate_all(OUTLINED) == []
 
 
 def test_the_status_of_the_panel_is_in_sight(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/pot/1dd64a535306", viewport={"width": 1400, "height": 300})
-    page.get_by_role("button", name="Next gap").click()
-    expect(page.locator("#panel-title")).to_have_text("◐ missing test · SHOULD")
+    page.get_by_role("button", name="Next open").click()
+    expect(page.locator("#panel-title")).to_have_text("◐ needs tests · SHOULD")
     for _ in range(9):
         page.keyboard.press("J")
     said = page.locator("#panel [role=status]")
-    expect(said).to_have_text("No further gap.")
+    expect(said).to_have_text("No further open requirement.")
     expect(said).to_be_in_viewport()
 
 
@@ -298,7 +298,7 @@ def test_keys_go_through_the_requirements_of_a_specification(visit: Visits, stat
         press(page, *keys)
         assert quote_of(page) == text
         if keys == "J":
-            expect(page.locator(status)).to_have_text("No further gap.")
+            expect(page.locator(status)).to_have_text("No further open requirement.")
 
 
 def test_gaps_of_the_next_specification(visit: Visits, s2n: Report) -> None:
@@ -306,7 +306,7 @@ def test_gaps_of_the_next_specification(visit: Visits, s2n: Report) -> None:
     last = page.locator("#rfc4492 .requirements > li:is(.s0, .s1, .s2, .s3, .s4)").last.get_attribute("id")
     page.evaluate("anchor => { location.hash = anchor }", last)
     expect(page.locator("#panel")).to_be_visible()
-    page.click("#panel >> text=Next gap")
+    page.click("#panel >> text=Next open")
     assert views(page) != ["rfc4492"]
     expect(page.locator("#panel-title")).to_be_focused()
 
@@ -363,7 +363,7 @@ def test_keys_are_off_in_fields_and_with_modifiers(visit: Visits, states: Report
 
 def test_keys_can_be_turned_off(visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% Keyboard shortcuts MUST be optional, and MUST NOT act in fields or together with Ctrl, Alt or Meta.
+    ##% Keyboard shortcuts MUST be optional, and MUST NOT work in input fields or with Ctrl, Alt or Meta.
     page = visit(f"{states.url}#tea")
     press(page, "?")
     page.uncheck("#keys-on")

@@ -115,7 +115,7 @@ def test_since_the_commit(tmp_path: Path) -> None:
 
 def test_code_from_outside(tmp_path: Path) -> None:
     ##= man/spec/page.md#safety
-    ##% The report MUST NOT show anything of a file outside of the project, even through links.
+    ##% The report MUST NOT show text of files outside the project, even through symbolic links.
     secret = KETTLE["src/a.rs"].partition("\n\n")[0]
     make(tmp_path / "other", {"b.rs": secret, "deep/c.rs": secret})
     config = KETTLE[".duvet/config.toml"] + '[[source]]\npattern = "../other/b.rs"\n'

@@ -177,8 +177,8 @@ UNKNOWN: list[tuple[str, dict[str, str], str, str]] = [
         "use the first digits of its id or its resource path",
     ),
     (EXPLAIN, {"section": WARM}, f'"{WARM}" is not a section', "use SPEC#SECTION or its resource path"),
-    (TRIAGE, {"spec": "tee"}, 'there is no specification "tee"', "did you mean tea?"),
-    (REVIEW, {"spec": "tee"}, 'there is no specification "tee"', "did you mean tea?"),
+    (TRIAGE, {"spec": "tee"}, 'unknown specification "tee"', "did you mean tea?"),
+    (REVIEW, {"spec": "tee"}, 'unknown specification "tee"', "did you mean tea?"),
     (REVIEW, {"file": "src/pit.rs"}, 'no source file "src/pit.rs"', "did you mean src/pot.rs?"),
     (
         REVIEW,

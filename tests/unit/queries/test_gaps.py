@@ -55,13 +55,13 @@ def test_a_numbered_section_includes_those_below_it() -> None:
 @pytest.mark.parametrize(
     ("specifications", "sections", "message", "hint"),
     [
-        (("tee",), (), 'there is no specification "tee"', "did you mean tea?"),
-        (("kettle",), (), 'there is no specification "kettle"', "available: pot, tea, spoon"),
-        ((), ("brew",), 'there is no section "brew"', "did you mean brewing?"),
-        ((), ("tea#lid",), 'there is no section "lid" in tea.md', "`duvet show tea` lists the sections"),
-        ((), ("xyz",), 'there is no section "xyz"', "`duvet show SPEC` lists the sections"),
-        (("pot",), ("lids",), 'there is no section "lids" in pot.md', "did you mean lid?"),
-        ((), ("tee#lid",), 'there is no specification "tee"', "did you mean tea?"),
+        (("tee",), (), 'unknown specification "tee"', "did you mean tea?"),
+        (("kettle",), (), 'unknown specification "kettle"', "available: pot, tea, spoon"),
+        ((), ("brew",), 'unknown section "brew"', "did you mean brewing?"),
+        ((), ("tea#lid",), 'unknown section "lid" of tea.md', "run `duvet show tea` to list the sections"),
+        ((), ("xyz",), 'unknown section "xyz"', "run `duvet show SPEC` to list the sections"),
+        (("pot",), ("lids",), 'unknown section "lids" of pot.md', "did you mean lid?"),
+        ((), ("tee#lid",), 'unknown specification "tee"', "did you mean tea?"),
     ],
 )
 def test_an_unknown_name_is_refused_with_names_that_exist(
@@ -78,7 +78,7 @@ def test_many_names_that_exist_are_cut() -> None:
         f"[[specification]]\nsource = '{one}.md'\n" for one in names
     )
     catalogue = make_catalogue({".duvet/config.toml": config, **{f"{one}.md": f"# {one}\n" for one in names}})
-    with pytest.raises(NotFoundError, match='no specification "kettle"') as caught:
+    with pytest.raises(NotFoundError, match='unknown specification "kettle"') as caught:
         gaps.select_requirements(catalogue, gaps.RequirementFilter(specifications=("kettle",)))
     assert caught.value.hint == f"available: {', '.join(names[:20])} and 3 more"
 
@@ -98,8 +98,8 @@ def test_many_names_that_exist_are_cut() -> None:
 )
 def test_gaps(wanted: gaps.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int) -> None:
     ##= man/spec/queries.md#uncited
-    ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is not
-    ##% done and tests are missing; and as to do while a todo cites it.
+    ##% duvet MUST count a requirement as uncited if nothing but todos cites it, as untested if it is not
+    ##% done and tests are missing, and as to do if a todo cites it.
     assert gaps.find_gaps(CATALOGUE, wanted, gap) == gaps.RequirementGaps(indexes, among)
 
 

@@ -61,8 +61,8 @@ def test_a_target_means_a_specification_or_a_section_without_its_subsections(tar
 )
 def test_a_numbered_section_includes_those_below_it(sections: str, found: str) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections of
-    ##% IETF text, or to the one that it quotes.
+    ##% An entry MUST apply to all requirements of its specification, to those of its section and, in
+    ##% IETF text, of its subsections, or to the one requirement that it quotes.
     for section in sections.split():
         assert texts(f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
         assert texts(f"RFC 7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
@@ -71,13 +71,13 @@ def test_a_numbered_section_includes_those_below_it(sections: str, found: str) -
 @pytest.mark.parametrize(
     ("target", "message", "hint"),
     [
-        ("tee.md", 'there is no specification "tee.md"', "did you mean tea?"),
-        ("../tea.md", 'there is no specification "../tea.md"', "did you mean tea?"),
-        ("", 'there is no specification ""', "available: rfc7, tea, empty"),
-        ("http://", 'there is no specification "http://"', "available: rfc7, tea, empty"),
-        ("tea.md#poot", 'there is no section "poot" in tea.md', "did you mean pot?"),
-        ("tea.md#", 'there is no section "" in tea.md', "`duvet show tea` lists the sections"),
-        (f"{RFC}#1.2", f'there is no section "1.2" in {RFC}', "`duvet show rfc7` lists the sections"),
+        ("tee.md", 'unknown specification "tee.md"', "did you mean tea?"),
+        ("../tea.md", 'unknown specification "../tea.md"', "did you mean tea?"),
+        ("", 'unknown specification ""', "available: rfc7, tea, empty"),
+        ("http://", 'unknown specification "http://"', "available: rfc7, tea, empty"),
+        ("tea.md#poot", 'unknown section "poot" of tea.md', "did you mean pot?"),
+        ("tea.md#", 'unknown section "" of tea.md', "run `duvet show tea` to list the sections"),
+        (f"{RFC}#1.2", f'unknown section "1.2" of {RFC}', "run `duvet show rfc7` to list the sections"),
     ],
 )
 def test_an_unknown_target_is_refused(target: str, message: str, hint: str) -> None:
@@ -145,8 +145,8 @@ def test_entries_may_overlap() -> None:
 @pytest.mark.parametrize(
     ("target", "quote", "length", "said"),
     [
-        ("tee.md", "", 8, 'DUV081 there is no specification "tee.md"; did you mean tea?'),
-        ("tea.md#pott", "", 13, 'DUV081 there is no section "pott" in tea.md; did you mean pot?'),
+        ("tee.md", "", 8, 'DUV081 unknown specification "tee.md"; did you mean tea?'),
+        ("tea.md#pott", "", 13, 'DUV081 unknown section "pott" of tea.md; did you mean pot?'),
         ("tea.md#tea-biscuits", "", 21, "DUV082 tea.md#tea-biscuits has no requirements; did you mean tea.md#cup?"),
         (
             "manners.md",

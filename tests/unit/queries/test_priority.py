@@ -15,12 +15,12 @@ from tests.unit.queries.made import catalogue_of_files, texts
 
 CATALOGUE = catalogue_of_files()
 RANKED = priority.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
-SAME = "same level, progress and todos; comes first in the specifications"
+SAME = "same level, progress and todos; occurs earlier in the specifications"
 COMPARISONS = [
-    ("MUST, needs tests, 1 todo", "same level and progress; more todos (1 against 0)"),
+    ("MUST, needs tests, 1 todo", "same level and progress; more todos (1 instead of 0)"),
     ("MUST, in progress, 0 todos", SAME),
     ("MUST, needs code, 0 todos", "same level; `needs code` comes before `to do`"),
-    ("MUST, to do, 2 todos", "same level and progress; more todos (2 against 0)"),
+    ("MUST, to do, 2 todos", "same level and progress; more todos (2 instead of 0)"),
     ("MUST, uncited, 0 todos", "same level; `uncited` comes before `done`"),
     ("MUST, done, 0 todos", "MUST comes before SHOULD"),
     ("SHOULD, uncited, 0 todos", "same level; `uncited` comes before `excepted`"),
@@ -37,7 +37,7 @@ CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.in
 def test_the_order_of_a_project_and_its_reasons() -> None:
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
-    ##% it is asked for them.
+    ##% an option asks for them.
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST give the reason for each rank in words.
     explained = priority.make_explained_rows(CATALOGUE, RANKED)
@@ -63,8 +63,8 @@ def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
 @given(CARDS)
 def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tuple[Level, State, int]]) -> None:
     ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before fully
-    ##% implemented ones, then by the number of todos, then by their order in the specifications.
+    ##% `duvet prioritize` MUST rank requirements by level, then by progress (partial, not started, done),
+    ##% then by the number of todos, then by their order in the specifications.
     ranked = priority.prioritize_requirements(made(cards), RequirementFilter(), finished=True)
     assert sorted(ranked) == [*range(len(cards))]
     for first, second in pairwise(ranked):

@@ -117,8 +117,8 @@ def test_what_a_reference_means(reference: str) -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     ##= man/spec/show.md#references
-    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
-    ##% requirement that begins there.
+    ##% duvet MUST resolve a line of code to the annotations right above it, and a line of a specification to
+    ##% the requirement that begins there.
     assert shown(resolve_reference(CATALOGUE, reference, TREE)) == MEANT[reference]
 
 
@@ -159,39 +159,39 @@ def test_an_exact_name_wins_over_another_spelling() -> None:
     assert found == {name: [meant] for name, meant in CLASHING_NAMES.items()}
 
 
-HELP = "give the beginning of an id, spec#section, a specification, file:line or a file"
+HELP = "give the first digits of an id, a specification, SPEC#SECTION, a file or FILE:LINE"
 REFUSALS = {
-    "5bfa": 'there is no requirement "5bfa"\ndid you mean 5bfbf88bbb38?',
+    "5bfa": 'no requirement matches "5bfa"\ndid you mean 5bfbf88bbb38?',
     "5b": '"5b" is too short for an id\ngive at least 4 digits',
-    "5bfx": 'nothing is called "5bfx"\ndid you mean 5bfbf88bbb38?',
-    "5b:f:b": f'nothing is called "5b:f:b"\n{HELP}',
-    "src/pots.rs:3": 'nothing is called "src/pots.rs:3"\ndid you mean src/pot.rs or src/c#.rs or src/1dd6.rs?',
-    "teas.md#pot": 'there is no specification "teas.md"\ndid you mean tea?',
-    "rfc7186#2": 'there is no specification "rfc7186"\ndid you mean rfc7168?',
-    "tea#pots": 'there is no section "pots" in tea.md\ndid you mean pot?',
-    "/specifications/tea/sections/pots": 'there is no section "pots" in tea.md\ndid you mean pot?',
+    "5bfx": 'nothing matches "5bfx"\ndid you mean 5bfbf88bbb38?',
+    "5b:f:b": f'nothing matches "5b:f:b"\n{HELP}',
+    "src/pots.rs:3": 'nothing matches "src/pots.rs:3"\ndid you mean src/pot.rs or src/c#.rs or src/1dd6.rs?',
+    "teas.md#pot": 'unknown specification "teas.md"\ndid you mean tea?',
+    "rfc7186#2": 'unknown specification "rfc7186"\ndid you mean rfc7168?',
+    "tea#pots": 'unknown section "pots" of tea.md\ndid you mean pot?',
+    "/specifications/tea/sections/pots": 'unknown section "pots" of tea.md\ndid you mean pot?',
     f"/specifications/tea/sections/pot/requirements/{LEAK}": (
-        f'there is no requirement "{LEAK}" in "pot"\nit is /specifications/tea/sections/cup/requirements/{LEAK}'
+        f'requirement "{LEAK}" is not in section "pot"\nuse /specifications/tea/sections/cup/requirements/{LEAK}'
     ),
     f"{PLACES[0]}/citations/src/pot.rs:4": (
-        'there is no citation "src/pot.rs:4" of that requirement\nit is cited at src/pot.rs:3, tests/test_pot.py:2'
+        'unknown citation "src/pot.rs:4" of this requirement\navailable: src/pot.rs:3, tests/test_pot.py:2'
     ),
-    "/specifications/tea/sections/milk": 'there is no section "milk" in tea.md\n`duvet show tea` lists the sections',
-    "\x1b[31m": f'nothing is called "\\u{{1b}}[31m"\n{HELP}',
-    f"a:{'9' * 5000}": f'nothing is called "a:{"9" * 998}…"\n{HELP}',
-    "tea.md:9": "no requirement begins at tea.md:9\nnear are tea.md:7, tea.md:8, tea.md:12",
+    "/specifications/tea/sections/milk": 'unknown section "milk" of tea.md\nrun `duvet show tea` to list the sections',
+    "\x1b[31m": f'nothing matches "\\u{{1b}}[31m"\n{HELP}',
+    f"a:{'9' * 5000}": f'nothing matches "a:{"9" * 998}…"\n{HELP}',
+    "tea.md:9": "no requirement begins at tea.md:9\nnearest: tea.md:7, tea.md:8, tea.md:12",
     "tea.md:7": (
-        '"tea.md:7" could mean 2 requirements\ngive one of these ids:\n'
+        '"tea.md:7" matches 2 requirements\nuse one of these ids:\n'
         f"{WARM}  The pot MUST be warm.\n{ROUND}  It SHOULD be round, and nobody MAY drop it."
     ),
 }
 LINES_WITHOUT_ANNOTATION = {
-    "src/pot.rs:11": "no annotation belongs to src/pot.rs:11\nnear are src/pot.rs:3, src/pot.rs:5, src/pot.rs:14",
-    "src/pot.rs:9000": "no annotation belongs to src/pot.rs:9000\nnear are src/pot.rs:27, src/pot.rs:30, src/pot.rs:33",
-    "src/c#.rs:10": "no annotation belongs to src/c#.rs:10\nnear are src/c#.rs:2, src/c#.rs:4",
-    "src/1dd6.rs:0": "no annotation belongs to src/1dd6.rs:0\nnear are src/1dd6.rs:1",
-    "src/empty.rs:1": 'there is no annotation in "src/empty.rs"',
-    "src/empty.rs": 'there is no annotation in "src/empty.rs"',
+    "src/pot.rs:11": "no annotation at src/pot.rs:11\nnearest: src/pot.rs:3, src/pot.rs:5, src/pot.rs:14",
+    "src/pot.rs:9000": "no annotation at src/pot.rs:9000\nnearest: src/pot.rs:27, src/pot.rs:30, src/pot.rs:33",
+    "src/c#.rs:10": "no annotation at src/c#.rs:10\nnearest: src/c#.rs:2, src/c#.rs:4",
+    "src/1dd6.rs:0": "no annotation at src/1dd6.rs:0\nnearest: src/1dd6.rs:1",
+    "src/empty.rs:1": 'no annotations in "src/empty.rs"',
+    "src/empty.rs": 'no annotations in "src/empty.rs"',
 }
 
 
@@ -217,7 +217,7 @@ def test_all_requirements_and_sections_of_an_ambiguous_reference_are_listed() ->
     catalogue = make_catalogue({".duvet/config.toml": config, "a.md": text, "b.md": "# None\n\n## Many\n"})
     prefix = next(one[:4] for one, other in pairwise(sorted(catalogue.ids)) if one[:4] == other[:4])
     alike = [card for card in catalogue.requirements if card.id.startswith(prefix)]
-    lines = [f'"{prefix}" could mean {len(alike)} requirements', "give one of these ids:"]
+    lines = [f'"{prefix}" matches {len(alike)} requirements', "use one of these ids:"]
     lines += [f"{card.id[:12]}  {card.text}" for card in alike]
     assert refusal(prefix, None, catalogue).splitlines() == lines
-    assert refusal("many", None, catalogue) == '"many" could mean 2 sections\ngive one of these:\na#many\nb#many'
+    assert refusal("many", None, catalogue) == '"many" matches 2 sections\nuse one of these:\na#many\nb#many'

@@ -60,8 +60,8 @@ def test_syntax_of_the_search_engine_is_read_as_words(typed: str) -> None:
 
 def test_common_words_do_not_count_but_keywords_do() -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
-    ##% others.
+    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so if a query has no
+    ##% other words.
     found = parse_query("The what of it's")
     assert (found.terms, found.dropped) == ((), ("the", "what", "of", "it's"))
     keys = "must must not required shall shall not should should not recommended may optional"
@@ -132,7 +132,7 @@ def test_words_are_found_and_marked(query: str) -> None:
     ##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
     ##% specifications, and a quoted phrase as a phrase.
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST find the requirements that contain every word or, if there are none, those that contain any
+    ##% `duvet search` MUST find the requirements that contain every word or, if none does, those that contain any
     ##% word, and then say so.
     ##= man/spec/search.md#results
     ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
@@ -168,7 +168,7 @@ def test_common_words_alone_find_nothing() -> None:
 @pytest.mark.parametrize("query", ["", "  ", "***", '""', "\0", "-", "\ud800"])
 def test_a_query_without_words_is_refused(query: str) -> None:
     for model in (None, EMBEDDER):
-        with pytest.raises(QueryError, match="the query has no word in it"):
+        with pytest.raises(QueryError, match="the query contains no words"):
             search(query, embedder=model)
 
 
@@ -215,7 +215,7 @@ def test_an_invalid_raw_query_is_refused(query: str) -> None:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
     ##% `--semantic`.
-    with pytest.raises(QueryError, match="the query is not one of FTS5: "):
+    with pytest.raises(QueryError, match="invalid FTS5 query: "):
         search(query, is_raw=True)
 
 
@@ -237,7 +237,7 @@ def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
     try:
         found = search(query, is_raw=is_raw)
     except QueryError as error:
-        message = "the query is not one of FTS5: " if is_raw else "the query has no word in it"
+        message = "invalid FTS5 query: " if is_raw else "the query contains no words"
         assert error.message.startswith(message)
     else:
         assert found.total == len(found.rows)
@@ -245,8 +245,8 @@ def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
 
 def test_other_words_of_the_same_meaning() -> None:
     ##= man/spec/search.md#queries
-    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find references
-    ##% as without it.
+    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find the same
+    ##% references as without it.
     assert search("throw away messages").rows == ()
     assert search("throw away messages", embedder=EMBEDDER).rows[0].text == DISCARD
     found = [row.text for row in search("the pot without any water", embedder=EMBEDDER).rows]

@@ -51,8 +51,7 @@ def change(
 
 def test_changes_of_lines() -> None:
     ##= man/spec/page.md#overview
-    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
-    ##% without such a snapshot.
+    ##% If `HEAD` contains a snapshot, the overview MUST list the coverage gained and lost since then.
     assert compare_snapshots(THEN, NOW) == SnapshotDiff(
         gained=(
             change("The water MUST boil.", "implementation", "implementation, test"),

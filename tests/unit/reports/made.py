@@ -10,6 +10,7 @@ from typing import Any
 
 from duvet.project.project import Project
 from duvet.reports import json_v1, json_v2, snapshot, summary
+from duvet.reports.tables import TableLook
 from duvet.trace.records import Finished
 from duvet.tree.files import MemoryTree
 from tests.made import read_files
@@ -70,8 +71,8 @@ def rendered(report: object, render: Callable[..., None], *more: Any) -> str:
     return out.getvalue().decode()
 
 
-def summary_of(report: Finished) -> str:
-    return rendered(report, summary.render_summary, (), ())
+def summary_of(report: Finished, look: TableLook = TableLook()) -> str:  # noqa: B008 - immutable
+    return summary.format_summary(summary.summarize_run(report, (), ()), look)
 
 
 def json_v1_of(report: Finished) -> str:

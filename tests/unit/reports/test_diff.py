@@ -34,8 +34,8 @@ def comment(*sentences: str) -> str:
 )
 def test_text_from_files(text: str) -> None:
     ##= man/spec/diff.md#output
-    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size of a GitHub comment, and say
-    ##% how much it leaves out.
+    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size limit of a GitHub comment,
+    ##% and say how much it leaves out.
     html = Markdown().html(comment(text))
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
     # Asterisks, brackets and ticks are shown as they are wherever code stands.
@@ -46,11 +46,11 @@ def test_text_from_files(text: str) -> None:
 def test_a_comment_that_is_too_long() -> None:
     found = comment(*(f"Part {n:05} MUST be {'very ' * 40}hot." for n in range(2000)))
     shown = found.count("- `tea.md#tea` MUST")
-    base = "Compared with `0123456789ab`, where this branch left `origin/main`.\n\n| | then | now |\n"
+    base = "Compared with `0123456789ab`, the merge base with `origin/main`.\n\n| | then | now |\n"
     assert found.startswith(f"### duvet: no coverage lost\n\n{base}")
     assert 64_000 < len(found) < 65_536
     assert "<summary>Requirements added: 2,000</summary>\n\n- `tea.md#tea` MUST; uncited\n  - `Part 00000" in found
-    assert found.endswith(f"- and {2000 - shown:,} more, for which there is no room here\n\n</details>\n")
+    assert found.endswith(f"- and {2000 - shown:,} more, which exceed the size limit of a comment\n\n</details>\n")
 
 
 def test_a_sentence_that_is_too_long() -> None:

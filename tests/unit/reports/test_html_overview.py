@@ -52,7 +52,7 @@ def test_all_of_it(snapshot: Snapshot) -> None:
 
 def test_no_change_since_the_snapshot() -> None:
     shown = overview(finished(STATES), since=SnapshotDiff())
-    assert "<h3>What changed since the committed snapshot</h3>\n<p>Nothing.</p>\n" in shown
+    assert "<h3>Changes since the committed snapshot</h3>\n<p>No changes.</p>\n" in shown
     assert "What changed" not in overview(finished(STATES))
 
 

@@ -32,8 +32,8 @@ def test_whole_pages(name: str, snapshot: Snapshot) -> None:
     ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
     ##% owner, expiry date and number of requirements.
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
-    ##% its section and in a table that starts with the least finished.
+    ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
+    ##% missing code or tests, both in its section and in a table that begins with the least finished.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
     expired = not_applicable(today=date(2030, 2, 1))
     pages = {
@@ -47,7 +47,7 @@ def test_whole_pages(name: str, snapshot: Snapshot) -> None:
 
 def test_hostile_text_stays_text() -> None:
     ##= man/spec/page.md#safety
-    ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
+    ##% The report MUST escape all text from specifications, sources and the configuration.
     shown = html_pages.tree(
         html_pages.page(html_pages.evil(f"https://x/{html_pages.EVIL}"), problems=(html_pages.EVIL_PROBLEM,))
     )
@@ -60,7 +60,7 @@ def test_hostile_text_stays_text() -> None:
 
 def test_nothing_is_loaded() -> None:
     ##= man/spec/page.md#safety
-    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
+    ##% The report MUST NOT load external resources, and MUST link only to itself and to web pages.
     shown = html_pages.page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS)
     elements = html_pages.tree(shown)
     assert html_pages.values(elements, "content")[0].split("; ")[0] == "default-src 'none'"
@@ -124,8 +124,8 @@ def test_embedded_json_is_the_same_value() -> None:
 )
 def test_the_report_is_named_after_its_repository_or_its_specifications(link: str, title: str) -> None:
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
-    ##% else after its specifications.
+    ##% The report MUST have the configured title and logo; without a title, it MUST be named after the repository in
+    ##% its links, or else after its specifications.
     assert make_report_title(html_pages.page_of(finished(STATES, link))) == title
     assert make_report_title(html_pages.page_of(finished(STATES, None, link))) == title
 
@@ -137,7 +137,7 @@ def test_many_specifications_or_none_are_not_in_the_title() -> None:
 
 def test_the_report_names_what_it_was_made_from() -> None:
     ##= man/spec/page.md#overview
-    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
+    ##% The report MUST name the version of duvet, the configuration and the checked-out commit.
     known = {"commit": "0123456789abcdef", "version": "1.2", "config_path": ".duvet/config.toml"}
     words = make_header_view(html_pages.page_of(finished({}), **known)).provenance
     assert words == "commit 0123456789ab · duvet 1.2 · configuration .duvet/config.toml"
@@ -148,7 +148,7 @@ def test_the_report_names_what_it_was_made_from() -> None:
 @pytest.mark.parametrize("scripting", [True, False])
 def test_the_report_is_valid_html(scripting: bool) -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
+    ##% The report MUST be valid HTML for every input, and readable without scripts.
     for shown in (
         html_pages.page(finished({})),
         html_pages.page(finished(STATES, "https://x/"), problems=(html_pages.EVIL_PROBLEM,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
@@ -11,6 +12,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.model import Level
 from duvet.reports import json_v1
 from duvet.reports.cells import measure_width
+from duvet.reports.tables import TableLook
 from duvet.trace.coverage import compute_totals
 from duvet.trace.records import Finished, Requirement, State
 from tests.conftest import ROOT
@@ -51,15 +53,34 @@ def test_tables(name: str, report: Finished, snapshot: Snapshot) -> None:
     snapshot.assert_match(summary_of(report), f"{name}.txt")
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_the_table_takes_the_width_of_the_terminal(width: int, snapshot: Snapshot) -> None:
+    ##= man/spec/trace.md#reports
+    ##% On a terminal, the summary MUST fit its width and show each state in its colour.
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
+    snapshot.assert_match(summary_of(FORTY, TableLook(width)), f"width_{width}.txt")
+
+
+def test_states_have_their_colours(snapshot: Snapshot) -> None:
+    ##= man/spec/trace.md#reports
+    ##% On a terminal, the summary MUST fit its width and show each state in its colour.
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
+    report = finished(*(requirement(name, Level.MUST, State.DONE) for name in "ab"), *ONE.requirements)
+    text = summary_of(report, TableLook(colour=True))
+    snapshot.assert_match(text.replace("\x1b", "ESC"), "colours.txt")
+    assert re.sub("\x1b[^m]*m", "", text) == summary_of(report)
+
+
 @given(
     st.lists(
         st.builds(requirement, st.text(min_size=1, max_size=60), st.sampled_from(Level), st.sampled_from(State)),
         max_size=8,
-    )
+    ),
+    st.integers(20, 140),
 )
-def test_no_name_breaks_the_table(made: list[Requirement]) -> None:
-    lines = summary_of(finished(*made)).splitlines()
-    assert all(measure_width(line) <= 100 and line.isprintable() for line in lines)
+def test_no_name_breaks_the_table(made: list[Requirement], width: int) -> None:
+    *table, _, _ = summary_of(finished(*made), TableLook(width)).splitlines()
+    assert all(measure_width(line) <= width and line.isprintable() for line in table)
 
 
 def test_json_counts_the_same_requirements() -> None:

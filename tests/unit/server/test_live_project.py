@@ -478,7 +478,7 @@ async def test_a_question_that_fails_because_of_a_change_is_asked_again(kettle: 
 
 MISSING = "first error at .duvet/config.toml:5: spec.md: No such file or directory (os error 2)"
 WARNING = (
-    f"1 error in the project, so not everything counts; {MISSING}; list_invalid_citations lists invalid citations."
+    f"1 error in the project; results may be incomplete; {MISSING}; list_invalid_citations lists invalid citations."
 )
 REFUSED = {
     "status": "error",

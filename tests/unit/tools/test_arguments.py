@@ -42,7 +42,7 @@ def nested(levels: int, within: str = "") -> object:
     return json.decode("[" * levels + within + "]" * levels)
 
 
-NO_WORD, SHALLOW = "give a word, an id, file:line or spec#section", "nest it less deeply"
+NO_WORD, SHALLOW = "give a word, a requirement id, FILE:LINE or SPEC#SECTION", "nest it less deeply"
 IN_PARTS = "split it, or upload it as a file with km-upload"
 TYPES = "use one of implementation, test, exception, todo, implication"
 WAYS = "use one of outgoing, incoming, all, none"
@@ -63,7 +63,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (FEEDBACK, {**VOTE, "request_id": None}, "request_id is missing", DESCRIBED),
     (FEEDBACK, {**VOTE, "chunk_id": ""}, "chunk_id is missing", DESCRIBED),
     *((STORE, {"content": blank}, "content is missing", DESCRIBED) for blank in ("", " \n\t", None)),
-    *((SEARCH, {"query": blank}, "the query has no word in it", NO_WORD) for blank in (" ", "\0")),
+    *((SEARCH, {"query": blank}, "the query contains no words", NO_WORD) for blank in (" ", "\0")),
     (BOTH, {"citations": []}, "citations: expected array of length >= 1", DESCRIBED),
     # Of another type.
     (SEARCH, {"query": 1}, "query: expected str, got int", DESCRIBED),

@@ -108,5 +108,5 @@ def test_files_outside_the_project_are_not_revealed(tmp_path: Path, tool: str, n
 
 def test_a_file_without_annotations_is_named_as_such() -> None:
     context = context_of({**FILES, "src/lib.rs": "fn brew() {}\n"})
-    with pytest.raises(ToolError, match=r"there is no annotation in .src/lib\.rs"):
+    with pytest.raises(ToolError, match=r"no annotations in .src/lib\.rs"):
         ask(context, "get_requirement", {"reference": "src/lib.rs"})

@@ -301,7 +301,7 @@ def test_verdicts(
     ##% `duvet report` MUST print `PASS` only for a gate that ran and held, with the name of the gate, and `FAIL` with
     ##% its name and the number of problems for a gate that failed.
     ##= man/spec/gates.md#verdicts
-    ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a line of its own.
+    ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     verdict = coverage.judge_run(problems, gates, annotations)
     assert (verdict.outcome, verdict.lines) == (outcome, lines)
 

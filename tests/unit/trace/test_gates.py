@@ -62,7 +62,7 @@ def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
 
 def test_requirements_that_lack_code_or_tests() -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% duvet MUST list each offender with its target and its place in the specification.
+    ##% duvet MUST list each of these requirements with its target and its place in the specification.
     found = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT))
     assert [show_problem(one) for one in (*find_unimplemented(found), *find_untested(found))] == [
         "t.md:3 DUV062 this requirement is not fully implemented: in progress; t.md#t: MUST be warm.",

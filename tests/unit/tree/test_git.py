@@ -61,8 +61,8 @@ PATHS = [
 @pytest.mark.parametrize("path", PATHS)
 def test_the_same_answers_as_on_disk(path: str, checkout: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there as on
-    ##% disk, also in a git hook.
+    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and compute the same trace as on
+    ##% disk, even in a git hook.
     with tree_of(checkout) as tree:
         assert answers(tree, path) == answers(DiskTree(str(checkout)), path)
 
@@ -88,7 +88,7 @@ def test_a_loop_of_folders_is_seen(checkout: Path) -> None:
 
 def test_the_disk_is_not_looked_at(checkout: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
+    ##% If the revision lacks a specification, `duvet diff` MUST read it from disk and say so, but MUST NOT do this for
     ##% sources.
     with tree_of(checkout) as tree:
         before = [answers(tree, path) for path in PATHS if "whole" not in path]

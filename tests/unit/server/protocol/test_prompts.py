@@ -41,7 +41,7 @@ async def test_the_command_line_prints_the_same(name: str, duvet_command: str, p
         ("write_tests", {}, 'unknown prompt "write_tests"'),
         ("write_test", {}, 'the prompt write_test requires the argument "requirement"'),
         ("write_test", {"requirement": "1dd6", "x": "y"}, 'the prompt write_test has no argument "x"'),
-        ("write_test", {"requirement": "ffffffff"}, 'there is no requirement "ffffffff"'),
+        ("write_test", {"requirement": "ffffffff"}, 'no requirement matches "ffffffff"'),
         ("triage_uncited", {"level": "shall"}, '"shall" is not a level'),
     ],
 )

@@ -242,13 +242,13 @@ TEA = "/specifications/tea/sections"
             "/nothing",
             'unknown resource "/nothing": use a path that begins with /specifications, /requirements or /citations',
         ),
-        ("/specifications/tee", 'there is no specification "tee": did you mean tea?'),
-        (f"{TEA}/pots", 'there is no section "pots" in tea.md: did you mean pot?'),
+        ("/specifications/tee", 'unknown specification "tee": did you mean tea?'),
+        (f"{TEA}/pots", 'unknown section "pots" of tea.md: did you mean pot?'),
         (
             f"{TEA}/cup/requirements/a5415b83517f",
-            f'there is no requirement "a5415b83517f" in "cup": it is {TEA}/pot/requirements/a5415b83517f',
+            f'requirement "a5415b83517f" is not in section "cup": use {TEA}/pot/requirements/a5415b83517f',
         ),
-        (f"{TEA}/milk", f'there is no section "milk" in tea.md: list the sections with {TEA}'),
+        (f"{TEA}/milk", f'unknown section "milk" of tea.md: list the sections with {TEA}'),
         ("/citations/..%2Fpot.rs:3", 'unknown citation "../pot.rs:3"'),
     ],
 )

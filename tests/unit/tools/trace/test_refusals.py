@@ -11,8 +11,8 @@ COFFEE = context_of(FILES)
 REQUIREMENT, SECTION = (TEA, "get_requirement", "reference"), (TEA, "get_section", "reference")
 STATUS, CITATION = (COFFEE, "get_requirement_status", "req_identifier"), (COFFEE, "get_citation_context", "citation_id")
 NOT_FOUND, INVALID = "not_found", "invalid_request"
-CHANGED_ID = "an id is that of its words, and another when these change: search for them"
-NAMES = "give the beginning of an id, spec#section, a specification, file:line or a file"
+CHANGED_ID = "requirement ids change when the text changes; try `duvet search`"
+NAMES = "give the first digits of an id, a specification, SPEC#SECTION, a file or FILE:LINE"
 ID_OR_PATH = "use the first 4 or more digits of its id, or its full_path; find them with search_requirements"
 HAS_SUGAR = "find the requirements of tea.md#sugar with get_section"
 NO_MILK = 'missing section "milk" in tea.md'
@@ -26,17 +26,17 @@ REFERENCES = [
     (REQUIREMENT, "src/pot.rs:25", NOT_FOUND, "the citation at src/pot.rs:25 quotes no requirement", HAS_SUGAR),
     (REQUIREMENT, "src/pot.rs:27", NOT_FOUND, f"the citation at src/pot.rs:27 is invalid: {NO_MILK}", FIX_IT),
     (REQUIREMENT, "src/pot.rs:7", NOT_FOUND, "the citation cites 2 requirements", IDS),
-    (REQUIREMENT, "9999", NOT_FOUND, 'there is no requirement "9999"', CHANGED_ID),
+    (REQUIREMENT, "9999", NOT_FOUND, 'no requirement matches "9999"', CHANGED_ID),
     (REQUIREMENT, "1d", NOT_FOUND, '"1d" is too short for an id', "give at least 4 digits"),
-    (REQUIREMENT, "../../etc/passwd:1", NOT_FOUND, 'nothing is called "../../etc/passwd:1"', NAMES),
-    (REQUIREMENT, "\0\x1b", NOT_FOUND, 'nothing is called "\\0\\u{1b}"', NAMES),
+    (REQUIREMENT, "../../etc/passwd:1", NOT_FOUND, 'nothing matches "../../etc/passwd:1"', NAMES),
+    (REQUIREMENT, "\0\x1b", NOT_FOUND, 'nothing matches "\\0\\u{1b}"', NAMES),
     (SECTION, "tea", INVALID, "the reference is not a section", "available in tea: #tea, #pot, #cup, #sugar"),
     (SECTION, "src/pot.rs", INVALID, "the reference is not a section", "use spec#section"),
-    (SECTION, "tea#milk", NOT_FOUND, 'there is no section "milk" in tea.md', LISTED),
-    (SECTION, "../secret.md", NOT_FOUND, 'nothing is called "../secret.md"', NAMES),
-    (SECTION, "\0", NOT_FOUND, 'nothing is called "\\0"', NAMES),
+    (SECTION, "tea#milk", NOT_FOUND, 'unknown section "milk" of tea.md', LISTED),
+    (SECTION, "../secret.md", NOT_FOUND, 'nothing matches "../secret.md"', NAMES),
+    (SECTION, "\0", NOT_FOUND, 'nothing matches "\\0"', NAMES),
     (STATUS, "abc", NOT_FOUND, '"abc" is too short for an id', "give at least 4 digits"),
-    (STATUS, "00000000", NOT_FOUND, 'there is no requirement "00000000"', CHANGED_ID),
+    (STATUS, "00000000", NOT_FOUND, 'no requirement matches "00000000"', CHANGED_ID),
     (STATUS, "pot", NOT_FOUND, '"pot" is not a requirement', ID_OR_PATH),
     (STATUS, "zzzz", NOT_FOUND, '"zzzz" is not a requirement', ID_OR_PATH),
     (STATUS, "src/main.rs:3", NOT_FOUND, '"src/main.rs:3" is not a requirement', ID_OR_PATH),
@@ -44,8 +44,8 @@ REFERENCES = [
         STATUS,
         "/specifications/pot/sections/lid/requirements/fe962664",
         NOT_FOUND,
-        'there is no requirement "fe962664" in "lid"',
-        "it is /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9",
+        'requirement "fe962664" is not in section "lid"',
+        "use /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9",
     ),
     (CITATION, "src/main.rs:6", NOT_FOUND, "no citation at src/main.rs:6", NEAR),
     (CITATION, "src/main.rs", INVALID, '"src/main.rs" is not file:line', FILE_LINE),
@@ -58,8 +58,8 @@ REFERENCES = [
         '"/specifications/rfc2324/sections/section-2.1" is not a citation',
         "find the citations of a requirement with get_requirement",
     ),
-    ((COFFEE, "coverage_summary", "spec"), "pod", NOT_FOUND, 'there is no specification "pod"', "did you mean pot?"),
-    ((COFFEE, "search_requirements", "spec"), "pod", NOT_FOUND, 'there is no specification "pod"', "did you mean pot?"),
+    ((COFFEE, "coverage_summary", "spec"), "pod", NOT_FOUND, 'unknown specification "pod"', "did you mean pot?"),
+    ((COFFEE, "search_requirements", "spec"), "pod", NOT_FOUND, 'unknown specification "pod"', "did you mean pot?"),
 ]
 
 
@@ -73,11 +73,11 @@ def test_a_reference_that_leads_nowhere_is_refused(
 
 
 PLACES = """\
-give the path of one:
+use one of these paths:
 /specifications/tea/sections/pot/requirements/1dd64a535306  The pot MUST be warm.
 /specifications/tea/sections/cup/requirements/1dd64a535306  The pot MUST be warm."""
 UNWRITTEN = "src/none.rs does not exist, so it has no line 1"
-NO_TARGET = "only requirements and titles of sections can be cited"
+NO_TARGET = "only requirements and sections can be cited"
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ NO_TARGET = "only requirements and titles of sections can be cited"
             "an exception needs a reason",
             "set reason to why the requirement does not apply",
         ),
-        ({"requirement": "1dd64a535306"}, NOT_FOUND, "1dd64a535306 stands in 2 places", PLACES),
-        ({"requirement": "tea"}, NOT_FOUND, NO_TARGET, "give an id, or spec#section"),
+        ({"requirement": "1dd64a535306"}, NOT_FOUND, "requirement 1dd64a535306 occurs in 2 places", PLACES),
+        ({"requirement": "tea"}, NOT_FOUND, NO_TARGET, "give a requirement id or SPEC#SECTION"),
     ],
 )
 def test_a_citation_that_cannot_be_written_is_not_suggested(

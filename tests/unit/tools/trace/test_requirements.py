@@ -81,7 +81,7 @@ def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
     ]
 
 
-COMMON = 'Words as common as these don\'t count: the; put them in "…" to find them as a phrase.'
+COMMON = "The search ignored common words: the; put them in double quotes to find them as a phrase."
 
 
 def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[list[str], str]:
@@ -92,12 +92,16 @@ def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[li
 @pytest.mark.parametrize(
     ("query", "texts", "words"),
     [
-        ("hot tea", ["Coffee MUST be hot."] * 2, "Nothing has all words; these have some."),
+        (
+            "hot tea",
+            ["Coffee MUST be hot."] * 2,
+            "No requirement contains every word; the results contain some of them.",
+        ),
         ("the", [], f"{COMMON} Nothing found."),
         ("sugar", [], "Nothing found."),
         ("potts", [], "Nothing found; did you mean pot?"),
         ("src/main.rs:6", ["The system MUST support error handling for invalid inputs."], ""),
-        ("nowhere.md#lid", [], 'Nothing found; there is no specification "nowhere.md"; available: rfc2324, pot'),
+        ("nowhere.md#lid", [], 'Nothing found; unknown specification "nowhere.md"; available: rfc2324, pot'),
     ],
 )
 def test_the_second_block_of_a_search_says_what_was_found_how(
@@ -108,7 +112,7 @@ def test_the_second_block_of_a_search_says_what_was_found_how(
 
 def test_a_long_query_is_cut_with_a_note(context: ProjectSnapshot) -> None:
     _, words = texts_found(context, "hot " + "a" * 3_000)
-    assert words.startswith("Only the first 2,000 characters of the query count.")
+    assert words.startswith("The search used only the first 2,000 characters of the query.")
 
 
 def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> None:
