@@ -14,7 +14,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, small_disk, unreadable
 from tests.cli.made import CONFIG, HALF, SOURCE, make
-from tests.cli.running import LINUX, NOBODY, Done, Run, failed, files, run, runner
+from tests.cli.running import LINUX, NOBODY, Done, Run, failed_like_upstream, files, run, runner
 from tests.unit.tree.twins import without_steps
 
 pytestmark = LINUX
@@ -155,11 +155,11 @@ def test_what_another_user_may_read(public: Path, duvet_command: str) -> None:
     assert run(duvet_command, public, "-q", "report") == Done(0, "", "")
     for cache in ((), ("--no-cache",)):
         done = run(duvet_command, public, *cache, "-q", "report", before=NOBODY)
-        assert done == failed("Permission denied (os error 13) [DUV010]", "src/a.rs")
+        assert done == failed_like_upstream("Permission denied (os error 13) [DUV010]", "src/a.rs")
 
 
 def refused(reason: str, path: str, hint: str = "") -> Done:
-    return failed(f"can't write this file: {reason} [DUV015]", path, hint)
+    return failed_like_upstream(f"can't write this file: {reason} [DUV015]", path, hint)
 
 
 NO_READER = "start the reader of this pipe first"

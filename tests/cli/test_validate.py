@@ -111,7 +111,7 @@ def test_a_path_that_does_not_exist(duvet: Run) -> None:
     ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that does not
     ##% exist.
     done = failed("no such file or folder [DUV010]", "src/gone.rs", "write the path relative to the working directory")
-    counted = done._replace(err=f"{done.err}checked 1 annotation in 1 file: 1 error\n")
+    counted = done._replace(err=f"{done.err}\nchecked 1 annotation in 1 file: 1 error\n")
     assert duvet("validate", "src/gone.rs", "src/right.py") == counted
 
 
@@ -253,12 +253,12 @@ def test_a_pattern_that_matches_no_file(tmp_path: Path, duvet_command: str) -> N
 def test_annotations_are_counted_as_in_the_report(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST count the annotations that `duvet report` counts, and the files that they can be in.
-    config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.py'\n"
+    config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"
     texts = {
         ".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n",
         "spec.md": "# Pot\n\nA pot MUST boil.\n",
     }
-    make(tmp_path, {**texts, "src/a.py": "##= spec.md#pot\n##% A pot MUST boil.\n", "src/b.py": ""})
+    make(tmp_path, {**texts, "src/a.rs": "//= spec.md#pot\n//# A pot MUST boil.\n", "src/b.rs": ""})
     assert "\nOK: 1 annotation is valid\n" in run(duvet_command, tmp_path, "report").err
     for names in ((), ("src", ".duvet")):
         assert run(duvet_command, tmp_path, "validate", *names).err == "checked 1 annotation in 2 files: no problems\n"
