@@ -57,7 +57,7 @@ def ask(
     duvet removes numbers that the model made up, and sends nothing to a provider that you haven't configured.
 
     Providers are defined in the service configuration, such as duvet.config.yaml; see duvet-ask(1). The exit code is 1
-    without a model, without matching requirements, or if no model answers; then duvet still prints the sources.
+    without a model, without matching requirements, or if no model answers. In the last case duvet prints the sources.
 
     \b
     Examples:
