@@ -56,34 +56,36 @@ def ask(
     to a model, which answers from these alone. The answer cites its sources by number, and the sources follow it.
     duvet removes numbers that the model made up, and sends nothing to a provider that you haven't configured.
 
-    Providers are defined in the service configuration, such as duvet.config.toml; see duvet-ask(1). The exit code is 1
-    if duvet finds no requirements or no model answers; it prints the sources in any case.
+    Providers are defined in the service configuration, such as duvet.config.yaml; see duvet-ask(1). The exit code is 1
+    without a model, without matching requirements, or if no model answers; then duvet still prints the sources.
 
     \b
     Examples:
       duvet ask when is the pot warmed
       duvet ask 'Which errors have to be logged?' --model local
-      duvet ask 'Which errors have to be logged?' --service-config models.yaml --format json
+      duvet ask when is the pot warmed --service-config models.yaml --format json
     \f
-    Define a provider in duvet.config.toml:
+    Define a provider in duvet.config.yaml:
 
     \b
-      [providers.local]
-      baseUrl = "http://127.0.0.1:11434/v1"
-      defaultModel = "MODEL"
+      providers:
+        local:
+          baseUrl: http://127.0.0.1:11434/v1
+          defaultModel: MODEL
 
-    A provider uses the API of OpenAI, or with `kind = "anthropic"` that of Anthropic. Without `baseUrl`, duvet calls
-    OpenAI or Anthropic with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY; `apiKey = "$NAME"` names another variable.
-    With several providers, `[routing.ask]` selects one.
+    A provider uses the API of OpenAI, or with `kind: anthropic` that of Anthropic. Without `baseUrl`, duvet calls
+    OpenAI or Anthropic with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY; `apiKey: $NAME` names another variable.
+    With several providers, `routing.ask` selects one.
     """
-    question = " ".join(words)
-    config, terminal = read_service(service_path, options["config_path"]).config, current_settings()
-    router = StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))
+    router = _make_router(service_path, options["config_path"])
     catalogue = require_catalogue(options)
     files, cache = open_project_files(), open_cache() or Cache()
+    ##= man/spec/ask.md#answers
+    ##% `duvet ask` MUST fail before it searches if no model is configured.
+    router.pick(ModelRequest(model=model, task=ASK_TASK))
     retriever = ProjectRetriever(catalogue, lambda: RequirementIndex(catalogue, cache), files, load_specification)
     try:
-        sources = retriever.sources(question)
+        sources = retriever.sources(question := " ".join(words))
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
     print_error_notice(catalogue)
@@ -91,8 +93,6 @@ def ask(
         _print_answer(ModelAnswer(NOTHING_FOUND, ()), format)
         ctx.exit(FAILED)
     try:
-        # Fail before the HTTP client is imported if no model is configured.
-        router.pick(ModelRequest(model=model, task=ASK_TASK))
         answer = _ask_model(question, sources, router, model)
     except (NoModelError, ModelError):
         ##= man/spec/ask.md#answers
@@ -103,6 +103,11 @@ def ask(
     _print_answer(answer, format)
     for warning in answer.warnings:
         print_remark(f"warning: {escape_cell(warning)}")
+
+
+def _make_router(service_path: str | None, config_path: str | None) -> StaticRouter:
+    config, terminal = read_service(service_path, config_path).config, current_settings()
+    return StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))
 
 
 def _ask_model(question: str, sources: Sequence[AnswerSource], router: StaticRouter, model: str | None) -> ModelAnswer:

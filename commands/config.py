@@ -12,11 +12,12 @@ from duvet.config.schema import Setting, SettingOrigin, explain_file, json_schem
 from duvet.config.service import find_service_file, load_service
 from duvet.console.command import SubcommandGroup, current_settings, print_deprecation
 from duvet.console.options import add_config_option, add_service_option
+from duvet.console.output import detect_table_look, is_on_terminal
 from duvet.console.problems import add_problem_format, has_errors, list_error_problems, make_problem_output
 from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.errors import DuvetError
-from duvet.reports.cells import escape_cell
-from duvet.reports.tables import encode_json
+from duvet.reports.cells import escape_cell, measure_width
+from duvet.reports.tables import Column, Listing, encode_json, render_list_table
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
@@ -61,7 +62,13 @@ def show_config(config_path: str | None, format: str, schema: str | None) -> Non
         return
     settings = current_settings()
     explained = explain_file(DiskTree(), config_path or settings.config_path, settings.environ)
-    write_stdout(encode_json(list(explained)) if format == "json" else render_settings_table(explained))
+    look = detect_table_look()
+    table = render_settings_table(explained)
+    if format == "json":
+        table = encode_json(list(explained))
+    elif is_on_terminal() and max(map(measure_width, table.decode().splitlines()), default=0) > look.width:
+        table = render_list_table(Listing(_NARROW_COLUMNS, list(explained)), look).encode(errors="replace")
+    write_stdout(table)
 
 
 @config.command("check")
@@ -98,8 +105,8 @@ def check(
 def print_schema(name: str) -> None:
     """Print the JSON Schema of a configuration for editors.
 
-    NAME is upstream, extended or service. `upstream`, the default, describes .duvet/config.toml as awslabs duvet reads it, `extended` the same file with all
-    keys of duvet, and `service` duvet.config.*.
+    NAME is upstream, extended or service. `upstream`, the default, describes .duvet/config.toml as awslabs duvet reads
+    it, `extended` the same file with all keys of duvet, and `service` duvet.config.*.
 
     \b
     Examples:
@@ -162,3 +169,9 @@ def _format_origin(setting: Setting) -> str:
         case SettingOrigin.COMMAND_LINE:
             return setting.option
     return setting.origin.value
+
+
+_NARROW_COLUMNS = (
+    Column("setting", lambda setting: setting.key),
+    Column("value (origin)", lambda setting: f"{_format_value(setting.value)} ({_format_origin(setting)})", wraps=True),
+)

@@ -7,9 +7,9 @@ import click
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_topics
 from duvet.console.explanations import explain_topic, list_rule_rows, list_topics
+from duvet.console.markdown import print_markdown
 from duvet.console.options import TEXT_TYPE
 from duvet.console.output import add_list_format, print_list
-from duvet.console.streams import write_stdout
 from duvet.reports.tables import Column, Listing
 
 _TOPIC_COLUMNS = (
@@ -26,14 +26,14 @@ _RULE_COLUMNS = (
 
 
 @click.command(cls=Subcommand)
-@click.argument("topic", nargs=-1, type=TEXT_TYPE, metavar="[CODE|STATE|KEY]", shell_complete=complete_topics)
+@click.argument("topic", nargs=-1, type=TEXT_TYPE, metavar="[CODE|STATE|LEVEL|KEY]", shell_complete=complete_topics)
 @click.option("--rules", is_flag=True, help="List all rules; `duvet rules` does the same.")
 @add_list_format
 @click.pass_context
 def explain(ctx: click.Context, /, topic: tuple[str, ...], rules: bool, format: str | None) -> None:
-    """CODE is the code or name of a rule, such as DUV050. STATE is a state of a requirement, such as "needs tests". KEY
-    is a key of .duvet/config.toml or of the service's configuration; the end of its path is enough if only one key ends
-    so. Without an argument, duvet lists everything that it can explain.
+    """CODE is the code or name of a rule, such as DUV050. STATE is a state of a requirement, such as "needs tests". LEVEL
+    is MUST, SHOULD or MAY. KEY is a key of .duvet/config.toml or of the service's configuration; the end of its path is
+    enough if only one key ends so. Without an argument, duvet lists everything that it can explain.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def explain(ctx: click.Context, /, topic: tuple[str, ...], rules: bool, format: 
     if topic and (rules or format):
         raise click.UsageError("--rules and --format only apply to a list; leave out the topic", ctx)
     if topic:
-        write_stdout(explain_topic(" ".join(topic)).encode())
+        print_markdown(explain_topic(" ".join(topic)))
     elif rules:
         print_list(Listing(_RULE_COLUMNS, list_rule_rows()), format)
     else:

@@ -18,6 +18,7 @@ from duvet.console.discovery import find_project_folder
 from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import ProgressLines
 from duvet.console.streams import print_remark, write_output
+from duvet.errors import DuvetError
 from duvet.project.survey import FoundSpecification, Survey, survey_folder
 from duvet.reports.cells import escape_cell
 from duvet.text import format_count
@@ -49,9 +50,15 @@ def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
 @_add_language_options
 @click.option("-y", "--yes", "accepts", is_flag=True, help="Trace all specifications that are found.")
 @click.option("--upstream", is_flag=True, help="Write the configuration of awslabs duvet.")
+@click.option("--nested", is_flag=True, help="Set up a project inside another project.")
 @click.option("--extended", is_flag=True, hidden=True)
 def init(
-    specifications: tuple[str, ...], languages: tuple[str, ...], accepts: bool, upstream: bool, extended: bool
+    specifications: tuple[str, ...],
+    languages: tuple[str, ...],
+    accepts: bool,
+    upstream: bool,
+    nested: bool,
+    extended: bool,
 ) -> None:
     """Write .duvet/config.toml and .duvet/.gitignore for the languages, tests and specifications in this folder.
 
@@ -74,20 +81,44 @@ def init(
         _write_upstream_files(specifications, languages)
         return
     here = os.getcwd()
-    outer = find_project_folder()
-    if outer not in (None, here):
-        print_remark(f"note: this folder is inside the project {escape_cell(os.path.relpath(outer or '', here))}")
+    if not nested:
+        _refuse_nested_project(here)
     survey = survey_folder(DiskTree(), here)
     _print_survey(survey)
-    specifications = tuple(name.replace(os.sep, "/") for name in specifications)
+    specifications = tuple(_make_relative(name, here).replace(os.sep, "/") for name in specifications)
     for name in specifications:
         if "://" not in name and not os.path.isfile(name):
             print_remark(f"warning: {escape_cell(name)} does not exist")
     if os.path.lexists(CONFIG_PATH):
-        _extend_project(survey, specifications, languages, accepts=accepts)
+        next_step = _extend_project(survey, specifications, languages, accepts=accepts)
     else:
-        _create_project(survey, specifications, languages, accepts=accepts)
-    print_remark("next: duvet report")
+        next_step = _create_project(survey, specifications, languages, accepts=accepts)
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST end with the next command: `duvet report` if the project traces a specification, or else the
+    ##% command that adds one.
+    print_remark(f"next: {next_step}")
+
+
+def _refuse_nested_project(here: str) -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST refuse to create a project inside another one without `--nested`.
+    outer = find_project_folder()
+    if outer not in (None, here):
+        folder = os.path.relpath(outer or "", here).replace(os.sep, "/")
+        hint = f"`duvet -C {folder} init` adds to that project; `duvet init --nested` creates another one here"
+        raise DuvetError(f"this folder is inside the project in `{folder}`", hint=hint)
+
+
+def _make_relative(name: str, here: str) -> str:
+    """Return the path in this folder for an absolute path to a file in it, which differs from machine to machine."""
+    is_inside = os.path.isabs(name) and os.path.realpath(name).startswith(os.path.join(os.path.realpath(here), ""))
+    return os.path.relpath(os.path.realpath(name), os.path.realpath(here)) if is_inside else name
+
+
+def _choose_next_step(*, is_traced: bool, is_offered: bool) -> str:
+    if is_traced:
+        return "duvet report"
+    return "duvet init --yes" if is_offered else "duvet init --specification FILE"
 
 
 def _write_upstream_files(specifications: Sequence[str], languages: Sequence[str]) -> None:
@@ -107,8 +138,8 @@ def _write_upstream_files(specifications: Sequence[str], languages: Sequence[str
             progress.end(f"Wrote {path}")
 
 
-def _create_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> None:
-    """Write the configuration of a new project."""
+def _create_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> str:
+    """Write the configuration of a new project; return the next command."""
     groups = list(_choose_groups(survey.sources, languages)) if languages else list(survey.sources)
     if not groups:
         starters = new_project.detect_languages(os.path.exists)
@@ -127,15 +158,16 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
         write_output(_GITIGNORE_PATH, new_project.GITIGNORE)
         print_remark(f"wrote {_GITIGNORE_PATH}")
     if rest:
-        print_remark(f"{CONFIG_PATH} lists these specifications as comments; `duvet init --yes` adds them")
+        print_remark(f"{CONFIG_PATH} lists these specifications as comments")
     elif not specifications and not accepted:
-        print_remark("no specification is traced yet; add one with `duvet init --specification URL|FILE`")
+        print_remark("found no specification; name a file or URL with --specification")
     if not groups:
-        print_remark(f"no source files were found; add a [[source]] to {CONFIG_PATH}")
+        print_remark(f"found no source files; add a [[source]] to {CONFIG_PATH}")
+    return _choose_next_step(is_traced=bool(specifications or accepted), is_offered=bool(rest))
 
 
-def _extend_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> None:
-    """Add what is named, or accepted, to the configuration of a project."""
+def _extend_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> str:
+    """Add what is named, or accepted, to the configuration of a project; return the next command."""
     data = DiskTree().read(CONFIG_PATH)
     environ = current_settings().environ
     config = read_config(data, CONFIG_PATH, environ)
@@ -156,12 +188,14 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
         print_remark(f"{CONFIG_PATH} has {escape_cell(name)} already")
     if offered and not is_accepted:
         print_remark(f"not added: {escape_cell(', '.join(offered[:_MOST_SHOWN]))}; `duvet init --yes` adds all of them")
+    next_step = _choose_next_step(is_traced=bool(configured or added), is_offered=bool(offered))
     if not (added or groups):
         print_remark(f"{CONFIG_PATH} is unchanged; name what to add with --specification or --lang-*")
-        return
+        return next_step
     write_output(CONFIG_PATH, new_project.add_to_config(data, config, groups, added, environ))
     names = [*dict.fromkeys(group.language.value for group in groups), *map(escape_cell, added)]
     print_remark(f"added to {CONFIG_PATH}: {', '.join(names)}")
+    return next_step
 
 
 def _normalise(name: str) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.config.check import DocumentLocation
-from duvet.config.project_file import find_config, read_config, require_config
+from duvet.config.project_file import find_config, require_config
 from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
 from duvet.console.application import find_workflow_problems, make_application
@@ -27,11 +27,13 @@ from duvet.console.options import (
     add_service_options,
     add_trace_options,
 )
-from duvet.console.problems import has_errors
+from duvet.console.problems import has_errors, list_error_problems
+from duvet.console.project import load_catalogue
 from duvet.console.streams import OK, print_line, print_notice, print_remark, write_stdout
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.llm.endpoint import make_endpoint
 from duvet.model import Problem
+from duvet.queries.records import describe_incompleteness
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.rules import CONFIG_BAD_VALUE
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from duvet.tools.tool import Tool
 
 _SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
+_PROJECT_PACKS = {"trace", "introspect", "workflows"}  # The packs that have nothing to answer without a project.
 _TERMINAL_NOTICE = (
     "duvet mcp is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
     "To configure an agent, run `duvet mcp --print-config claude`; `duvet mcp --help` lists the other agents.\n"
@@ -81,7 +84,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
       duvet mcp --print-config claude > .mcp.json
       duvet mcp --check --service-config duvet.config.yaml
       duvet mcp --http 8931
-      DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host duvet.example.org
+      DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host my.example
     """
     listening = ListenOptions(*(options.pop(name) for name in ListenOptions.__struct_fields__))
     if listening.stdio and listening.http is not None:
@@ -230,6 +233,9 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
     except UnicodeEncodeError as error:
         raise DuvetError("the path of this folder is not valid UTF-8, so a client can't use it") from error
     write_stdout(text)
+    print_remark(
+        f"note: the paths are those of this machine; in a file that you commit, use the command `{_SERVER_NAME}` without -C"
+    )
     print_remark(f"add this to {client.where}; keep any servers that are already there")
 
 
@@ -246,11 +252,12 @@ def _check_service(application: Application, listening: ListenOptions) -> None:
         http_address = _choose_address(application, listening)
         check_reach(http_address, anywhere=bool(read_tokens(current_settings().environ)))
         address = f"http at {http_address.authority}"
-    lines = "".join(f"{escape_cell(line)}\n" for line in _summarise_service(application, address))
-    write_stdout(lines.encode())
+    project, project_problems = _summarise_project(application)
+    lines = [f"project        {project}", *_summarise_service(application, address)]
+    write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())
     problems = (
         *find_workflow_problems(application),
-        *_find_project_problems(application),
+        *project_problems,
         *_find_provider_problems(application),
     )
     if has_errors(problems):
@@ -259,15 +266,28 @@ def _check_service(application: Application, listening: ListenOptions) -> None:
         raise DuvetError(f"{format_count(len(unloaded), 'pack')} could not be loaded")
 
 
-def _find_project_problems(application: Application) -> tuple[Problem, ...]:
-    settings, tree = current_settings(), DiskTree()
+def _summarise_project(application: Application) -> tuple[str, Sequence[Problem]]:
+    """Return a line about the project that the tools read, and the problems that keep them from it."""
+    # Tools don't download anything either.
+    options = {**application.settings.project_options, "offline": True}
+    tree, has_legacy_flags = DiskTree(), bool(options["source_patterns"] or options["spec_patterns"])
+    path = find_config(tree, application.settings.project_config_path)
     try:
-        path = find_config(tree, application.settings.project_config_path)
-        if path:
-            read_config(tree.read(path), path, settings.environ)
-    except ProblemsError as error:
-        return error.problems
-    return ()
+        catalogue = load_catalogue(options)
+    except DuvetError as error:
+        problems = list_error_problems(error)
+        if path or has_legacy_flags:
+            return f"{path or 'flags'}: cannot be read", problems
+        ##= man/spec/service.md#calls
+        ##% Without a project, `duvet mcp --check` MUST fail unless a pack of the service needs no project.
+        packs = {pack.name for pack in application.tools.shown_packs}
+        return "none", () if packs - _PROJECT_PACKS else problems
+    counts = (
+        format_count(len(catalogue.requirements), "requirement"),
+        format_count(len(catalogue.citations), "citation"),
+    )
+    notice = describe_incompleteness(catalogue)
+    return f"{path or 'flags'}: {', '.join(counts)}{notice and '; '}{notice}", ()
 
 
 def _find_provider_problems(application: Application) -> Iterator[Problem]:
@@ -284,7 +304,11 @@ def _find_provider_problems(application: Application) -> Iterator[Problem]:
 
 def _summarise_service(application: Application, address: str) -> Iterator[str]:
     service, config = application.service, application.service.config
-    yield f"configuration  {service.path or 'none'} ({service.origin})"
+    ##= man/spec/service.md#calls
+    ##% `duvet mcp --check` MUST show the project with its numbers of requirements and citations, and the configuration
+    ##% of the service.
+    path = f"{service.path} ({service.origin})" if service.path else "no configuration; the defaults apply"
+    yield f"service        {path}"
     yield f"server         {application.rule.name} {application.rule.version}, {address}"
     if application.line is not None:
         gateway = application.line.gateway
@@ -294,7 +318,8 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
         names = [
             tool.name for tool in application.tools.shown_tools if application.tools.registry.pack_of(tool) is pack
         ]
-        yield f"pack           {pack.name}: {', '.join(names) or 'no tools'}"
+        yield f"pack           {pack.name}: {format_count(len(names), 'tool')}"
+        yield from (f"{'':15}{name}" for name in names)
     for one in application.tools.choice.unloaded:
         yield f"left out       {one.name}: {one.reason}"
     for name, provider in config.providers.items():

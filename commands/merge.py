@@ -23,7 +23,7 @@ def merge(input: tuple[str, ...], output: str) -> None:
 
     \b
     Examples:
-      duvet report --json-v2 client.json --blob-link https://git.example/client/blob/main
+      duvet report --json-v2 client.json --blob-link https://git.example/client
       duvet merge --input client.json --input server.json --output all.json
     """
     from duvet.reports.json_v2 import encode_v2_report, read_reports

@@ -201,7 +201,7 @@ def run(
     Examples:
       duvet recipe run daily-health
       duvet recipe run release-prep --var profile=nightly --dry-run
-      duvet recipe run subsystem-freshness --var subsystem=Kettle --format json | jq .outputs
+      duvet recipe run stale-audit --format json | jq .outputs
     """
     ctx.exit(_run_recipe(name, variables, given, format, options, dry_run=dry_run))
 

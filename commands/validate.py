@@ -83,8 +83,9 @@ def validate(
     if explain is not None:
         # Not needed by a check.
         from duvet.console.explanations import find_rule_page
+        from duvet.console.markdown import print_markdown
 
-        write_stdout(find_rule_page(explain).encode())
+        print_markdown(find_rule_page(explain))
         return
     request = ValidateRequest(**{name: options.pop(name) for name in ValidateRequest.__struct_fields__})
     if request.reads_stdin != bool(request.stdin_path):
@@ -161,12 +162,23 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     if obstacles := write_fixes(project, fixes):
         return _report_findings(before, request, output, obstacles=obstacles)
     if fixes.after:
+        for change in fixes.changes:
+            print_remark(_describe_fix(change))
         count = format_count(fixes.citations, "citation")
         print_remark(f"fixed {count} in {format_count(len(fixes.after), 'file')}")
         pages = find_page_problems(overlay_project(project, fixes.after))
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST report the problems that remain.
     return _report_findings(ProjectFindings(fixes.findings, pages), request, output)
+
+
+def _describe_fix(problem: Problem) -> str:
+    """The place and the description of a fix, and below it the new quote with the differing words marked."""
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate --fix` MUST list each fix with the differing words marked.
+    assert problem.fix is not None
+    head = f"{show_path(problem.path)}:{problem.place.line}: {problem.fix.description}"
+    return "\n    ".join([head, *problem.fix.change.splitlines()])
 
 
 def _open_project_with_stdin(options: Mapping[str, Any], request: ValidateRequest) -> tuple[Project, dict[str, str]]:

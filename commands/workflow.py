@@ -64,6 +64,8 @@ def list_workflows(format: str | None, **options: Any) -> None:
         for one in workflows.values()
     ]
     print_list(Listing(_COLUMNS, rows), format)
+    if not rows:
+        print_remark("0 workflows; `duvet help workflows` shows how to define one")
 
 
 @workflow.command("show")

@@ -71,7 +71,7 @@ _STAYING = ("init", "query")  # The commands for which the working directory is 
     sections=COMMAND_GROUPS,
     context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="COMMAND",
-    epilog="Run `duvet help COMMAND` for the options of a command.",
+    epilog="`duvet help COMMAND` shows the options of a command, and `duvet rules` lists the problems that duvet reports.",
 )
 @folder_option("-C", "directory", help="Run as if started in DIR.")
 @file_option("--config", "config_path", help="The project's configuration [default: .duvet/config.toml].")
@@ -87,7 +87,8 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
     """Trace requirements from specifications to code and tests.
 
     Comments in the code quote the requirements that they implement or test. duvet checks each quote against its
-    specification, and reports which requirements are done, excepted, in progress, to do or uncited.
+    specification, and reports which requirements are done, excepted or in progress, which need code or tests, and which
+    are to do or uncited.
 
     \b
     Examples:

@@ -84,11 +84,12 @@ class Edit(Struct, frozen=True):
     text: str
 
 
-class Fix(Struct, frozen=True):
+class Fix(Struct, frozen=True, omit_defaults=True):
     """Edits that fix a problem in its file."""
 
     description: str
     edits: tuple[Edit, ...]
+    change: str = ""  # The new quote with the differing words marked.
 
 
 class Problem(Struct, frozen=True):

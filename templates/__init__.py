@@ -101,9 +101,29 @@ def load_rule_page(code: str) -> RulePage:
 @cache
 def load_state_pages() -> dict[str, str]:
     """Return the page of each state of a requirement, by its name."""
-    with open(os.path.join(_FOLDER, "states.md"), encoding="utf-8") as file:
-        pages = [f"# {page.strip()}\n" for page in f"\n{file.read()}".split("\n# ")[1:]]
+    return _load_pages("states.md")
+
+
+@cache
+def load_level_pages() -> dict[str, str]:
+    """Return the page of each level of requirements, by its keyword."""
+    return _load_pages("levels.md")
+
+
+def _load_pages(name: str) -> dict[str, str]:
+    """Return the part below each first-level heading of a file, by the heading."""
+    pages = [f"# {page.strip()}\n" for page in f"\n{_read(name)}".split("\n# ")[1:]]
     return {page.partition("\n")[0].removeprefix("# "): page for page in pages}
+
+
+def example_specification() -> str:
+    """Return the specification that the examples of the rules cite, as a section of a page."""
+    return _read("kettle.md")
+
+
+def _read(name: str) -> str:
+    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
+        return file.read()
 
 
 def _line(paragraph: str) -> str:

@@ -36,7 +36,7 @@ class ConfigChoice(StrEnum):
 
 
 class SchemaName(ConfigChoice):
-    """The schema that a configuration file is in, and whether it is our own."""
+    """The schema of this file, which decides the keys that it may have."""
 
     means: bool
 

@@ -65,6 +65,35 @@ def wants_cache(settings: TerminalSettings, root: str = "") -> bool:
     return settings.cache and os.path.isdir(os.path.join(root, ".duvet"))
 
 
+class _HelpFormatter(click.HelpFormatter):
+    """Keeps names with hyphens on one line, and breaks lists of values that are wider than the help."""
+
+    _HYPHEN = "\u2011"  # The non-breaking hyphen, which click does not break lines at.
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", self._HYPHEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        room = self.width - self.current_indent
+        super().write_dl(
+            [(self._fold(term, room), text.replace("-", self._HYPHEN)) for term, text in rows], col_max, col_spacing
+        )
+
+    def getvalue(self) -> str:
+        return super().getvalue().replace(self._HYPHEN, "-")
+
+    def _fold(self, term: str, room: int) -> str:
+        if len(term) <= room:
+            return term
+        end = term.rfind("|", 0, room) + 1
+        indent = " " * (self.current_indent + term.find("[") + 1)
+        return f"{term[:end]}\n{indent}{self._fold(term[end:], room - len(indent))}" if end else term
+
+
+class _HelpContext(click.Context):
+    formatter_class = _HelpFormatter
+
+
 class GlobalFlag(Struct, frozen=True):
     """A flag of all commands, and the setting that it changes."""
 
@@ -104,6 +133,8 @@ def make_global_flags() -> list[click.Parameter]:
 
 class Subcommand(click.Command):
     """Reports all missing options at once, and rejects an option that is repeated but counts once."""
+
+    context_class = _HelpContext
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *make_global_flags()]
@@ -151,6 +182,8 @@ def _format_parameter(param: click.Parameter) -> str:
 
 class CommandGroup(click.Group):
     """Lists its commands in the order of their definition and before its options, and suggests one for a wrong name."""
+
+    context_class = _HelpContext
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for name, command in self.commands.items() if not command.hidden]

@@ -9,7 +9,7 @@ from msgspec import Struct
 from duvet.config.keys import ConfigurationKey, find_keys, list_keys, simplify_key
 from duvet.errors import NotFoundError
 from duvet.rules import list_rules
-from duvet.templates import load_rule_page, load_state_pages
+from duvet.templates import example_specification, load_level_pages, load_rule_page, load_state_pages
 from duvet.text import join_names, quote_text, suggest_nearest
 
 _MOST_NAMES = 10
@@ -54,20 +54,25 @@ def list_rule_rows() -> list[RuleRow]:
 
 
 def list_topics() -> list[Topic]:
-    """Return everything that can be explained: rules, states, and the keys of both files."""
-    states = [Topic(name, "state", _join_lines(text.split("\n\n")[1])) for name, text in load_state_pages().items()]
+    """Return everything that can be explained: rules, states, levels, and the keys of both files."""
+    pages = (("state", load_state_pages()), ("level", load_level_pages()))
+    keys = {key.path: key.description for key in reversed(list_keys())}  # Of a key in both files, the project's.
     return [
         *(Topic(row.code, "rule", row.summary) for row in list_rule_rows()),
-        *states,
-        *(Topic(key.path, "key", key.description) for key in list_keys()),
+        *(
+            Topic(name, kind, _join_lines(text.split("\n\n")[1]))
+            for kind, found in pages
+            for name, text in found.items()
+        ),
+        *(Topic(path, "key", description) for path, description in reversed(keys.items())),
     ]
 
 
 def explain_topic(name: str) -> str:
-    """Return the page of a rule, a state or a key; raise NotFoundError with similar names."""
+    """Return the page of a rule, a state, a level or a key; raise NotFoundError with similar names."""
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST print the page of a rule, a state or a configuration key, or suggest similar names.
-    if page := _load_rule_page(name):
+    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key, or suggest similar names.
+    if page := find_short_page(name):
         return page
     keys = find_keys(name)
     if state := load_state_pages().get(_normalise_state(name)):
@@ -80,8 +85,20 @@ def explain_topic(name: str) -> str:
         raise NotFoundError(message, hint=f"available: {join_names(tuple(paths.values()), _MOST_NAMES)}")
     if keys:
         return "\n".join(map(_render_key, keys))
+    if name.strip().isdigit() and _load_rule_page(code := f"DUV{name.strip():0>3}"):
+        raise NotFoundError(f"nothing to explain under {quote_text(name)}", hint=f"did you mean {code}?")
     names = [*_list_rule_names(), *load_state_pages(), *(key.path for key in list_keys())]
     raise NotFoundError(f"nothing to explain under {quote_text(name)}", hint=suggest_nearest(name, names) or _LIST_HINT)
+
+
+def find_short_page(name: str) -> str:
+    """Return the page of a rule or a level; empty if neither has this name."""
+    return _load_rule_page(name) or load_level_pages().get(name.strip().upper(), "")
+
+
+def is_topic(name: str) -> bool:
+    """Tell whether a rule, a state or a level has this name."""
+    return bool(find_short_page(name)) or _normalise_state(name) in load_state_pages()
 
 
 def find_rule_page(name: str) -> str:
@@ -97,7 +114,12 @@ def find_rule_page(name: str) -> str:
 def _load_rule_page(name: str) -> str:
     key = name.strip().casefold()
     codes = [rule.code for rule in list_rules().values() if key in (rule.code.casefold(), rule.name)]
-    return load_rule_page(codes[0]).text if codes else ""
+    text = load_rule_page(codes[0]).text if codes else ""
+    ##= man/spec/problems.md#rules
+    ##% `duvet explain` MUST show the specification that the examples of a rule cite.
+    if "spec.md#" in text and "```markdown spec.md" not in text:
+        return text.replace("## Bad\n", f"{example_specification()}## Bad\n")
+    return text
 
 
 def _list_rule_names() -> list[str]:
@@ -121,11 +143,11 @@ def _list_key_lines(key: ConfigurationKey) -> Iterator[str]:
     yield from (f"# {key.path}", "", f"{key.description.rstrip('.')}." if key.description else "", "")
     facts = {
         "type": key.type,
-        "default": key.default if key.default or key.below else "none",
+        "default": f"`{key.default}`" if key.default else "" if key.below else "none",
         "keys": ", ".join(key.below),
         "file": key.file,
         "schema": key.schema,
     }
-    yield from (f"{name:7}  {value}" for name, value in facts.items() if value)
+    yield from (f"- {name}: {value}" for name, value in facts.items() if value)
     if key.example:
         yield from ("", "Example, as TOML:", "", *(f"    {line}" for line in key.example.splitlines()))

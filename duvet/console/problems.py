@@ -45,7 +45,7 @@ def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def print_setup_failure(setup: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
-    """Print the setup problems as errors and the verdict of the gate; False without problems."""
+    """Print the setup problems as errors and the verdict of the gate; return whether there are any."""
     problems = promote_setup_problems(setup)
     if problems:
         print_problems(problems)

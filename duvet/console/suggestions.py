@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
+from duvet.templates import guide_topics
+
+_TOP = {"duvet": "", "duvet help": "run `duvet help` to list the topics and commands"}
+"""The commands with all commands below them, each with the hint when no name is near."""
+
 _COMMANDS = {
     "add": "cite",
     "changes": "diff",
@@ -51,6 +56,7 @@ _SUBCOMMANDS = {
     "get": "show",
     "info": "show",
     "lint": "check",
+    "list": "show",
     "ls": "list",
     "print": "show",
     "remove": "clear",
@@ -60,6 +66,9 @@ _SUBCOMMANDS = {
     "verify": "check",
     "view": "show",
 }
+_ELSEWHERE = {"--fix": "duvet validate --fix", "-V": "duvet --version", "--version": "duvet --version"}
+"""Options of one command, by what users may pass to another."""
+_BEFORE_COMMANDS = {"-C": " DIR", "--color": " WHEN"}
 _OPTIONS = {
     "--json": "--format json",
     "--no-network": "--offline",
@@ -72,13 +81,32 @@ _OPTIONS = {
 def suggest_command(word: str, names: Iterable[str], path: str) -> str:
     """Suggest the commands below `path` that an unknown word may stand for, or else list those of a group."""
     names = tuple(names)
-    is_top = path == "duvet"
-    found = _suggest(word, names, _COMMANDS if is_top else _SUBCOMMANDS)
-    return _ask([f"{path} {name}" for name in found]) or ("" if is_top else f"available: {', '.join(names)}")
+    is_top = path in _TOP
+    page = _find_page(word) if is_top else ""
+    topics = () if path == "duvet" else tuple(guide_topics()) if is_top else ()
+    found = _suggest(word, (*names, *topics), _COMMANDS if is_top else _SUBCOMMANDS)
+    if topics:
+        # `duvet help` takes no options.
+        found = [name.partition(" -")[0] for name in found if not name.startswith("-")]
+    listing = _TOP[path] if is_top else f"available: {', '.join(names)}"
+    return _ask([page] if page else [f"{path} {name}" for name in found]) or listing
+
+
+def _find_page(word: str) -> str:
+    """Return the command that shows a topic of the guide, or explains a rule or a state, of this name."""
+    from duvet.console.explanations import is_topic
+
+    if topics := [name for name in guide_topics() if name.rstrip("s") == word.lower().rstrip("s")]:
+        return f"duvet help {topics[0]}"
+    return f"duvet explain {word}" if is_topic(word) else ""
 
 
 def suggest_option(word: str, names: Iterable[str]) -> str:
     """Suggest the options that an unknown one may stand for; empty if none is near."""
+    if word in _BEFORE_COMMANDS:
+        return f"{word} comes before the command: `duvet {word}{_BEFORE_COMMANDS[word]} COMMAND`"
+    if word in _ELSEWHERE:
+        return _ask([_ELSEWHERE[word]])
     return _ask(_suggest(word, tuple(names), _OPTIONS))
 
 

@@ -25,7 +25,7 @@ from duvet.specs.locator import (
 )
 from duvet.text import load_rapidfuzz
 from duvet.trace.build import find_second_spellings
-from duvet.trace.nearest import Neighbourhood, TextStretch, make_word_diff
+from duvet.trace.nearest import Neighbourhood, TextStretch, describe_changed_meaning, make_word_diff
 from duvet.trace.records import AnnotationPlaces
 
 if TYPE_CHECKING:
@@ -103,12 +103,16 @@ class SpecificationTexts:
         if key not in self._near:
             trace = self.project.trace
             sentences: dict[int, list[str]] = {}
+            cited: dict[int, set[str]] = {}
             for coverage in trace.coverages:
                 if coverage.specification.locator == specification.locator:
                     for match in coverage.matches:
                         quotes = [trace.annotations[id].quote for id in match.stating[:1]]
                         sentences.setdefault(match.section, []).extend(quotes)
-            self._near[key] = Neighbourhood(specification, sentences)
+                        related = [id for one in match.stating[:1] for id in coverage.tallies[one].related]
+                        if any(trace.annotations[id].kind is not Kind.SPEC for id in related):
+                            cited.setdefault(match.section, set()).update(" ".join(split_words(one)) for one in quotes)
+            self._near[key] = Neighbourhood(specification, sentences, cited)
         return self._near[key]
 
 
@@ -125,9 +129,15 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
 
 
 def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    spot = texts.spot(annotation)
-    own = spot.near.near(spot.section, annotation.quote) if spot and spot.section is not None else None
-    return Correction() if own is None else _quote_nearest(annotation.quote, own)
+    spot, quote = texts.spot(annotation), annotation.quote
+    if spot is None or spot.section is None or (own := spot.near.near(spot.section, quote)) is None:
+        return Correction()
+    correction = _quote_nearest(quote, own)
+    ##= man/spec/validate.md#fixes
+    ##% A fix MUST NOT lower the state of a requirement.
+    if spot.near.measure(spot.section, own.text) < spot.near.measure(spot.section, quote):
+        return correction._replace(quote=None)
+    return correction
 
 
 def _correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list[int]) -> Correction:
@@ -144,8 +154,14 @@ def _quote_nearest(quote: str, own: TextStretch) -> Correction:
     ##= man/spec/validate.md#checks
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
     ##% differing words marked, and name another section that contains the quote.
-    hint = f"the nearest text in this section is:\n{make_word_diff(quote, own.text)}"
+    hint = f"the nearest text in this section is:\n{_show_change(quote, own.text)}"
     return Correction(hint, quote=own.text if own.is_clear else None)
+
+
+def _show_change(old: str, new: str) -> str:
+    """The new text with the differing words marked, and a note if they may change what the code has to do."""
+    note = describe_changed_meaning(old, new)
+    return make_word_diff(old, new) + (f"\nnote: {note}" if note else "")
 
 
 def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, near: Neighbourhood) -> Correction:
@@ -159,7 +175,7 @@ def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, 
     if stretch is None:
         return _show_nearest_elsewhere(texts, annotation.quote, near)
     id = near.section_id(index)
-    hint = f"the nearest text is in #{id}:\n{make_word_diff(annotation.quote, stretch.text)}"
+    hint = f"the nearest text is in #{id}:\n{_show_change(annotation.quote, stretch.text)}"
     if not stretch.is_clear or stretch.score < _FAR:
         return Correction(hint)
     return Correction(hint, f"{annotation.target.partition('#')[0]}#{id}", stretch.text)
@@ -280,7 +296,8 @@ class AnnotationFixer:
             return None
         what = "update the quote" if correction.quote is not None else ""
         name = f"change the target to {correction.target}" if correction.target is not None else ""
-        return Fix(" and ".join(filter(None, (name, what))), edits)
+        change = "" if correction.quote is None else _show_change(annotation.quote, correction.quote)
+        return Fix(" and ".join(filter(None, (name, what))), edits, change)
 
     def _edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:
         """The edits that make the correction; none if the file no longer contains the annotation."""

@@ -303,7 +303,14 @@ class Project:
         problems = [*extraction.problems, *inputs.problems]
         reading = InputReader(self.tree, self.memory, extraction, problems.append, self.progress)
         annotations = reading.annotations(inputs)
-        return build_trace(annotations, self.library, self.tree, self.root, problems, self.progress)
+        return build_trace(
+            annotations, self.library, self.tree, self.root, problems, self.progress, allows_cuts=self.allows_cuts
+        )
+
+    @property
+    def allows_cuts(self) -> bool:
+        """Whether a quote with one wrong character may end where the sentence of the specification goes on."""
+        return self.config is None or not self.config.extended
 
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:

@@ -212,6 +212,7 @@ class FixResult(Struct, frozen=True):
     first: Findings
     findings: Findings
     citations: int  # The number of fixed annotations.
+    changes: tuple[Problem, ...] = ()  # The problems that are fixed, in the order of the fixes.
 
 
 def fix_project(project: Project, chosen: Callable[[Findings], Iterable[str]]) -> FixResult:
@@ -219,6 +220,7 @@ def fix_project(project: Project, chosen: Callable[[Findings], Iterable[str]]) -
     before: dict[str, bytes] = {}
     after: dict[str, bytes] = {}
     ids: set[int] = set()
+    changes: list[Problem] = []
     current, first = project, None
     for _ in range(_MOST_PASSES):
         places = AnnotationPlaces(current.tree)
@@ -230,6 +232,7 @@ def fix_project(project: Project, chosen: Callable[[Findings], Iterable[str]]) -
             if one.problem.fix is not None and one.problem.path in paths:
                 edits.setdefault(one.problem.path, []).extend(one.problem.fix.edits)
                 ids.add(one.id)
+                changes.append(one.problem)
         if not edits:
             break
         for path, found in edits.items():
@@ -237,7 +240,7 @@ def fix_project(project: Project, chosen: Callable[[Findings], Iterable[str]]) -
             before.setdefault(path, text.encode())
             after[path] = apply_edits(text, found).encode()
         current = overlay_project(project, after)
-    return FixResult(before, after, first or findings, findings, len(ids))
+    return FixResult(before, after, first or findings, findings, len(ids), tuple(changes))
 
 
 def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:

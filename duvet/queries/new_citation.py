@@ -15,6 +15,7 @@ from duvet.project.findings import Finding, choose_inputs
 from duvet.project.project import Project
 from duvet.project.validation import overlay_project, validate
 from duvet.queries.references import CitableText
+from duvet.rules import CITATION_REPEATED
 from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
 from duvet.text import decode_utf8, quote_text
 from duvet.trace.locations import list_possible_paths
@@ -72,6 +73,8 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     for one, key in zip(found, _keys(found), strict=True):
         if known[key]:
             known[key] -= 1
+        elif one.problem.code == CITATION_REPEATED.code and one.problem.path == path:
+            problems.append(_describe_repetition(one.problem, options.line, count))
         else:
             problems.append(_move_back(one.problem, path, options.line, count))
     if problems:
@@ -82,6 +85,17 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
 def _keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
     """Yield the identity of problems without their lines, which the insertion moves."""
     return ((one.problem.path, one.problem.code, one.problem.message) for one in findings)
+
+
+def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
+    """Return the problem with the line of the annotation that is already there."""
+    ##= man/spec/cite.md#what-is-refused
+    ##% `duvet cite` MUST say where the text is already cited when it refuses to repeat an annotation.
+    lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]
+    there = next((one for one in lines if not line <= one < line + count), problem.place.line)
+    there -= count if there > line else 0
+    message = f"{problem.path}:{there} already cites this; nothing was written"
+    return Problem(problem.code, message, problem.path, Place(there))
 
 
 def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import json
 
+from duvet.tools.tool import SHELL_SOURCE
+
 if TYPE_CHECKING:
     from duvet.tools.audit import CallRecord
     from duvet.workflows.workflow import WorkflowRun
@@ -96,9 +98,11 @@ class ServerLog:
         ##= man/spec/service.md#operations
         ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
         ##% warnings.
+        # A command prints the error itself.
+        levels = {"internal": EventLevel.ERROR} if call.face == SHELL_SOURCE else _CALL_LEVELS
         optional = {"code": call.code, "reason": call.reason, "warning": call.warning}
         self.write_event(
-            _CALL_LEVELS.get(call.code, EventLevel.INFO),
+            levels.get(call.code, EventLevel.INFO),
             "call",
             face=call.face,
             request=call.request,

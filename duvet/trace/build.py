@@ -163,8 +163,13 @@ def link_annotations(
     base: str,
     progress: Progress,
     matcher_of: Callable[[Section], QuoteMatcher] = QuoteMatcher,
+    *,
+    allows_cuts: bool = True,
 ) -> LinkedAnnotations:
-    """Match every annotation, or report it; annotations are in their final order."""
+    """Match every annotation, or report it; annotations are in their final order.
+
+    With `allows_cuts`, as in awslabs duvet, a quote with one wrong character may end where the sentence goes on.
+    """
     targets, places = TargetResolver(library, tree, base), records.AnnotationPlaces(tree)
     problems: list[Problem] = []
     progress.begin("Loading specifications")
@@ -179,7 +184,8 @@ def link_annotations(
     for target in sections:
         locator = target.specification.locator
         first.setdefault(locator, next(iter(target.quotes.values()))[0])
-        found, failures = _match_quotes(target, codes, matcher_of(target.specification.sections[target.section]))
+        matcher = matcher_of(target.specification.sections[target.section])
+        found, failures = _match_quotes(target, codes, matcher, allows_cuts=allows_cuts)
         matches.setdefault(locator, []).extend(found)
         for failure, ids in failures:
             targets.failures.update(dict.fromkeys(ids, failure))
@@ -190,14 +196,15 @@ def link_annotations(
 
 
 def _match_quotes(
-    target: TargetSection, codes: _AnnotationCodes, matcher: QuoteMatcher
+    target: TargetSection, codes: _AnnotationCodes, matcher: QuoteMatcher, *, allows_cuts: bool
 ) -> tuple[list[records.Match], list[tuple[records.Failure, list[int]]]]:
     """Return the matches of the quotes, and each failure with its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
     for quote, ids in target.quotes.items():
         found = matcher.find(quote)
-        if found is None:
+        is_cut = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_cut(quote)
+        if found is None or is_cut:
             ##= man/spec/trace.md#targets-and-quotes
             ##% duvet MUST report a quote that its section does not contain.
             section = target.specification.sections[target.section]
@@ -216,7 +223,7 @@ def _match_quotes(
 
 _ONE_EDIT = records.Failure(
     rules.QUOTE_ONE_EDIT,
-    "this quote differs from the specification by one character; it is accepted",
+    "this quote differs from the specification by one character",
     "copy the words of the section exactly",
     "one character differs",
     is_of_quote=True,
@@ -267,9 +274,11 @@ def build_trace(
     base: str,
     before: Iterable[Problem],
     progress: Progress,
+    *,
+    allows_cuts: bool = True,
 ) -> records.Trace:
     """Resolve targets, match quotes and compute coverage; `problems` are those found before."""
-    linked = link_annotations(annotations, library, tree, base, progress)
+    linked = link_annotations(annotations, library, tree, base, progress, allows_cuts=allows_cuts)
     progress.begin("Sorting references")
     locators = sorted(linked.matches, key=locator_key)
     named = assign_ids(linked.specifications[locator] for locator in locators)

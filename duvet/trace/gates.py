@@ -42,7 +42,7 @@ def find_setup_problems(
         hint = "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`"
         yield rules.NO_REQUIREMENTS.problem("the specifications contain no requirements", config.path, hint=hint)
     elif not requirements:
-        hint = "add a `[[specification]]` table with `source = 'path/to/spec.md'`, or a URL"
+        hint = "run `duvet init --yes` to add those in this folder, or `duvet init --specification URL|FILE`"
         yield rules.NO_SPECIFICATION.problem("no specification is configured", config.path, hint=hint)
 
 

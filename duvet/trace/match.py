@@ -198,6 +198,20 @@ class NearQuoteFinder:
         # One edit can turn a character into white space, which leaves no piece.
         return (found, fit) if found else None
 
+    def is_cut(self, quote: str) -> bool:
+        """True if everywhere only the end of the quote differs, and the sentence of the section goes on there."""
+        normal = normalise(quote)
+        front, last = normal[:-1].encode(), normal[-1:]
+        if not front or front[-1:] in _MARKS:
+            return False
+        rests = [self._normal.data[at + len(front) :].decode() for at in self._normal.places(front)]
+        return bool(rests) and all(_GOES_ON.match(rest) and rest[:1] != last for rest in rests)
+
+
+_MARKS = (b".", b"!", b"?")
+# Neither a full stop, nor the next item of a list, nor the next sentence.
+_GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re.DOTALL)
+
 
 class QuoteMatcher:
     """Finds quotes in one section; builds its views when it first needs them."""
@@ -222,6 +236,13 @@ class QuoteMatcher:
         if self._near is None:
             self._near = NearQuoteFinder(view)
         return self._near.find(quote)
+
+    def is_cut(self, quote: str) -> bool:
+        """True if a quote that differs by one edit ends where the sentence of the section goes on."""
+        ##= man/spec/trace.md#targets-and-quotes
+        ##% With its own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence of the
+        ##% section continues there.
+        return self._near is not None and self._near.is_cut(quote)
 
 
 _BLANK = re.compile(b" ")

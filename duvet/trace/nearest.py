@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import nlargest
 from itertools import accumulate, product
@@ -29,6 +29,18 @@ _FURTHER = 30  # The words that each end may move to reach the end of a sentence
 _ENDS = re.compile(r"[.!?:;][\"')\]\u2019\u201d]?\Z")
 _BEGINS = re.compile(r"[\"'(\[\u2018\u201c]?[A-Z0-9]")
 _TRIED_SECTIONS = 5
+_REWORDED = 70.0  # The similarity of a reworded requirement to its old text, at least.
+_REWORDED_MARGIN = 15.0  # How much less similar every other requirement of its section has to be.
+_SURE = 90.0  # Words this similar to a quote tell its requirement, even if that is much longer now.
+_CHANGES = {
+    "the keyword": re.compile(r"\b(?:MUST|SHALL|SHOULD|MAY|REQUIRED|RECOMMENDED|OPTIONAL|NOT)\b"),
+    "a negation": re.compile(
+        r"\b(?:not|no|never|none|nor|neither|without|cannot|unless|except)\b|n['\u2019]t\b", re.IGNORECASE
+    ),
+    "a number": re.compile(r"\d+(?:[.,]\d+)*"),
+}
+"""Words whose change may reverse or alter what the code has to do."""
+_KEYWORD = _CHANGES["the keyword"]
 
 _Span = tuple[int, int]
 
@@ -40,6 +52,7 @@ class TextStretch(NamedTuple):
     score: float
     second: float = 0.0
     is_whole: bool = True  # Whether it begins and ends as the quote does, or where sentences do.
+    is_reworded: bool = False  # Whether it is the only requirement that may have replaced the quote.
 
     @property
     def is_clear(self) -> bool:
@@ -47,6 +60,8 @@ class TextStretch(NamedTuple):
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
         ##% if exactly one correction fits.
+        if self.is_reworded:
+            return True
         far, further = 100 - self.score, 100 - self.second
         return self.is_whole and self.score >= _CLEAR and further >= 2 * far and further - far >= _MARGIN
 
@@ -66,11 +81,14 @@ class TextWords:
         self._offsets = list(accumulate((len(word) + 1 for word in words), initial=0))
         self._starts = {0} | {index + 1 for index, word in enumerate(words) if _ENDS.search(word)}
         self._ends = {len(words)} | {index for index in self._starts if index}
+        self._requirements: dict[str, _Span] = {}
         for sentence in sentences:
             at = self.text.find(sentence)
             if at >= 0:
-                self._starts.add(bisect_left(self._offsets, at))
-                self._ends.add(bisect_left(self._offsets, at + len(sentence)))
+                start, end = (bisect_left(self._offsets, one) for one in (at, at + len(sentence)))
+                self._requirements[sentence] = (start, end)
+                self._starts.add(start)
+                self._ends.add(end)
 
     def nearest(self, quote: list[str]) -> TextStretch | None:
         """Return the stretch that is most similar to the quote, or None if none is similar."""
@@ -85,12 +103,74 @@ class TextWords:
             first = bisect_right(self._offsets, near.dest_start) - 1
             last = bisect_left(self._offsets, near.dest_end)
         part = self._fit_ends(quote, first, last)
-        whole = self._extend_to_sentences(quote, *part)
+        whole = self._leave_neighbours(quote, *self._extend_to_sentences(quote, *part))
         found = self._stretch(quote, *whole)
         if found is None and whole != part and (found := self._stretch(quote, *part)) is not None:
             # The whole sentence is much longer than the quote.
-            return found._replace(second=found.score)
-        return found
+            found, whole = found._replace(second=found.score), part
+        return found and self._complete(quote, found, *whole)
+
+    def find_reworded(self, quote: list[str], candidates: Container[str]) -> TextStretch | None:
+        """Return the requirement among the candidates that replaced the quote, if no other is nearly as similar."""
+        ##= man/spec/validate.md#fixes
+        ##% A reworded requirement MUST be proposed only if nothing cites it and no other requirement of the section is
+        ##% nearly as similar.
+        if not _ENDS.search(quote[-1]):
+            return None
+        fuzz, joined = load_rapidfuzz().fuzz, " ".join(quote)
+        scores = ((max(fuzz.ratio(joined, one), fuzz.token_sort_ratio(joined, one)), one) for one in self._requirements)
+        (score, best), (second, _), *_ = *nlargest(2, scores), (0.0, ""), (0.0, "")
+        if best not in candidates or score < _REWORDED or score - second < _REWORDED_MARGIN:
+            return None
+        words = best.split()
+        text = " ".join(words[1:]) if _are_signs(words[:1]) and not _are_signs(quote[:1]) else best
+        return TextStretch(text, score, is_reworded=True)
+
+    def _complete(self, quote: list[str], found: TextStretch, start: int, end: int) -> TextStretch:
+        """Extend a stretch to the end of its requirement or sentence if the quote ended one, so that no quote is cut.
+
+        The same holds for a requirement without a full stop, and for text that is only shown.
+        """
+        ##= man/spec/validate.md#fixes
+        ##% A fix MUST quote the whole requirement if the old quote was a whole sentence.
+        around = [one for one in self._requirements.values() if one[0] <= start and end <= one[1]]
+        first, last = min(around, key=lambda one: one[1] - one[0], default=(start, end))
+        is_ended = _ENDS.search(quote[-1]) is not None
+        has_ended = is_ended and _find_mark(quote[-1]) != _find_mark(self.words[end - 1])
+        if _are_signs(self.words[first:start]):
+            # The quote leaves out the bullet of a list.
+            first = start
+        if not around and has_ended:
+            known = range(end, min(end + _FURTHER, len(self.words)) + 1)
+            last = next((one for one in known if one in self._ends and _ENDS.search(self.words[one - 1])), end)
+        begins = first if is_ended and self._begins_sentence(quote[0]) else start
+        # A quote without a full stop is a part of a requirement that has one.
+        is_part = _ENDS.search(self.words[last - 1]) is not None and (
+            (found.is_clear and self._weighs) or self._bare_words[end - 1] == _bare(quote[-1])
+        )
+        ends = last if has_ended or (start == first and not is_part) else end
+        if (begins, ends) == (start, end):
+            return found
+        text = " ".join(self.words[begins:ends])
+        score = load_rapidfuzz().fuzz.ratio(" ".join(quote), text)
+        is_whole = not self._weighs or self._is_whole(quote, begins, ends)
+        return found._replace(text=text, score=found.score if found.score >= _SURE else score, is_whole=is_whole)
+
+    def _leave_neighbours(self, quote: list[str], start: int, end: int) -> _Span:
+        """Return the requirement in a stretch that a quote of one sentence is about, if others are there, too."""
+        inside = [one for one in self._requirements.values() if start <= one[0] and one[1] <= end]
+        if (start, end) in inside or any(map(_ENDS.search, quote[:-1])):
+            return start, end
+        joined = " ".join(quote)
+        scores = {one: load_rapidfuzz().fuzz.ratio(joined, " ".join(self.words[slice(*one)])) for one in inside}
+        best = max(inside, key=lambda one: scores[one], default=(start, end))
+        return best if scores.get(best, 0.0) >= _CLEAR else (start, end)
+
+    def _begins_sentence(self, word: str) -> bool:
+        if _KEYWORD.fullmatch(word):
+            return False
+        others = {self.words[one] for one in self._starts if one < len(self.words)}
+        return word in others or word.startswith("`") or _BEGINS.match(word) is not None
 
     def _stretch(self, quote: list[str], start: int, end: int) -> TextStretch | None:
         joined, words = " ".join(quote), self.words[start:end]
@@ -203,6 +283,11 @@ def _bare(word: str) -> str:
     return _PUNCTUATION.sub("", word) or word
 
 
+def _find_mark(word: str) -> str:
+    """The punctuation at the end of a word."""
+    return word[len(word.rstrip(".!?:;,")) :]
+
+
 def _has_other_start(quote: list[str], found: list[str]) -> bool:
     """True if the first words differ by more than the order of two neighbours."""
     return quote[0] != found[0] and found[:2] != quote[1::-1]
@@ -229,10 +314,19 @@ class Neighbourhood:
 
     weighs = True  # Whether to score the second best text as well, which a fix requires.
 
-    def __init__(self, specification: Specification, sentences: Mapping[int, Sequence[str]] | None = None) -> None:
+    def __init__(
+        self,
+        specification: Specification,
+        sentences: Mapping[int, Sequence[str]] | None = None,
+        cited: Mapping[int, Container[str]] | None = None,
+    ) -> None:
         self.specification = specification
-        self._sentences = sentences or {}
+        self._sentences = {
+            section: [" ".join(split_words(one)) for one in found] for section, found in (sentences or {}).items()
+        }
         """The texts of requirements by section."""
+        self._cited = cited or {}
+        """Those of them that are cited, by section."""
         self._words: dict[int, TextWords] = {}
 
     def section_id(self, section: int) -> str:
@@ -260,7 +354,21 @@ class Neighbourhood:
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
 
     def near(self, section: int, quote: str) -> TextStretch | None:
-        return self._words_of(section).nearest(split_words(quote))
+        words, quoted = self._words_of(section), split_words(quote)
+        found = words.nearest(quoted)
+        if quoted and (found is None or not found.is_clear):
+            cited = self._cited.get(section, ())
+            uncited = [one for one in self._sentences.get(section, ()) if one not in cited]
+            return words.find_reworded(quoted, uncited) or found
+        return found
+
+    def measure(self, section: int, quote: str) -> int:
+        """The number of bytes of requirements that a quote covers."""
+        matcher = QuoteMatcher(self.specification.sections[section])
+        found = matcher.find(quote)
+        stated = [matcher.find(one) for one in self._sentences.get(section, ())]
+        required = {byte for one in stated if one for piece in one[0] for byte in range(piece.start, piece.end)}
+        return sum(byte in required for piece in found[0] for byte in range(piece.start, piece.end)) if found else 0
 
     def anywhere(self, quote: str) -> tuple[int, TextStretch] | None:
         """Return the section with the most similar text, and that text."""
@@ -312,3 +420,14 @@ def _marked_words(old: list[str], new: list[str]) -> Iterator[str]:
             continue
         gone, come = " ".join(old[low:high]), " ".join(new[first:last])
         yield (f"[-{gone}-]" if gone else "") + (f"{{+{come}+}}" if come else "")
+
+
+def describe_changed_meaning(old: str, new: str) -> str:
+    """A note if a keyword, a negation or a number is in one of the texts only; empty otherwise."""
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate` MUST note when a keyword, a negation or a number changes.
+    changed = [name for name, words in _CHANGES.items() if sorted(words.findall(old)) != sorted(words.findall(new))]
+    if "the keyword" in changed and len(changed) > 1:
+        # `NOT` is both.
+        changed = [name for name in changed if name != "a negation"]
+    return f"{' and '.join(changed)} changed; check the code" if changed else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -26,6 +27,9 @@ _OWN = (
     "count filters help help-title keys keys-on main not-applicable notice overview panel panel-title problems "
     "requirements result settings source-count source-filter sources specifications theme totals"
 )
+
+
+_CODE_SPAN = re.compile(r"(`+)(.+?)\1")
 
 
 class AnchorNames:
@@ -186,7 +190,9 @@ class SectionLabels:
         if found is None:
             one = self._specifications[specification]
             words = find_section_number(one, id) or format_section_title(one, one.by_id[id])
-            found = self._found[specification, id] = escape_html(escape_line_ends(f"{one.name}, {words}"))
+            found = self._found[specification, id] = escape_html(
+                escape_line_ends(f"{strip_backticks(one.name)}, {words}")
+            )
         return found
 
 
@@ -194,7 +200,12 @@ def format_section_title(specification: Specification, index: int) -> str:
     """Return the section's title, with the number that titles of IETF text lack."""
     section = specification.sections[index]
     number = find_section_number(specification, section.id)
-    return f"{number}. {section.title}".rstrip() if number else section.title or section.id
+    return f"{number}. {section.title}".rstrip() if number else strip_backticks(section.title) or section.id
+
+
+def strip_backticks(title: str) -> str:
+    """Return the title of a specification or section without the backticks of its code spans."""
+    return _CODE_SPAN.sub(r"\2", title)
 
 
 def find_section_number(specification: Specification, id: str) -> str:

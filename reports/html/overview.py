@@ -20,7 +20,7 @@ from duvet.text import escape_line_ends, format_count, shorten_text
 from duvet.trace.coverage import RunVerdict, Total, group_totals, judge_run
 from duvet.trace.records import NotApplicable, State
 
-_WIDEST = 160
+_WIDEST = 120
 
 _LOOKS = {state.words: anchors.STATE_LOOKS[state] for state in State}
 
@@ -137,7 +137,7 @@ def _change(mark: str, change: SnapshotChange, sections: _Sections) -> SnapshotC
 _LEFT = (State.NEEDS_TESTS, State.NEEDS_CODE, State.IN_PROGRESS, State.TO_DO, State.UNCITED)
 _MAX_DETAILED_SPECIFICATIONS = 40  # With more, the totals have no rows for levels.
 
-COUNTED_STATES = (State.DONE, *_LEFT, State.EXCEPTED)  # The states that have a column.
+COUNTED_STATES = (State.DONE, *_LEFT, State.EXCEPTED)
 
 
 class TotalRow(Struct, frozen=True):
@@ -156,20 +156,21 @@ class TotalGroup(Struct, frozen=True):
     rows: tuple[TotalRow, ...]
 
 
-def choose_state_columns(whole: Total) -> tuple[anchors.StateLook, ...]:
-    """Return the states with a column, `done` first; `not applicable` only if it occurs."""
+def choose_states(whole: Total) -> tuple[anchors.StateLook, ...]:
+    """Return the states that the report shows, `done` first; `not applicable` only if it occurs."""
     states = (*COUNTED_STATES, State.NOT_APPLICABLE) if whole.not_applicable else COUNTED_STATES
     return tuple(anchors.STATE_LOOKS[state] for state in states)
 
 
-def make_total_groups(counted: Sequence[Total], anchor_names: Mapping[str, str]) -> list[TotalGroup]:
+def make_total_groups(
+    counted: Sequence[Total], columns: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]
+) -> list[TotalGroup]:
     """Group the totals by specification, with the sum of all last; anchors are given by specification id."""
     groups = group_totals(counted)
-    looks = choose_state_columns(counted[-1])
     if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
     # The sum of one specification would repeat its rows.
-    return [_group(group, looks, anchor_names) for group in (groups if len(groups) > 2 else groups[:-1])]
+    return [_group(group, columns, anchor_names) for group in (groups if len(groups) > 2 else groups[:-1])]
 
 
 def make_total_row(total: Total, looks: Sequence[anchors.StateLook], spec: str = "") -> TotalRow:
@@ -191,11 +192,13 @@ def make_total_row(total: Total, looks: Sequence[anchors.StateLook], spec: str =
 
 def _group(group: tuple[Total, ...], looks: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]) -> TotalGroup:
     specification = group[-1].specification
+    # The sum of one level would repeat its row.
+    totals = group[:1] if len(group) == 2 else group
     if specification is None:
-        return TotalGroup("all", "", tuple(make_total_row(total, looks) for total in group))
+        return TotalGroup("all", "", tuple(make_total_row(total, looks) for total in totals))
     anchor = anchor_names[specification.id]
-    rows = (make_total_row(total, looks, anchor) for total in group)
-    return TotalGroup(specification.name, make_fragment_link(anchor), tuple(rows))
+    rows = (make_total_row(total, looks, anchor) for total in totals)
+    return TotalGroup(anchors.strip_backticks(specification.name), make_fragment_link(anchor), tuple(rows))
 
 
 class LabelView(NamedTuple):
@@ -208,8 +211,9 @@ class LabelView(NamedTuple):
 
 class OverviewView(Struct, frozen=True):
     verdict: RunVerdict
-    words: str  # The coverage, and the requirements that are left.
+    words: str  # The coverage.
     looks: tuple[anchors.StateLook, ...]
+    columns: tuple[anchors.StateLook, ...]  # The states with a column in the table, `done` first.
     whole: TotalRow
     groups: list[TotalGroup]
     problems: str
@@ -225,7 +229,8 @@ def make_overview_view(
 ) -> OverviewView:
     """Return the data of the overview, from the totals that all reports share."""
     whole = counted[-1]
-    looks = choose_state_columns(whole)
+    looks = choose_states(whole)
+    columns = tuple(look for look in looks if look.index == State.DONE or whole.counts[look.index])
     citations = page.catalogue.citations
     labelled = {number for number, one in enumerate(citations) if one.feature or one.tracking_issue}
     features, issues = Counter[str](), Counter[str]()
@@ -239,10 +244,11 @@ def make_overview_view(
     verdict = judge_run(page.problems, page.gates, page.finished.trace.citation_count, counts=counts[0] > 0)
     return OverviewView(
         verdict,
-        f"Coverage: {whole.words}" + (f"; {whole.left}." if whole.left else "."),
+        f"Coverage: {whole.words}",
         looks,
+        columns,
         make_total_row(whole, looks),
-        make_total_groups(counted, places.specifications),
+        make_total_groups(counted, columns, places.specifications),
         " and ".join(
             format_count(count, word) for count, word in zip(counts, ("error", "warning"), strict=True) if count
         ),

@@ -58,7 +58,7 @@ def make_report_title(page: anchors.ReportData) -> str:
     names = list(dict.fromkeys(requirement.specification.name for requirement in page.finished.requirements))
     if not names or len(names) > _NAMED:
         return "Requirements report"
-    return f"Requirements report: {', '.join(names)}"
+    return f"Requirements report: {', '.join(map(anchors.strip_backticks, names))}"
 
 
 def _repository(link: str | None) -> str:
@@ -211,7 +211,7 @@ def _shown(page: anchors.ReportData) -> dict[str, object]:
         "rows": write_requirement_rows(page, places, references, names),
         "files": SourceWriter(page, places, references, names).lines(),
         "settings": make_script_settings(page),
-        "others": [(one.id, one.name) for one in cited if one.id not in sums],
+        "others": [(one.id, anchors.strip_backticks(one.name)) for one in cited if one.id not in sums],
         "notes": None if notes is None else notes.view(),
         "notes_id": places.notes_view,
         "json": None if page.embedded is None else escape_json_island(page.embedded),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 from msgspec import Struct
 
-from duvet.model import Section, Specification
+from duvet.model import Format, Kind, Section, Specification
 from duvet.queries.priority import describe_shortfall
 from duvet.queries.records import make_published_url
 from duvet.reports.html import anchors
@@ -112,6 +112,13 @@ _MOST_IN_ALL = 19_000  # The same for the whole report.
 _HEAD = 10  # The most elements of an article without its sections.
 
 
+_COVERING = {Kind.CITATION, Kind.TEST, Kind.IMPLICATION}
+_WORDS_OF_DONE = {
+    frozenset({Kind.CITATION, Kind.TEST}): "code and tests cite all of it",
+    frozenset({Kind.IMPLICATION}): "implications cite all of it",
+}
+
+
 class ContentsEntry(Struct, frozen=True):
     link: Markup
     title: str
@@ -121,6 +128,8 @@ class ContentsEntry(Struct, frozen=True):
 
 class Article(Struct, frozen=True):
     anchor: str
+    name: str
+    description: str  # Of Markdown it is empty: the text shows it.
     specification: Specification
     link: str
     total: Total | None
@@ -175,6 +184,8 @@ class ArticleWriter:
             self.room -= elements
         return Article(
             self.places.specifications[specification.id],
+            anchors.strip_backticks(specification.name),
+            "" if specification.format is Format.MARKDOWN else specification.description,
             specification,
             make_published_url(specification.url),
             self.sums.get(specification.id),
@@ -202,9 +213,15 @@ class ArticleWriter:
         height = len(section.lines) + 2 * len(place.requirements)
         outside = f' <a class=out href="{anchors.escape_attribute(out)}">published</a>' if out else ""
         shown = f"<pre>{text}</pre>\n" if text else ""
+        title = anchors.format_section_title(coverage.specification, index)
+        if title == anchors.strip_backticks(coverage.specification.name) and not (
+            text or place.requirements or place.others
+        ):
+            # The heading of the article has this title.
+            return f'<section class=part id="{anchor}"{real_id}></section>\n', 1
         written = (
             f'<section class=part id="{anchor}"{real_id} style="--lines:{height}">\n'
-            f'<h3><a href="{link}">{anchors.escape_html(anchors.format_section_title(coverage.specification, index))}</a>{outside}</h3>\n'
+            f'<h3><a href="{link}">{anchors.escape_html(title)}</a>{outside}</h3>\n'
             f"{shown}{self._items(place)}</section>\n"
         )
         return written, marking.marks + 6 + 4 * len(place.requirements) + (4 if place.others else 0)
@@ -231,21 +248,25 @@ class ArticleWriter:
         card = self.page.catalogue.requirements[index]
         look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]
-        level = f" {card.level.name}" if card.level else ""
+        level = f" · {card.level.name}" if card.level else ""
         words = anchors.escape_html(shorten_text(card.text, _WORDS))
-        begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {words}'
+        begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} · {words}'
         held = self._lacks(index) + (self.notes.explained(index) if self.notes else "")
         if not card.citations:
             return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
         counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
-        return f"{begun} {counts}<noscript>{held}{lists}</noscript>\n"
+        return f"{begun}&nbsp;· {counts}<noscript>{held}{lists}</noscript>\n"
 
     def _lacks(self, index: int) -> str:
         if index in self.page.catalogue.excuses:
             return f"<p class=lacks>{anchors.escape_html(describe_exemption(self.page.catalogue.excuses[index]))}</p>"
         card = self.page.catalogue.requirements[index]
-        words = describe_shortfall(card.state, [self.references.citations[number] for number in card.citations])
-        return f"<p class=lacks>{words}</p>" if words else ""
+        citations = [self.references.citations[number] for number in card.citations]
+        words = describe_shortfall(card.state, citations)
+        if card.state is State.DONE:
+            kinds = {one.kind for one in citations} & _COVERING
+            words = _WORDS_OF_DONE.get(frozenset(kinds), "code, tests or implications cite each part of it")
+        return f"<p class=lacks>{words[0].upper()}{words[1:]}.</p>" if words else ""
 
     def _others(self, section: anchors.SectionPlace) -> str:
         anchor, link = section.cited

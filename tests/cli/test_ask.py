@@ -71,12 +71,16 @@ def test_json(duvet: Run, folder: Path, wire: Wire) -> None:
     assert duvet("-q", "ask", "cups", "--service-config", "models.yaml").err == ""
 
 
-def test_nobody_is_set_up(duvet: Run) -> None:
-    assert duvet("ask", "cups", environ={"OPENAI_API_KEY": KEY}) == failed(
-        "no model is configured", hint=SETUP_HINT, out=SOURCES
-    )
-    done = duvet("ask", "cups", "--format", "json")
-    assert (done.code, json.loads(done.out)["answer"], json.loads(done.out)["model"]) == (1, None, None)
+def test_no_model_is_configured(duvet: Run, folder: Path, wire: Wire) -> None:
+    ##= man/spec/ask.md#answers
+    ##% `duvet ask` MUST fail before it searches if no model is configured.
+    for words in (["cups"], ["coffee"], ["cups", "--format", "json"]):
+        done = duvet("ask", *words, environ={"OPENAI_API_KEY": KEY})
+        assert done == failed("no model is configured", hint=SETUP_HINT)
+    make(folder, {"duvet.config.json": config(wire)})
+    done = duvet("ask", "cups", "--model", "two")
+    assert done == failed("no usable model: two: unknown provider", hint="available: one")
+    assert wire.asked == []
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,8 @@ def test_what_is_refused(what: str, duvet: Run, folder: Path, gold: Snapshot) ->
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report.
     ##= man/spec/cite.md#what-is-refused
+    ##% `duvet cite` MUST say where the text is already cited when it refuses to repeat an annotation.
+    ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
     before, said = files(folder), []
     for line in REFUSED[what]:

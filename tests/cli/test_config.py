@@ -14,7 +14,8 @@ from duvet.commands.config import config
 from duvet.config.schema import json_schema, service_schema
 from duvet.errors import UnreadableError
 from tests.cli.made import make
-from tests.cli.running import Done, Run, runner
+from tests.cli.running import Done, Run, run, runner
+from tests.cli.terminals import shown
 
 PATH, GITIGNORE = ".duvet/config.toml", ".duvet/.gitignore"
 TEXT = """'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
@@ -121,3 +122,14 @@ def test_a_style_of_its_own(kettle: Path, duvet: Run) -> None:
     make(kettle, {"a.py": RIGHT.format(meta="#=", content="#%") + RIGHT.format(meta="##=", content="##%")})
     done = duvet("-v", "report")
     assert (done.code, annotated(done.err)) == (0, ["a.py: 1 annotation"])
+
+
+def test_a_narrow_terminal_gets_a_narrow_table(duvet_command: str, tmp_path: Path) -> None:
+    patterns = ", ".join(f'"src/part-{number}/**/*.py"' for number in range(9))
+    text = f"'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = [{patterns}]\n"
+    make(tmp_path, {".duvet/config.toml": text})
+    lines = shown(duvet_command, tmp_path, "--color", "never", "config").splitlines()
+    assert lines[0].split() == ["setting", "value", "(origin)"] and max(map(len, lines)) <= 80
+    assert "report.html.enabled              true (default)" in lines
+    wide = shown(duvet_command, tmp_path, "--color", "never", "config", columns=400)
+    assert wide == run(duvet_command, tmp_path, "config").out

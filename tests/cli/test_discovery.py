@@ -108,8 +108,8 @@ def test_the_flags_of_awslabs_duvet_describe_the_working_directory(kettle: Path,
     make(kettle, {"src/spec.md": SPECIFICATION})
     assert inside("-q", "report", "--source-pattern", "*.rs", "--json", "out.json").code == 0
     assert json.loads((kettle / "src/out.json").read_text())["annotations"][0]["source"] == "a.rs"
-    assert inside("init").err.startswith("note: this folder is inside the project ..\n")
-    assert (kettle / "src/.duvet/config.toml").exists()
+    assert inside("init").err.startswith("error: this folder is inside the project in `..`\n")
+    assert inside("init", "--nested").code == 0 and (kettle / "src/.duvet/config.toml").exists()
 
 
 def test_a_repository_of_its_own(kettle: Path, inside: Run) -> None:

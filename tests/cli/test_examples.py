@@ -14,6 +14,7 @@ MAN = ROOT / "man"
 VARIABLES = {"OPENAI_API_KEY": "1", "ANTHROPIC_API_KEY": "2", "LOCAL_PORT": "11434", "USER": "me"}
 """The variables that the comment at the top of contextive.yaml lists."""
 
+PROJECT = "'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'requirements.md' }]\n"
 SERVICES = sorted(path.name for path in (MAN / "examples").iterdir() if path.name != "spexus.toml")
 RFC = "\n\n2.  Tea\n\n2.1.  Commands\n\n2.1.1.  The BREW method\n\n   Commands MUST use POST.\n\n"
 SPECIFICATIONS = {
@@ -60,15 +61,15 @@ def test_a_project_configuration(duvet_command: str, tmp_path: Path, index: int)
 def test_a_service_configuration(duvet_command: str, tmp_path: Path, name: str) -> None:
     text = (MAN / "examples" / name).read_text(encoding="utf-8")
     is_whole = name == "contextive.yaml"
-    write(tmp_path, {"duvet.config.yaml" if is_whole else name: text})
+    project = {**SPECIFICATIONS, ".duvet/config.toml": PROJECT}
+    write(tmp_path, {**project, "duvet.config.yaml" if is_whole else name: text})
     done = run(duvet_command, tmp_path, "mcp", "--check", environ=VARIABLES if is_whole else {})
     assert (done.code, done.err) == (0, ""), done.err
 
 
 def test_the_workflow_of_the_service_page(duvet_command: str, tmp_path: Path) -> None:
-    config = "'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'requirements.md' }]\n"
     text = (MAN / "examples/duvet.config.yaml").read_text(encoding="utf-8")
-    write(tmp_path, {**SPECIFICATIONS, ".duvet/config.toml": config, "duvet.config.yaml": text})
+    write(tmp_path, {**SPECIFICATIONS, ".duvet/config.toml": PROJECT, "duvet.config.yaml": text})
     done = run(duvet_command, tmp_path, "workflow", "run", "next-up")
     assert (done.code, '"level":"MUST"' in done.out) == (0, True), done.err
 

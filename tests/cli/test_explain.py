@@ -13,8 +13,9 @@ from duvet.config.toml import parse_toml
 from duvet.console.explanations import explain_topic, list_topics
 from duvet.errors import NotFoundError
 from duvet.rules import list_rules
-from tests.cli.made import KETTLE, make
+from tests.cli.made import KETTLE, SPECIFICATION, make
 from tests.cli.running import Done, Run, run_whole
+from tests.cli.terminals import shown
 from tests.conftest import ROOT
 
 STATES = ["done", "excepted", "needs tests", "needs code", "in progress", "to do", "uncited", "not applicable"]
@@ -23,10 +24,10 @@ PATH_PAGE = """\
 
 Path of the HTML report.
 
-type     string
-default  ".duvet/reports/report.html"
-file     .duvet/config.toml
-schema   that of awslabs duvet, and "duvet-cli/config/v1"
+- type: string
+- default: `".duvet/reports/report.html"`
+- file: .duvet/config.toml
+- schema: that of awslabs duvet, and "duvet-cli/config/v1"
 
 Example, as TOML:
 
@@ -38,10 +39,10 @@ TABLE_PAGE = """\
 
 Lines of code to show below each annotation.
 
-type     integer from 0 to 50
-default  6
-file     .duvet/config.toml
-schema   only "duvet-cli/config/v1"
+- type: integer from 0 to 50
+- default: `6`
+- file: .duvet/config.toml
+- schema: only "duvet-cli/config/v1"
 
 Example, as TOML:
 
@@ -52,15 +53,33 @@ Example, as TOML:
 
 def test_rules_states_and_keys_are_explained(duvet: Run) -> None:
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST print the page of a rule, a state or a configuration key, or suggest similar names.
+    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key, or suggest similar names.
+    ##= man/spec/problems.md#rules
+    ##% `duvet explain` MUST show the specification that the examples of a rule cite.
     rule = (ROOT / "templates/rules/DUV050.md").read_text(encoding="utf-8")
+    specification = f"## Specification\n\n```markdown spec.md\n{SPECIFICATION}```\n\n"
+    rule = rule.replace("## Bad\n", f"{specification}## Bad\n")
     assert duvet("explain", "duv050") == duvet("explain", "quote-not-found") == Done(0, rule, "")
     state = duvet("explain", "needs tests")
     assert state.out.startswith("# needs tests\n\nEvery byte of the requirement is implemented")
     assert state == duvet("explain", "needs", "tests") == duvet("explain", "missing_test")
+    level = duvet("explain", "MUST")
+    assert level.out.startswith("# MUST\n\nThe level of a sentence with MUST, MUST NOT") and level.code == 0
+    assert level == duvet("explain", "must")
+    # A page with a specification of its own gets no other one.
+    assert explain_topic("DUV066") == (ROOT / "templates/rules/DUV066.md").read_text(encoding="utf-8")
     for name in ("report.html.path", "[report.html].path", "Report.HTML.Path", "html.path"):
         assert duvet("explain", name) == Done(0, PATH_PAGE, "")
     assert duvet("explain", "snippetLines") == duvet("explain", "snippet_lines") == Done(0, TABLE_PAGE, "")
+
+
+def test_on_a_terminal_pages_are_rendered(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/help.md#topics
+    ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown to its width, at most 100 columns.
+    for words in ("explain DUV050", "validate --explain DUV050"):
+        lines = shown(duvet_command, tmp_path, "--color", "never", *words.split()).splitlines()
+        assert lines[0].strip() == "DUV050 quote-not-found" and max(map(len, lines)) <= 80
+        assert "src/a.rs:" in lines and "spec.md:" in lines and "## Bad" not in lines and "Bad" in lines
 
 
 @pytest.mark.parametrize(
@@ -95,6 +114,7 @@ def test_a_run_ends_with_the_command_that_explains_its_first_problem(
     ("name", "message", "hint"),
     [
         ("DUV999", 'nothing to explain under "DUV999"', "did you mean DUV009 or DUV069 or DUV090?"),
+        ("50", 'nothing to explain under "50"', "did you mean DUV050?"),
         ("needs test", 'nothing to explain under "needs test"', "did you mean needs tests"),
         ("report.html.pth", 'nothing to explain under "report.html.pth"', "did you mean report.html.path"),
         ("", 'nothing to explain under ""', "run `duvet explain` to list all topics"),
@@ -124,6 +144,8 @@ def test_everything_is_listed_and_everything_listed_is_explained(duvet: Run) -> 
     assert [one["name"] for one in listed] == [topic.name for topic in list_topics()]
     assert [one["name"] for one in listed if one["kind"] == "rule"] == list(list_rules())
     assert [one["name"] for one in listed if one["kind"] == "state"] == STATES
+    assert [one["name"] for one in listed if one["kind"] == "level"] == ["MUST", "SHOULD", "MAY"]
+    assert len({one["name"] for one in listed}) == len(listed)
     assert all(one["summary"] for one in listed)
     for one in listed:
         assert re.search(rf"^# {re.escape(one['name'])}( |$)", explain_topic(one["name"]), re.MULTILINE)
@@ -144,9 +166,9 @@ def test_the_example_of_each_key_is_toml() -> None:
 
 def test_a_key_of_both_files_is_explained_for_both() -> None:
     page = explain_topic("server.name")
-    assert [line for line in page.splitlines() if line.startswith("file")] == [
-        "file     .duvet/config.toml",
-        "file     duvet.config.toml, .yaml or .json",
+    assert [line for line in page.splitlines() if line.startswith("- file")] == [
+        "- file: .duvet/config.toml",
+        "- file: duvet.config.toml, .yaml or .json",
     ]
     assert [key.type for key in find_keys("server.page_size")] == ["integer from 0 to 10,000"] * 2
     assert [key.type for key in find_keys("source.exclude")] == ["string or list of strings"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from duvet.cli import COMMANDS, cli
 from duvet.templates import guide_text, guide_topics
 from tests.cli.running import LINUX, Done, environment, run
 
@@ -40,9 +43,30 @@ def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, t
     ##= man/spec/help.md#topics
     ##% `duvet help TOPIC` MUST print that topic of the guide, and MUST use a pager only if standard output is a terminal.
     done = run(duvet_command, tmp_path, "help", topic)
-    lines = [line for line in guide_text(topic).splitlines() if line and not line.startswith("<!--")]
+    ##= man/spec/help.md#topics
+    ##% Both commands MUST replace a link to a topic of the guide by `duvet help TOPIC`.
+    text = re.sub(r"\[([^]]*)\]\(\.\.[^)]*\)", r"\1", guide_text(topic))
+    text = re.sub(r"\[([^]]*)\]\((?!http)([a-z-]+)\.md[^)]*\)", _expect_command, text)
+    lines = [line for line in text.splitlines() if line and not line.startswith("<!--")]
     assert (done.code, done.err) == (0, "")
     assert [line for line in done.out.splitlines() if line] == lines
+
+
+def _expect_command(link: re.Match[str]) -> str:
+    text, command = link[1], f"`duvet help {link[2]}`"
+    return command if text.lower() == link[2] else f"{text} ({command})"
+
+
+def test_no_help_is_wider_than_a_terminal() -> None:
+    commands = [*COMMANDS, "config check", "pages show", "recipe run", "workflow run", "workflow check"]
+    for words in commands:
+        shown = CliRunner().invoke(cli, [*words.split(), "--help"], terminal_width=80).output
+        assert [line for line in shown.splitlines() if len(line) > 80] == []
+        assert not re.search(r"\w-\n +[a-z]", shown)
+    folded = (
+        "  --status [uncited|to-do|in-progress|needs-code|needs-tests|excepted|done|\n            not-applicable]\n"
+    )
+    assert folded in CliRunner().invoke(cli, ["uncited", "--help"], terminal_width=80).output
 
 
 def test_help_of_a_command_is_its_usage(duvet_command: str, tmp_path: Path) -> None:
@@ -56,6 +80,11 @@ def test_help_of_a_command_is_its_usage(duvet_command: str, tmp_path: Path) -> N
     ("words", "message"),
     [
         (["tutorials"], "No such topic or command 'tutorials'; did you mean `duvet help tutorial`?"),
+        (["concept"], "No such topic or command 'concept'; did you mean `duvet help concepts`?"),
+        (["duv050"], "No such topic or command 'duv050'; did you mean `duvet explain duv050`?"),
+        (["needs-tests"], "No such topic or command 'needs-tests'; did you mean `duvet explain needs-tests`?"),
+        (["fix"], "No such topic or command 'fix'; did you mean `duvet help validate`?"),
+        (["zzzzzz"], "No such topic or command 'zzzzzz'; run `duvet help` to list the topics and commands"),
         (["reprot"], "No such topic or command 'reprot'; did you mean `duvet help report`?"),
         (["report", "now"], "No such topic or command 'now'"),
         (["cache", "cler"], "No such topic or command 'cler'; did you mean `duvet help cache clear`?"),
@@ -68,6 +97,8 @@ def test_an_unknown_name(duvet_command: str, tmp_path: Path, words: list[str], m
 
 @LINUX
 def test_on_a_terminal_a_topic_opens_in_the_pager(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/help.md#topics
+    ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown to its width, at most 100 columns.
     reader, writer = os.openpty()
     pager = tmp_path / "pager"
     pager.write_text("#!/bin/sh\nsed 's/^/| /'\n")

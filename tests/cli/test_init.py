@@ -10,7 +10,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.made import SOURCE, SPECIFICATION, make
-from tests.cli.running import Done, Run, files, runner
+from tests.cli.running import Done, Run, failed, files, runner
 
 PATH, GITIGNORE = ".duvet/config.toml", ".duvet/.gitignore"
 PROJECT = {
@@ -28,8 +28,9 @@ found 1 specification:
 """
 WROTE = f"wrote {PATH}\nwrote {GITIGNORE}\n"
 NEXT = "next: duvet report\n"
-SUGGESTED = f"{PATH} lists these specifications as comments; `duvet init --yes` adds them\n"
-UNTRACED = "no specification is traced yet; add one with `duvet init --specification URL|FILE`\n"
+SUGGESTED = f"{PATH} lists these specifications as comments\n"
+UNTRACED = "found no specification; name a file or URL with --specification\n"
+ACCEPT, NAME = "next: duvet init --yes\n", "next: duvet init --specification FILE\n"
 
 
 @pytest.fixture
@@ -41,7 +42,10 @@ def test_a_new_project_without_a_terminal(folder: Path, duvet: Run, gold: Snapsh
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST find specifications by their folders, their names and their requirements, and MUST print the
     ##% number of requirements of each.
-    assert duvet("init") == Done(0, "", FOUND + WROTE + SUGGESTED + NEXT)
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST end with the next command: `duvet report` if the project traces a specification, or else the
+    ##% command that adds one.
+    assert duvet("init") == Done(0, "", FOUND + WROTE + SUGGESTED + ACCEPT)
     written = files(folder)
     gold.assert_match(written[PATH].decode(), "suggested.toml")
     assert written[GITIGNORE] == b"reports/\n"
@@ -76,14 +80,36 @@ def test_everything_that_is_named(folder: Path, duvet: Run, gold: Snapshot) -> N
 
 
 def test_a_folder_with_nothing_in_it(here: Run, tmp_path: Path) -> None:
-    nothing = f"no source files were found; add a [[source]] to {PATH}\n"
-    assert here("init") == Done(0, "", WROTE + UNTRACED + nothing + NEXT)
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST end with the next command: `duvet report` if the project traces a specification, or else the
+    ##% command that adds one.
+    nothing = f"found no source files; add a [[source]] to {PATH}\n"
+    assert here("init") == Done(0, "", WROTE + UNTRACED + nothing + NAME)
     assert here("-q", "report").code == 0
     # A manifest is a sign of a language that has no file yet.
     (tmp_path / PATH).unlink()
     make(tmp_path, {"Cargo.toml": ""})
-    assert here("init") == Done(0, "", f"wrote {PATH}\n{UNTRACED}{NEXT}")
+    assert here("init") == Done(0, "", f"wrote {PATH}\n{UNTRACED}{NAME}")
     assert 'language = "rust"\npattern = "src/**/*.rs"\n' in (tmp_path / PATH).read_text()
+
+
+def test_a_folder_inside_a_project(here: Run, tmp_path: Path) -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST refuse to create a project inside another one without `--nested`.
+    make(tmp_path, {PATH: "'$schema' = 'duvet-cli/config/v1'\n", "a/b/c.py": ""})
+    hint = "`duvet -C ../.. init` adds to that project; `duvet init --nested` creates another one here"
+    done = here("-C", "a/b", "init", "--lang-python")
+    assert done == failed("this folder is inside the project in `../..`", hint=hint)
+    assert not (tmp_path / "a/b" / PATH).exists()
+    assert here("-q", "-C", "a/b", "init", "--nested") == Done(0, "", "")
+    assert here("-q", "-C", "a/b", "init", "--lang-go").code == 0 and (tmp_path / "a/b" / PATH).exists()
+
+
+def test_absolute_paths_become_relative(folder: Path, duvet: Run) -> None:
+    """Other machines have the project in another folder."""
+    assert duvet("-q", "init", "--specification", str(folder / "docs/kettle.md")) == Done(0, "", "")
+    assert 'source = "docs/kettle.md"\n' in (folder / PATH).read_text()
+    assert str(folder) not in (folder / PATH).read_text()
 
 
 def test_requirements_without_keywords(here: Run, tmp_path: Path) -> None:
@@ -114,8 +140,8 @@ def test_an_existing_project(kettle: Path, duvet: Run) -> None:
     found = FOUND.removesuffix("\n")
     offered = "not added: docs/kettle.md; `duvet init --yes` adds all of them\n"
     unchanged = f"{PATH} is unchanged; name what to add with --specification or --lang-*\n"
-    assert duvet("init") == Done(0, "", f"{found}\n{offered}{unchanged}{NEXT}")
-    assert duvet("init", "--lang-python").err == f"{FOUND}{PATH} has python already\n{offered}{unchanged}{NEXT}"
+    assert duvet("init") == Done(0, "", f"{found}\n{offered}{unchanged}{ACCEPT}")
+    assert duvet("init", "--lang-python").err == f"{FOUND}{PATH} has python already\n{offered}{unchanged}{ACCEPT}"
     assert files(kettle) == before
     make(kettle, {"lib/a.rs": SOURCE, "lib/tests/b.rs": ""})
     done = duvet("-q", "init", "--lang-rust", "--specification", "./docs/kettle.md", "--specification", "spec.md")
@@ -140,7 +166,11 @@ source = "./docs/kettle.md"
 source = "spec.md"
 """
     assert (kettle / PATH).read_text() == before[PATH].decode() + added
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST end with the next command: `duvet report` if the project traces a specification, or else the
+    ##% command that adds one.
     again = duvet("init", "--specification", "docs/kettle.md").err
+    assert again.endswith(NEXT)
     assert f"\n{PATH} has docs/kettle.md already\n{unchanged}" in again
 
 

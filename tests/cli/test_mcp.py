@@ -13,7 +13,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.commands.mcp import CLIENTS
 from tests.cli.made import make
-from tests.cli.running import Run, refuses, run
+from tests.cli.running import Run, failed, refuses, run
 from tests.conftest import ROOT
 from tests.unit.server.http.command import Command
 from tests.unit.server.wire import hello
@@ -41,20 +41,45 @@ workflows:
 
 
 def test_what_would_be_served(duvet: Run, duvet_command: str, folder: Path) -> None:
-    none = ["configuration  none (defaults)", "server         duvet 0.1.0, stdio"]
-    assert duvet("mcp", "--check").out.splitlines()[:2] == none
+    ##= man/spec/service.md#calls
+    ##% `duvet mcp --check` MUST show the project with its numbers of requirements and citations, and the configuration
+    ##% of the service.
+    errors = "; 5 errors in the project; results may be incomplete"
+    project = f"project        .duvet/config.toml: 8 requirements, 9 citations{errors}"
+    server, pack = "server         duvet 0.1.0, stdio", "pack           trace: 13 tools"
+    none = [project, "service        no configuration; the defaults apply", server, pack]
+    assert duvet("mcp", "--check").out.splitlines()[:5] == [*none, "               validate_citation"]
     assert run(str(Path(duvet_command).with_name("contextive-mcp")), folder, "--check") == duvet("mcp", "--check")
     make(folder, {"duvet.config.yaml": GOOD})
     done = duvet("mcp", "--check")
     lines = done.out.splitlines()
     assert (done.code, done.err) == (0, "")
-    assert lines[:2] == ["configuration  duvet.config.yaml (found)", "server         pot 3, http at 127.0.0.1:8999"]
-    assert lines[3:] == [
-        "pack           introspect: duvet_server_info, duvet_health",
-        "pack           workflows: workflow.audit",
+    server = "server         pot 3, http at 127.0.0.1:8999"
+    assert lines[:4] == [project, "service        duvet.config.yaml (found)", server, pack]
+    assert lines[17:] == [
+        "pack           introspect: 2 tools",
+        "               duvet_server_info",
+        "               duvet_health",
+        "pack           workflows: 1 tool",
+        "               workflow.audit",
         "provider       local: openai",
         "routing        brief: local",
     ]
+
+
+def test_a_folder_without_a_project(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/service.md#calls
+    ##% Without a project, `duvet mcp --check` MUST fail unless a pack of the service needs no project.
+    done = run(duvet_command, tmp_path, "mcp", "--check")
+    assert (done.code, done.out.splitlines()[0]) == (1, "project        none")
+    assert "error: no configuration in this folder or above it" in done.err
+    done = run(duvet_command, tmp_path, "mcp", "--check", "--pack", "knowledge")
+    assert (done.code, done.out.splitlines()[0], done.err) == (0, "project        none", "")
+    # A command prints the error of a tool, so it isn't logged too.
+    done = run(duvet_command, tmp_path, "call", "coverage_summary")
+    message = ".duvet/config.toml: no configuration in this folder or above it"
+    assert done == failed(message, hint="create one with `duvet init`")
+    assert " INFO call face=shell " in run(duvet_command, tmp_path, "-v", "call", "coverage_summary").err
 
 
 PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
@@ -173,7 +198,8 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
     ##% from any folder.
     folder = make(tmp_path / 'a "b" \\ c \x7f é', FILES)
     done = run(duvet_command, folder, "mcp", "--print-config", client)
-    said = f"add this to {CLIENTS[client].where}; keep any servers that are already there\n"
+    note = "note: the paths are those of this machine; in a file that you commit, use the command `duvet` without -C\n"
+    said = f"{note}add this to {CLIENTS[client].where}; keep any servers that are already there\n"
     assert (done.code, done.err) == (0, said)
     server = parsed(client, done.out)
     more = {"type": "stdio"} if client == "vscode" else {}

@@ -85,7 +85,7 @@ def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> N
     assert changed(reported, before) == {PAGE}
     page = (reported / PAGE).read_text()
     assert done.err.count("\nencountered 5 errors\n") == 1 and done.err.endswith("\n\ncoverage: 0 % (0 of 3)\n")
-    assert '<p class="verdict fail">5 errors</p>\n<p>Coverage: 0 % (0 of 3); 3 uncited.</p>' in page
+    assert '<p class="verdict fail">5 errors</p>\n<p class="coverage">Coverage: 0 % (0 of 3)</p>' in page
     assert [page.count(place) for _, place in found] == [1] * 5
     for problem in ("missing section", "could not find text in section", "comment is missing source specification"):
         assert problem in page and problem in done.err

@@ -14,6 +14,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.console.explanations import find_rule_page
 from duvet.errors import NotFoundError
 from duvet.reports.problems import ProblemFormat
+from duvet.templates import example_specification
 from tests.cli.made import make
 from tests.cli.running import NOBODY, Done, Run, failed, files, refuses, run, shell
 from tests.conftest import ROOT
@@ -59,6 +60,7 @@ def test_the_page_of_a_rule(duvet: Run) -> None:
     ##= man/spec/problems.md#rules
     ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
     page = (ROOT / "templates/rules/DUV091.md").read_text(encoding="utf-8")
+    page = page.replace("## Bad\n", f"{example_specification()}## Bad\n")
     for name in ("DUV091", "duv091", "citation-repeated", " Citation-Repeated "):
         assert find_rule_page(name) == page
     assert duvet("validate", "--explain", "duv091") == Done(0, page, "")
@@ -201,12 +203,14 @@ def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
 def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST report the problems that remain.
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate --fix` MUST list each fix with the differing words marked.
     before = files(folder)
     assert duvet("validate", "--fix", "src/right.py") == Done(0, "", RIGHT_COUNT)
     assert files(folder) == before
     make(folder, {"src/deep/other.rs": "//= tea.md#srving\n//# Everybody SHOULD wait\n"})
-    said = "fixed 1 citation in 1 file\nchecked 1 annotation in 1 file: no problems\n"
-    assert duvet("validate", "--fix", "src/deep") == Done(0, "", said)
+    said = "src/deep/other.rs:1: change the target to tea.md#serving\nfixed 1 citation in 1 file\n"
+    assert duvet("validate", "--fix", "src/deep") == Done(0, "", said + RIGHT_COUNT)
     shutil.rmtree(folder / "src/deep")
     assert files(folder) == before
     done = duvet("validate", "--fix", "src")
@@ -214,7 +218,8 @@ def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
     assert (done.code, done.out) == (1, "")
     assert files(folder) == {**before, "src/broken.rs": FIXED.encode()}
     again = duvet("validate", "--fix", "src")
-    assert again.err == done.err.removeprefix("fixed 8 citations in 1 file\n") == duvet("validate", "src").err
+    _, _, remaining = done.err.partition("fixed 8 citations in 1 file\n")
+    assert again.err == remaining == duvet("validate", "src").err
     assert files(folder)["src/broken.rs"] == FIXED.encode()
 
 
@@ -229,7 +234,8 @@ def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_com
     assert (code, "[DUV015]" in err, "[DUV050]" in err, err.startswith("fixed")) == (1, True, True, False)
     assert (path.read_text(), [one.name for one in path.parent.iterdir()]) == (wrong, ["a.rs"])
     again = run(duvet_command, public, "validate", "--fix", before=NOBODY)
-    assert again.err.startswith("fixed 1 citation in 1 file\n")
+    listed = "src/a.rs:2: update the quote\n    The kettle MUST boil [-the-] water.\n"
+    assert again.err.startswith(f"{listed}fixed 1 citation in 1 file\n")
 
 
 def test_a_pattern_that_matches_no_file(tmp_path: Path, duvet_command: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import make
-from tests.cli.running import Run, interrupt, refuses, runner, start
+from tests.cli.running import Done, Run, interrupt, refuses, runner, start
 from tests.cli.terminals import Terminal
 from tests.unit.llm.wire import Reply, Wire, openai_says
 from tests.unit.tools.made import FILES
@@ -99,7 +99,9 @@ def test_the_list(duvet: Run, project: Path) -> None:
     shown = json.loads(duvet("workflow", "show", "audit").out)
     assert [step["id"] for step in shown["steps"]] == ["open", "summary"]
     make(project, {"duvet.config.yaml": "{}"})
-    assert duvet("workflow").out == ""
+    none = "0 workflows; `duvet help workflows` shows how to define one\n"
+    assert duvet("workflow") == Done(0, "", none)
+    assert duvet("workflow", "list", "--format", "json") == Done(0, "[]\n", none)
 
 
 def test_a_check(duvet: Run, project: Path) -> None:

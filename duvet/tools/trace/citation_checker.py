@@ -287,7 +287,13 @@ class CitationChecker:
         specifications = self.specifications
         tree = MemoryTree({_PATH: pasted.text.encode()}, specifications.reachable)
         linked = build.link_annotations(
-            (annotation,), specifications, tree, specifications.cwd, progress.Progress(), self._make_matcher
+            (annotation,),
+            specifications,
+            tree,
+            specifications.cwd,
+            progress.Progress(),
+            self._make_matcher,
+            allows_cuts=specifications.project.allows_cuts,
         )
         failure = linked.failures.get(0)
         for locator, matches in linked.matches.items():

@@ -144,6 +144,17 @@ def test_the_focus_ring_is_not_clipped(fragment: str, visit: Visits, states: Rep
     assert link.evaluate(RING_HAS_ROOM)
 
 
+def test_on_a_phone_the_overview_replaces_the_list_of_specifications(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#overview", **PHONE)
+    listed = page.locator("#specifications a").filter(visible=True)
+    expect(page.locator("#overview .verdict")).to_be_visible()
+    expect(listed).to_have_count(0)
+    expect(page.locator("#overview .totals th > a")).to_have_text(["Tea & <biscuits>"])
+    expect(page.locator("#overview .others a")).to_have_text(["Manners"])
+    go(page, "#tea")
+    expect(listed).to_have_text([re.compile("^Tea "), re.compile("^Pot"), re.compile("^Cup"), re.compile("^Milk")])
+
+
 SPACED = """* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }
 p { margin-bottom: 2em !important }"""
 LOST = """all => all.filter(one => one.checkVisibility() && ['hidden', 'clip'].includes(getComputedStyle(one).overflowX)

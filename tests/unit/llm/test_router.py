@@ -105,7 +105,7 @@ def test_no_model_can_be_used() -> None:
     assert message == "no usable model: off: the provider is disabled; keyless/gpt: the provider has no key"
     for config in ({}, {"routing": {"ask": {"model": "one"}}}):
         assert fail_to_pick(config, task="ask")[1] == SETUP_HINT
-    assert "OPENAI_API_KEY" in SETUP_HINT and "duvet.config.toml" in SETUP_HINT
+    assert "OPENAI_API_KEY" in SETUP_HINT and "duvet.config.yaml" in SETUP_HINT
 
 
 HERE = ("127.0.0.1:8080", "localhost", "[::1]:80", "127.9.9.9")

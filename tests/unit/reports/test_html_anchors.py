@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from duvet.queries.revisions import SnapshotDiff
-from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS, AnchorNames, format_section_title
+from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS, AnchorNames, format_section_title, strip_backticks
 from duvet.templates import page_file
 from tests.unit.reports.html_pages import page, tree, values
 from tests.unit.reports.made import CONFIG, STATES, finished
@@ -91,6 +91,19 @@ def test_sections_of_ietf_text_are_titled_with_their_numbers() -> None:
     (coverage,) = finished({".duvet/config.toml": CONFIG, "tea.txt": text, "src/a.rs": comments}).trace.coverages
     titles = [format_section_title(coverage.specification, index) for index in range(len(sections))]
     assert titles == ["1. Heat", "Appendix A. Tea", "Abstract"]
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("The `duvet ask` command", "The duvet ask command"),
+        ("``a`b``", "a`b"),
+        ("A ` alone", "A ` alone"),
+        ("``", "``"),
+    ],
+)
+def test_titles_are_shown_without_backticks(title: str, shown: str) -> None:
+    assert strip_backticks(title) == shown
 
 
 TOKENS = page_file("tokens.css")

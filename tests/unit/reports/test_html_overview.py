@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -79,7 +80,7 @@ def test_the_verdict(gates: tuple[GateResult, ...], problems: tuple[Problem, ...
     report = finished(STATES)
     coverage = compute_totals(report.requirements)[-1]
     begin = f'<h2 tabindex="-1">Overview</h2>\n{verdict.format(report.trace.citation_count)}\n'
-    words = f"<p>Coverage: {coverage.words}; {coverage.left}.</p>\n"
+    words = f'<p class="coverage">Coverage: {coverage.words}</p>\n'
     assert overview(report, problems=problems, gates=gates).startswith(begin + words)
 
 
@@ -88,6 +89,14 @@ def test_a_feature_leads_to_its_requirements() -> None:
     shown = page(finished(files))
     assert 'cutlery</span> <a class="n" href="#requirements?feature=the%20cutlery">1</a>' in shown
     assert shown.count("<i class=f>the cutlery</i>") == 1
+
+
+def test_the_table_has_no_empty_columns_and_no_repeated_rows() -> None:
+    files = write_specifications(1, "# S{}\n\nIt MUST work.\n\nThis MUST shine.\n")
+    table = overview(finished(files)).partition('<table class="totals">')[2].partition("</table>")[0]
+    heads = re.findall(r'<th scope="col"[^>]*>(?:<span.*?</span>&nbsp;)?(.*?)</th>', table)
+    assert heads == ["Specification", "Level", "Done", "Applicable", "Coverage", "Uncited"]
+    assert re.findall('<th scope="row">(.*?)</th>', table) == ["MUST"]
 
 
 @pytest.mark.parametrize(("number", "rows"), [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)])

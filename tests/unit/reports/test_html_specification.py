@@ -95,10 +95,37 @@ HALF = (
 
 def test_what_a_requirement_lacks() -> None:
     assert re.findall("<p class=lacks>(.*?)</p>", page(finished(STATES | {"src/a.rs": "".join(HALF)}))) == [
-        "code cites all of it; tests cite only a part",
-        "tests cite all of it; code cites only a part",
-        "an exception has no reason",
+        "Code cites all of it; tests cite only a part.",
+        "Tests cite all of it; code cites only a part.",
+        "An exception has no reason.",
     ]
+
+
+def test_how_a_requirement_is_done() -> None:
+    warm, round_ = "The pot MUST be warm.", "It SHOULD be round."
+    made = (cites(warm), cites(warm, "test"), cites(round_), cites(round_, "test"), cites("It SHOULD", "implication"))
+    cup = "A cup MUST be clean and\n//# MUST be dry."
+    found = page(finished(STATES | {"src/a.rs": "".join((*made, cites(cup, "implication", "cup")))}))
+    assert re.findall("<p class=lacks>(.*?)</p>", found) == [
+        "Code and tests cite all of it.",
+        "Code, tests or implications cite each part of it.",
+        "Implications cite all of it.",
+    ]
+
+
+def test_an_empty_section_does_not_repeat_the_title() -> None:
+    files = {".duvet/config.toml": CONFIG, "tea.md": "# The `tea`\n\n## Pot\n\nIt MUST be warm.\n\n## Cup\n"}
+    shown = page(finished(files))
+    assert '<h2 tabindex="-1">The tea</h2>' in shown
+    assert '<section class=part id="tea/the-tea"></section>' in shown
+    headings = [heading for part in tree(shown).iter("article") for heading in part.iter("h3")]
+    assert ["".join(heading.itertext()) for heading in headings] == ["Pot", "Cup"]
+
+
+def test_only_text_that_is_not_shown_is_described() -> None:
+    paragraph = "This is how to make tea."
+    files = {".duvet/config.toml": CONFIG, "tea.md": f"# Tea\n\n{paragraph}\n\nIt MUST be warm.\n"}
+    assert page(finished(files)).count(paragraph) == 1
 
 
 @pytest.mark.parametrize(

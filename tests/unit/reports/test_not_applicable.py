@@ -124,7 +124,7 @@ def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]
     shown = page(report)
     marks = re.findall(r'<li id="?[^" ]*/[0-9a-f]{12}"? class="?(s\d)', shown)
     assert [marks.count(STATE_LOOKS[state].mark) for state in State] == list(whole.counts)
-    assert f"<p>Coverage: {whole.words}" in shown
+    assert f'<p class="coverage">Coverage: {whole.words}</p>' in shown
     listed = json.loads(made.json_v1_of(report)).get("not_applicable", [])
     assert [one["requirements"] for one in listed] == [one.requirements for one in report.not_applicable]
     valid = [one.requirements for one in report.not_applicable if not one.has_expired]

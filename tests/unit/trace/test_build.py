@@ -70,7 +70,7 @@ def test_references_that_lead_nowhere(snapshot: Snapshot) -> None:
 def test_a_quote_that_is_off_by_one() -> None:
     trace = traced("//= tea.md#tea\n//# The pot MUST bee warm.\n", "//= tea.md#tea\n//# The pot MUST bee warm.\n")
     warning = (
-        ":2:5+22 warning DUV051 this quote differs from the specification by one character; it is accepted [one character differs]; "
+        ":2:5+22 warning DUV051 this quote differs from the specification by one character [one character differs]; "
         "copy the words of the section exactly"
     )
     assert [show_problem(problem) for problem in trace.problems] == [f"a.rs{warning}", f"b.rs{warning}"]

@@ -1,0 +1,57 @@
+"""Prints Markdown: rendered to the width of a terminal, unchanged elsewhere."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import click
+
+from duvet.console.command import current_settings, wants_colour
+from duvet.console.streams import write_stdout
+from duvet.templates import guide_topics
+
+_MAX_WIDTH = 100
+_COMMENT = re.compile(r"(?m)^<!--.*?-->\n+")  # Comments hold instructions for the tests.
+_LINK = re.compile(r"\[([^]]*)\]\((?!\w+:)([^)#\s]*)[^)\s]*\)")
+
+
+def print_markdown(text: str, *, uses_pager: bool = False) -> None:
+    """Write a page to standard output; links to topics of the guide become the commands that show them."""
+    text = _LINK.sub(_name_topic, _COMMENT.sub("", text))
+    ##= man/spec/help.md#topics
+    ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown to its width, at most 100 columns.
+    if sys.stdout is None or not sys.stdout.isatty():
+        write_stdout(text.encode())
+        return
+    import shutil
+
+    from rich.console import Console
+    from rich.markdown import Markdown
+    from rich.theme import Theme
+
+    # Rendering drops the names of example files.
+    text = re.sub(r"(?m)^```(\w+) (\S+)$", r"`\2`:\n\n```\1", text)
+    settings = current_settings()
+    colour = wants_colour(settings.colours, settings.environ, sys.stdout)
+    width = min(_MAX_WIDTH, shutil.get_terminal_size().columns)
+    theme = Theme({"markdown.code": "bold cyan"})
+    console = Console(width=width, force_terminal=colour, no_color=not colour, theme=theme)
+    with console.capture() as captured:
+        console.print(Markdown(text, code_theme="ansi_dark", hyperlinks=False))
+    lines = "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    if uses_pager:
+        click.echo_via_pager(lines, color=colour)
+    else:
+        write_stdout(lines.encode(errors="replace"))
+
+
+def _name_topic(link: re.Match[str]) -> str:
+    """Return the text of a link to a file, with the command that shows the file if it is a topic of the guide."""
+    ##= man/spec/help.md#topics
+    ##% Both commands MUST replace a link to a topic of the guide by `duvet help TOPIC`.
+    text, topic = link[1], link[2].removesuffix(".md")
+    if topic not in guide_topics():
+        return text
+    command = f"`duvet help {topic}`"
+    return command if text.casefold() == topic else f"{text} ({command})"
