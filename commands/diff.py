@@ -128,7 +128,7 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
     tree.lend(frozenset([*specifications, *_list_configured_files(project)]), project.downloads)
     catalogue = project.catalogue
     if tree.paths.lacks:
-        hint = "fetch it with git, for example with `git checkout`; duvet fetches nothing"
+        hint = "fetch it with git, for example with `git checkout`; duvet does not fetch"
         raise UnreadableError("this clone lacks the file", path=tree.paths.lacks[0], hint=hint)
     for entry in project.not_applicable:
         # The commit doesn't change, but an entry of its configuration may expire.
@@ -163,7 +163,7 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
     """Print the verdict of `--fail-on`, if it is given; return the exit code."""
     ##= man/spec/diff.md#gates
     ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
-    ##% new requirement with `--fail-on new`, and for no difference otherwise.
+    ##% new requirement with `--fail-on new`, and MUST NOT fail for other differences.
     lost = find_regressions(difference) if "regression" in fail_on else ()
     uncited = difference.uncited if "new" in fail_on else ()
     message = "this requirement is new, and nothing cites it"
@@ -171,7 +171,7 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
     if annotate:
         ##= man/spec/problems.md#formats
         ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as workflow commands, unless standard output is taken.
+        ##% problems and failures of gates as workflow commands, unless another result is written to standard output.
         print_annotations(problems)
     if problems:
         losses = difference.losses if "regression" in fail_on else ""

@@ -38,7 +38,7 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
 @click.option(
     "-e", "--extension", metavar="toml|rs", default="toml", help="Format of the files to write. [default: toml]"
 )
-@folder_option("-o", "--out", default=".", help="Write below this folder. [default: .]")
+@folder_option("-o", "--out", default=".", help="Write the files to this folder. [default: .]")
 @click.option("--prune", is_flag=True, help="Remove files that an earlier extraction wrote and this one does not.")
 def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **options: Any) -> None:
     """Write the sentences of TARGET_PATH that contain an RFC 2119 keyword to a file per section, as TOML for

@@ -35,8 +35,8 @@ Result = TypeVar("Result")
     help="Name of this run [default: `ingest.profile` of the configuration, else local].",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change without changing it.")
-@click.option("--full", is_flag=True, help="Read unchanged files as well, and replace a damaged index.")
-@click.option("--dummy-embeddings", is_flag=True, help="Make meaningless vectors without a model, for tests.")
+@click.option("--full", is_flag=True, help="Index unchanged files too, and replace a damaged index.")
+@click.option("--dummy-embeddings", is_flag=True, help="Use meaningless vectors instead of a model, for tests.")
 @click.option(
     "--format",
     type=click.Choice(["text", "json"]),
@@ -130,7 +130,7 @@ def _describe_contents(run: IngestRun) -> str:
 def _run_with_store(
     path: str, run: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
-    """Run with the index, or without one if the run has to create it; `--full` replaces a damaged one."""
+    """Run with the existing index, or create one; `--full` replaces a damaged index."""
     try:
         return _run_with_open_store(path, run, dry_run=dry_run)
     except StoreDamagedError as error:

@@ -17,9 +17,9 @@ from duvet.tree.files import DiskTree, MemoryTree
 @file_option("--input", multiple=True, required=True, help="A report to merge; `-` is standard input.")
 @file_option("--output", required=True, help="The file to write; `-` is standard output.")
 def merge(input: tuple[str, ...], output: str) -> None:
-    """Sources, requirements and citations are merged by their ids. Reports that contradict each other are refused, with
-    a list of the contradictions. Different comments and tags are merged, with a warning. Files of different packages
-    need different repositories: give each report a --blob-link.
+    """duvet merges sources, requirements and citations by id. It refuses reports that contradict each other, and lists
+    the contradictions. If tags or comments differ, it keeps all tags and one comment, with a warning. If packages
+    contain files of the same name, create each report with its own --blob-link.
 
     \b
     Examples:

@@ -99,8 +99,7 @@ def show_page(slug: str, format: str, **options: Any) -> None:
 def check(ctx: click.Context, /, format: str | None, output: str | None, **options: Any) -> None:
     """Check links, slugs and front matter.
 
-    A link to a missing page or requirement, a slug that two pages share, and a page that can't be read are errors:
-    then the exit code is 1.
+    Exits with 1 if a link leads to a missing page or requirement, two pages share a slug, or a page can't be read.
 
     \b
     Examples:

@@ -30,7 +30,7 @@ _EXPLANATION = (
 
 
 @click.command(cls=Subcommand)
-@click.option("--explain", is_flag=True, help="Explain each rank, and why the next requirement comes after it.")
+@click.option("--explain", is_flag=True, help="Explain each rank, and why the requirement ranks above the next.")
 @click.option("--all", "finished", is_flag=True, help="Include requirements that are done, excepted or not applicable.")
 @click.option(
     "--prompt",
@@ -38,7 +38,7 @@ _EXPLANATION = (
     flag_value="implement_requirement",
     metavar="[NAME]",
     shell_complete=complete_requirement_prompts,
-    help="Print a prompt about the most urgent one: implement_requirement [default] or write_test.",
+    help="Print a prompt for the most urgent requirement: implement_requirement [default] or write_test.",
 )
 @add_filters
 @add_limit_option(20)
@@ -55,8 +55,9 @@ def prioritize(
     format: str | None,
     **options: Any,
 ) -> None:
-    """The order is by level (MUST, SHOULD, MAY, none), then by progress (partly covered, not started, done), then by
-    the number of todos, then by the order of the specifications.
+    """duvet ranks requirements by level (MUST, SHOULD, MAY, none), then by progress (started, not started, done), then
+    by the number of todos, then by their order in the specifications. Requirements that are to do or uncited count as
+    not started.
 
     Requirements that are done, excepted or not applicable are left out; use --all or `--status done` to include them.
 

@@ -73,8 +73,8 @@ _LEFT_OUT = f"the configuration disables the tool {records.RECIPE_TOOL}"
 
 @click.group(cls=SubcommandGroup, default="list")
 def recipe() -> None:
-    """A recipe is a routine of a project: a YAML file in `recipes` or `.duvet/recipes` whose steps call tools one after
-    another, wait, check the answers and capture values from them. Agents run one with the tool `km-recipe-run`. duvet
+    """A recipe automates a routine task: it is a YAML file in `recipes` or `.duvet/recipes` with steps that call tools,
+    wait, check the answers and capture values from them. Agents run one with the tool `km-recipe-run`. duvet
     ships daily-health, release-prep, stale-audit and subsystem-freshness; a recipe of the project with the same name
     replaces a shipped one. duvet-recipe(1) describes the file.
 
@@ -93,7 +93,7 @@ def recipe() -> None:
 
     A step has an `id` and either `tool` or `wait`. `tool` names the tool to call, `params` its arguments. `wait` has
     the keys `tool`, `params`, `until`, `interval_seconds` (default 5) and `timeout_seconds` (default 300): it calls the
-    tool again and again until the answer meets the condition.
+    tool repeatedly until the answer meets the condition.
 
     Further keys of a step: `expect` maps paths in the answer to the values they must have. `assert` lists checks, each
     with a `path` and one of `exists`, `equals` and `not_equals`. `capture` lists values to keep, each with a `name` and a
@@ -114,7 +114,7 @@ def recipe() -> None:
 )
 @add_unused_options
 def list_recipes(format: str | None) -> None:
-    """List the recipes, yours and those that duvet ships.
+    """List your own recipes and those that duvet ships.
 
     \b
     Examples:
@@ -127,7 +127,7 @@ def list_recipes(format: str | None) -> None:
 @recipe.command("show")
 @click.argument("name", type=TEXT_TYPE, shell_complete=complete_recipes)
 @add_text_format
-@file_option("-o", "--output", help="Write to this file and replace it [default: standard output].")
+@file_option("-o", "--output", help="Write to this file, replacing it [default: standard output].")
 @add_unused_options
 def show_recipe(name: str, format: str, output: str | None) -> None:
     """Print the file of a recipe.
@@ -151,9 +151,9 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
 def check(
     ctx: click.Context, /, names: tuple[str, ...], format: str | None, output: str | None, **options: Any
 ) -> None:
-    """Check recipes by name or file, or all your own.
+    """Check the named recipes, or all recipes of the project.
 
-    The exit code is 1 if there are errors.
+    Exits with 1 if there are errors.
 
     \b
     Examples:
@@ -194,8 +194,8 @@ def run(
 ) -> None:
     """Run a recipe and show the result of each step.
 
-    The tools of the pack `knowledge` are enabled. The exit code is 1 if a step fails or one of its checks does. With
-    `KM_GATEWAY_URL`, the command is refused, because that server runs its own recipes.
+    duvet enables the tools of the pack `knowledge`. Exits with 1 if a step or a check fails. If `KM_GATEWAY_URL` is
+    set, duvet refuses to run recipes, because that server runs its own.
 
     \b
     Examples:
@@ -304,7 +304,7 @@ def _run_recipe(
 
 
 def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
-    """Return all variables with the values of `NAME=VALUE` and of JSON; raise UsageError for wrong ones."""
+    """Return the variables with the values set by `NAME=VALUE` and JSON; raise UsageError for invalid ones."""
     for word in words:
         name, equals, _ = word.partition("=")
         if not equals:
@@ -325,7 +325,7 @@ def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes
 
 
 def _make_variables_tool(workflow: records.Workflow) -> Tool:
-    """Return a tool whose arguments are the variables; one of any type is text."""
+    """Return a tool with the variables as its arguments; a variable of any type becomes a string."""
     variables = {
         name: replace(one, kind=VariableType.STRING) if one.kind is None else one
         for name, one in workflow.variables.items()
@@ -336,7 +336,7 @@ def _make_variables_tool(workflow: records.Workflow) -> Tool:
 
 
 def _call_recipe_tool(application: Application, arguments: Mapping[str, object]) -> records.WorkflowRun:
-    """Run a recipe; return the record of the run also if it fails or is interrupted."""
+    """Run a recipe; return the record of the run even if it fails or is interrupted."""
     tool = application.tools.registry.require(records.RECIPE_TOOL)
     runs: list[records.WorkflowRun] = []
     on_terminal = wants_bar(current_settings())

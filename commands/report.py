@@ -29,10 +29,10 @@ _MAX_NAMES = 3
 @click.command(cls=Subcommand)
 @add_trace_options
 @file_option("--json", help="Write awslabs duvet's first JSON format.")
-@file_option("--json-v2", help="Write its second JSON format, which `duvet merge` reads.")
+@file_option("--json-v2", help="Write awslabs duvet's second JSON format, which `duvet merge` reads.")
 @file_option("--html", help="Write the HTML report; `-` is standard output.")
 @folder_option("--lcov", help="Write an LCOV file for each specification.")
-@add_switch("--ci", help="Check the committed snapshot, or without one, that every requirement has code and tests.")
+@add_switch("--ci", help="Compare with the committed snapshot; without one, require code and tests everywhere.")
 @add_gate("--require-citations", help="Require code for every requirement or for a TARGET.")
 @add_gate("--require-tests", help="Require tests for every requirement or for a TARGET.")
 @click.option("--blob-link", type=TEXT_TYPE, metavar="URL", help="Base URL of links to source files.")
@@ -51,14 +51,14 @@ def report(
 
     Exits with 1 if an annotation is invalid or a gate fails.
 
-    Problems go to standard error as text. With --format they go to standard output or to the --output file: as JSON, SARIF,
-    GitHub workflow commands or JUnit.
+    duvet prints problems to standard error as text. With --format, it writes them to standard output or the --output
+    file, as JSON, SARIF, GitHub workflow commands or JUnit.
 
-    A TARGET is a specification or SPEC#SECTION; a numbered section includes those below it. Targets are checked with and
-    without --ci. Both options can be repeated.
+    A TARGET is a specification or SPEC#SECTION; a numbered section includes its subsections. Targets are checked with
+    and without --ci. --require-citations and --require-tests can be repeated.
 
     --watch reports again when an input changes. Set WATCHFILES_FORCE_POLLING=1 on network drives that send no events.
-    --open uses the browser in the environment variable BROWSER, by default the system's.
+    --open uses the browser in the environment variable BROWSER, or else the system's default.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def report(
 def watch_reports(
     options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool
 ) -> NoReturn:
-    """Report, and report again after each change, until the user or an error of the system ends it."""
+    """Report now and after each change, until the user or a system error stops it."""
     from duvet.project.changes import ChangeWatcher
 
     progress = ProgressLines(current_settings())
@@ -101,7 +101,7 @@ def watch_reports(
             gc.collect()
             changed, restored = wait_for_change(changes, restored=restored)
             ##= man/spec/watch.md#reporting-again
-            ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST first name some
+            ##% `duvet report --watch` SHOULD run once for simultaneous changes, and MUST first name some
             ##% of the changed files.
             names = ", ".join(changed[:_MAX_NAMES])
             more = len(changed) - _MAX_NAMES
@@ -109,7 +109,7 @@ def watch_reports(
 
 
 def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[str, ...], bool]:
-    """Wait for a change that a run answers; return the changed files, and whether they are nothing but reports."""
+    """Wait for a change that requires a run; return the changed files, and whether all of them are reports."""
     while True:
         changed = changes.wait() or ()
         only_reports = bool(changed) and changes.are_outputs(changed)
@@ -124,7 +124,7 @@ def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[st
 def run_watched_report(
     options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool = False
 ) -> tuple[Project, bool]:
-    """Run once and print the result; return the project as it was read, and whether the run succeeded."""
+    """Run once and print the result; return the project that was read, and whether the run succeeded."""
     from duvet.console.report_run import run_report
 
     settings = current_settings()

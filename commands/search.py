@@ -37,7 +37,7 @@ _COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT
 @filters.add_status_option
 @filters.add_kind_option
 @click.option("--raw", is_flag=True, help="Read QUERY as a sqlite FTS5 expression: AND, OR, NOT, NEAR(…), prefix*.")
-@click.option("--semantic", is_flag=True, help="Search by meaning, too.")
+@click.option("--semantic", is_flag=True, help="Also search by meaning.")
 @add_limit_option(20)
 @add_list_format
 @add_trace_options

@@ -28,8 +28,8 @@ _GATE_PROBLEMS = {
 
 
 @click.command(cls=Subcommand)
-@click.option("--untested", is_flag=True, help="List the requirements that need a test instead.")
-@click.option("--todo", is_flag=True, help="List the requirements with a `todo` instead, with features and issues.")
+@click.option("--untested", is_flag=True, help="Instead, list requirements that need a test.")
+@click.option("--todo", is_flag=True, help="Instead, list requirements with a `todo`, and their features and issues.")
 @add_filters
 @click.option(
     "--fail-on",

@@ -93,7 +93,7 @@ def show_workflow(name: str, **options: Any) -> None:
 def check(ctx: click.Context, /, name: str | None, format: str | None, output: str | None, **options: Any) -> None:
     """Check one workflow, or all workflows.
 
-    The exit code is 1 if there are errors.
+    Exits with 1 if there are errors.
 
     \b
     Examples:

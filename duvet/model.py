@@ -68,7 +68,7 @@ class Place(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """A label for another place in the file of a problem."""
+    """A label for another place in the file that has the problem."""
 
     place: Place
     label: str

@@ -14,7 +14,7 @@ class Progress:
         """Begin a step: `Scanning sources`."""
 
     def end(self, outcome: str) -> None:
-        """End the last step, or a download: `Scanned 3 sources`."""
+        """End the current step or download: `Scanned 3 sources`."""
 
     def note(self, detail: str) -> None:
         """Report a detail for verbose output."""

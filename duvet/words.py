@@ -45,13 +45,13 @@ def extract_words(text: str) -> list[str]:
 
 
 def extract_query_words(query: str) -> tuple[list[str], bool]:
-    """Return the distinct words of a query up to the limits, and whether it exceeds these."""
+    """Return the distinct words of a query up to the limits, and whether it exceeds them."""
     words = list(dict.fromkeys(extract_words(query[:MAX_QUERY_CHARACTERS])))
     return words[:MAX_QUERY_WORDS], len(query) > MAX_QUERY_CHARACTERS or len(words) > MAX_QUERY_WORDS
 
 
 def extract_index_words(text: str) -> list[str]:
-    """Return the words to index a text by: its own, the parts of `parseHeaderLine`, and `parse_header_line` as one."""
+    """Return the words to index a text by: its words, the parts of `parseHeaderLine`, and `parse_header_line` joined"""
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST find other forms of a word, symbols by their name or a part of it, and files by their
     ##% path or name.
@@ -66,7 +66,7 @@ def extract_index_words(text: str) -> list[str]:
 
 
 def join_name(name: str) -> str:
-    """Return a name without case and separators: `parseheaderline`."""
+    """Return a name in lower case without separators: `parseheaderline`."""
     return "".join(extract_words(name))
 
 

@@ -22,7 +22,7 @@ def measure_width(text: str) -> int:
 
 
 def cut_middle(text: str, most: int) -> str:
-    """Shorten a text in its middle, so that names with a common beginning stay distinct."""
+    """Shorten a text in the middle, so that names with the same beginning stay distinct."""
     if measure_width(text) <= most:
         return text
     room = most - measure_width(CUT_MARK)

@@ -40,7 +40,7 @@ class FactsBlock(Struct, frozen=True):
 
 
 class WordsBlock(Struct, frozen=True):
-    """Text of a specification on one line, to be wrapped."""
+    """Text of a specification, to be wrapped."""
 
     text: str
 

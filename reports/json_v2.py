@@ -230,7 +230,7 @@ _HINT = "write the input with `duvet report --json-v2 FILE`"
 
 
 def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]:
-    """Read reports; a ProblemsError lists every file that is not one."""
+    """Read reports; a ProblemsError lists every file that is not a valid report."""
     reports: list[tuple[str, V2Report]] = []
     problems: list[Problem] = []
     for path in paths:

@@ -82,7 +82,7 @@ _RULES: dict[type[json_v2.V2Record], tuple[_Rule, ...]] = {
 
 
 def find_conflicts(id: str, earlier: json_v2.V2Record, later: json_v2.V2Record) -> Iterator[MergeConflict]:
-    """Yield the differences between two records of one id that can't be merged."""
+    """Yield the conflicts between two records with the same id."""
     ##= man/spec/trace.md#reports
     ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
     ##% for every order of its inputs.
@@ -141,7 +141,7 @@ class _Listener(NamedTuple):
         message = f"input #{self.number} has {words}"
         if broken:
             message = f"internal invariant violation: {message}"
-            hint = "ids are content hashes; use reports that duvet wrote and nobody edited"
+            hint = "ids are content hashes; use unedited reports from duvet"
         self.problems.append(rule.problem(message, self.name, hint=hint))
 
 
@@ -211,7 +211,7 @@ def _union(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> d
             listener.has(
                 rules.MERGE_DRIFT,
                 f"cite annotation '{id}' with metadata drift from previously seen ({drifted})",
-                hint="the merged report has all tags, and of two texts the one that sorts first",
+                hint="the merged report keeps all tags and, of two different texts, the first in alphabetical order",
             )
         kept[id] = join_records(old, new)
     return kept

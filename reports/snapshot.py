@@ -61,7 +61,7 @@ def _specification(coverage: records.Coverage, root: str) -> Iterator[str]:
 
 
 def _line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iterator[str]:
-    """Yield the covered parts of a line; neighbours with one status are joined, leading blanks indent the second."""
+    """Yield the covered parts of a line; join adjacent parts of one status, and keep the indentation."""
     kinds: list[tuple[int, int]] = []
     for segment in segments:
         kind = _kind(segment)

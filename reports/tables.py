@@ -50,7 +50,7 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
 
 
 def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
-    """Divide the room equally; a column that needs less leaves the rest to the others."""
+    """Divide the width equally; a column that needs less leaves the rest to the others."""
     shares: dict[int, int] = {}
     for index in sorted(needs, key=lambda index: needs[index]):
         shares[index] = min(needs[index], room // (len(needs) - len(shares)))

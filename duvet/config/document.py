@@ -60,7 +60,7 @@ class DataDocument:
         return DataDocument(values, self.text, self.path, lambda _: self.spans)
 
     def rename_keys(self, values: dict[str, Any], renamed: Mapping[KeyPath, str]) -> Self:
-        """Return a document with these values, in which the keys at these paths have other names."""
+        """Return a document with these values and with renamed keys at these paths."""
         result = copy(self)
         result.__dict__.pop("spans", None)
         result.values = values
@@ -245,12 +245,12 @@ class VariableError(DuvetError):
 
 
 def is_variable(text: str) -> bool:
-    """Check for a text that is one variable and nothing else."""
+    """Return True if the text is a single variable."""
     return re.search(VARIABLE_PATTERN, text) is not None
 
 
 def has_customary_name(text: str) -> bool:
-    """Check for a variable with a customary name, rather than a password that begins with a dollar."""
+    """Return True for a variable with a customary name, False for a password that begins with a dollar."""
     return is_variable(text) and _CUSTOMARY.fullmatch(text.strip("${}")) is not None
 
 

@@ -284,7 +284,7 @@ class _YamlBuilder:
             raise self.draft.refused("a key must be a string", *_get_span(event), hint=_IN_QUOTES)
         if name == "<<" and event.implicit[0]:
             raise self.draft.refused(
-                "merge keys (`<<`) are not supported", *_get_span(event), hint="write out the keys"
+                "merge keys (`<<`) are not supported", *_get_span(event), hint="copy the merged keys into this mapping"
             )
         if before := self.spans.get((*within.keys, name)):
             raise self.draft.repeated(name, *_get_span(event), before.key[0])

@@ -96,7 +96,7 @@ def describe_duplicate_field(name: str) -> str:
 
 
 def describe_unknown_variant(value: str, known: Sequence[str]) -> str:
-    """Describe a string that is not one of the allowed ones."""
+    """Describe a string that is not one of the allowed values."""
     return f"unknown variant `{value}`, {_expected(known)}"
 
 
@@ -128,7 +128,7 @@ def describe_value(value: Any) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Suggest the known word that is nearest to this one; empty if none is near."""
+    """Suggest the most similar known word; empty if none is similar."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
     ##% key that was meant.

@@ -38,7 +38,7 @@ class ConfigurationKey(Struct, frozen=True):
 
 
 def find_keys(path: str) -> tuple[ConfigurationKey, ...]:
-    """Return the keys with this path in either file, or else those whose path ends so.
+    """Return the keys with this path in either file, or else the keys whose path ends with it.
 
     Case, `-` and `_` are ignored, and so are the brackets of tables and of list items.
     """

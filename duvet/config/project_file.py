@@ -173,7 +173,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
 
 
 def restrict_schema_names(*, extended: bool) -> Meta:
-    """Return a schema for editors with the names of one schema alone."""
+    """Restrict the names in an editor's schema to those of one schema."""
     return Meta(extra_json_schema={"enum": [name.value for name in SchemaName if name.means == extended]})
 
 

@@ -176,7 +176,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
 
 
 def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Return every setting of the given configuration, or else the one of this folder."""
+    """Return every setting of the given configuration, or else of this folder's configuration."""
     path = require_config(tree, config_path)
     overrides = {"config-path": CommandLineValue("--config-path", path)} if config_path else {}
     return explain_config(read_config(tree.read(path), path, environ), environ, overrides)

@@ -85,7 +85,7 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
 
     @classmethod
     def from_project(cls, table: duvet_tables.ServerTable) -> Self:
-        """Return the table `server` of the project's configuration as one of the service's."""
+        """Convert the table `server` of the project's configuration to the service's table."""
         shared = ("name", "title", "version", "description", "protocol_version", "page_size")
         return cls(**{name: getattr(table, name) for name in shared})
 
@@ -124,9 +124,7 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
         ProviderKind, doc("Protocol: `openai` for all compatible APIs, `client` for the model of the MCP client")
     ] = ProviderKind.OPENAI
     enabled: Annotated[bool, doc("Use this provider")] = True
-    base_url: Annotated[ExpandedText | None, doc("Base URL of the API; by default the one of OpenAI or Anthropic")] = (
-        None
-    )
+    base_url: Annotated[ExpandedText | None, doc("Base URL of the API; by default that of OpenAI or Anthropic")] = None
     api_key: Annotated[
         Secret | None,
         doc("Environment variable with the API key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY if set"),
@@ -206,7 +204,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
         ),
     ] = "**"
     exclude: Excluded = ()
-    max_file_bytes: Annotated[int, doc("Size limit; of larger files only the name is indexed", ge=1, le=1 << 26)] = (
+    max_file_bytes: Annotated[int, doc("Size limit; only the names of larger files are indexed", ge=1, le=1 << 26)] = (
         _INGEST_DEFAULT.max_file_bytes
     )
     symbols: Annotated[
@@ -273,7 +271,7 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
     """Weights that override those of the profile."""
 
     subsystem: Annotated[
-        _Weight, doc("Weight of a subsystem that the query names; by default the weight of the profile, here and below")
+        _Weight, doc("Weight of a subsystem that the query names; each weight defaults to that of the profile")
     ] = None
     relationship: Annotated[_Weight, doc("Weight of the file's links to other files and requirements")] = None
     support: Annotated[_Weight, doc("Weight of existing documents and tests")] = None
@@ -322,7 +320,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
             extra={
                 "expands": True,
                 "fault": find_path_fault,
-                "expected": "a portable folder below the content root, without hidden names and `..`",
+                "expected": "a portable folder path under the content root, without hidden names or `..`",
             },
         ),
     ] = _UPLOADS_DEFAULT.docs_subdir

@@ -100,7 +100,7 @@ _WORDS = {
 
 
 def _reword(message: str) -> str:
-    """Replace one of tomllib's messages by our own; the character that it names is kept."""
+    """Replace a message of tomllib with ours, keeping the character that it names."""
     for beginning, words in _WORDS.items():
         if message.startswith(beginning):
             character = re.search(r"character ('.*'|\".*\")$", message)
@@ -207,7 +207,7 @@ def _note_value(text: str, position: int, keys: KeyPath, key: TextSpan, found: d
 def _close_containers(
     text: str, position: int, containers: list[_Container], lengths: list[int], found: dict[KeyPath, KeySpans]
 ) -> int:
-    """Leave the containers that end here, and return the position of the next element of the one that doesn't."""
+    """Close the containers that end here; return the position of the next element of the innermost open one."""
     while containers:
         position = _end(_BETWEEN, text, position)
         if text[position : position + 1] not in ("]", "}"):
@@ -254,7 +254,7 @@ _ESCAPED_LINE = {**_ESCAPED, ord('"'): '\\"', ord("\n"): "\\n"}
 
 
 def has_control_characters(data: bytes) -> bool:
-    """Check for control characters other than tabs and line feeds; a carriage return is one."""
+    """Check for control characters, including carriage returns, but not tabs and line feeds."""
     return len(data.translate(None, _CONTROLS)) != len(data)
 
 

@@ -110,7 +110,7 @@ class WaitSection(ServiceSection, frozen=True, kw_only=True):
 
     tool: Annotated[NonBlankText, doc("Tool to call")]
     params: Annotated[dict[str, Any], doc("Arguments of the tool")] = field(default_factory=dict)
-    until: Annotated[_Check, doc("Check that ends the wait")]
+    until: Annotated[_Check, doc("Condition that ends the wait")]
     interval_seconds: Annotated[float, doc("Seconds between two calls", ge=0.5, le=3600)] = 5.0
     timeout_seconds: Annotated[Seconds, doc("Time limit of the wait, in seconds")] = 300.0
 

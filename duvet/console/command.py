@@ -160,7 +160,7 @@ class Subcommand(click.Command):
 
 
 def _suggest_option(error: click.UsageError, params: Iterable[click.Parameter]) -> click.UsageError:
-    """Add the most likely option to the error about an unknown one."""
+    """Suggest the most similar option in the error about an unknown option."""
     if not isinstance(error, click.NoSuchOption):
         return error
     from duvet.console.suggestions import suggest_option
@@ -230,7 +230,7 @@ class SubcommandGroup(CommandGroup):
         return super().parse_args(ctx, args)
 
     def add_old_name(self, name: str, command: click.Command) -> None:
-        """Accept a former name of a subcommand; it isn't listed, and `--verbose` says the new one."""
+        """Accept the old name of a subcommand, without listing it; `--verbose` prints the new name."""
 
         def run(**values: Any) -> Any:
             ctx = click.get_current_context()
@@ -258,7 +258,7 @@ def print_deprecation(old: str, new: str) -> None:
 
 
 class LazyGroup(CommandGroup):
-    """Lists its commands by their summaries under headings, and imports the module of one only to run it."""
+    """Lists commands and their summaries under headings; imports the module of a command only to run it."""
 
     def __init__(self, *args: Any, package: str, sections: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -77,8 +77,8 @@ def answer_shell(program: click.Command, instruction: str) -> None:
     """Print completions for a shell; errors print nothing, because they would disturb the line being typed."""
     shell = _SHELLS.get(instruction.removesuffix("_complete"))
     ##= man/spec/completion.md#completing
-    ##% Completion MUST read the names of a project only from the cache. When it finds nothing, it MUST print nothing,
-    ##% not even an error.
+    ##% Completion MUST read the names of a project only from the cache. If completion finds nothing, it MUST print
+    ##% nothing, not even an error.
     with suppress(click.ClickException, click.exceptions.Exit, DuvetError, OSError, LookupError, ValueError):
         answer = shell(program, {}, _PROGRAM, COMPLETION_VARIABLE).complete() if shell else ""
         write_stdout(f"{answer}\n".encode(errors="replace") if answer else b"")

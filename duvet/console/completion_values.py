@@ -26,7 +26,7 @@ def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Leave the completion to the shell, which then offers folders alone."""
+    """Leave the completion to the shell, which then offers only folders."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, "dir")]
@@ -98,7 +98,7 @@ def complete_prompt_arguments(ctx: click.Context, param: click.Parameter, incomp
 
 
 def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the tools of duvet; those of plugins would have to be loaded."""
+    """Complete the built-in tools; completing the tools of plugins would have to load them."""
     from duvet.tools.packs import BUILT_IN_PACKS, Registry, enable_packs
 
     tools = Registry(enable_packs(tuple(BUILT_IN_PACKS)))
@@ -160,8 +160,8 @@ def _complete_from_project(
     from duvet.tree.files import DiskTree
 
     ##= man/spec/completion.md#completing
-    ##% Completion MUST read the names of a project only from the cache. When it finds nothing, it MUST print nothing,
-    ##% not even an error.
+    ##% Completion MUST read the names of a project only from the cache. If completion finds nothing, it MUST print
+    ##% nothing, not even an error.
     # What the last query about the project used may be out of date.
     folder = ctx.find_root().params.get("directory") or ""
     catalogue = DiskCache(DiskTree(find_project_folder(folder) or folder), {}).load_last(CATALOGUE_KEY, Catalogue)

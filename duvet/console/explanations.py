@@ -81,14 +81,15 @@ def explain_topic(name: str) -> str:
         return "\n".join([state, *map(_render_key, keys)])
     paths = {simplify_key(key.path): key.path for key in keys}
     if len(paths) > 1:
-        message = f"{quote_text(name)} is the end of {len(paths)} keys"
+        message = f"{len(paths)} keys end with {quote_text(name)}"
         raise NotFoundError(message, hint=f"available: {join_names(tuple(paths.values()), _MOST_NAMES)}")
     if keys:
         return "\n".join(map(_render_key, keys))
     if name.strip().isdigit() and _load_rule_page(code := f"DUV{name.strip():0>3}"):
-        raise NotFoundError(f"nothing to explain under {quote_text(name)}", hint=f"did you mean {code}?")
+        raise NotFoundError(f"no rule, state, level or key is named {quote_text(name)}", hint=f"did you mean {code}?")
     names = [*_list_rule_names(), *load_state_pages(), *(key.path for key in list_keys())]
-    raise NotFoundError(f"nothing to explain under {quote_text(name)}", hint=suggest_nearest(name, names) or _LIST_HINT)
+    hint = suggest_nearest(name, names) or _LIST_HINT
+    raise NotFoundError(f"no rule, state, level or key is named {quote_text(name)}", hint=hint)
 
 
 def find_short_page(name: str) -> str:

@@ -113,7 +113,7 @@ def _choose_config(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 def _is_service_file(path: str) -> bool:
-    """Tell whether the name of a file is one of the service's configuration."""
+    """Return True if the name of a file is a name of the service's configuration."""
     from duvet.config.service import SERVICE_FILE_NAMES
 
     name = os.path.basename(path).lower()

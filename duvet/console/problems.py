@@ -191,7 +191,7 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
         help="The format of problems [default: text; with GITHUB_ACTIONS=true also github].",
     )
     output_option = file_option(
-        "--output", help="The file for problems [default: `-`, standard output; for text, standard error]."
+        "--output", help="Write problems to this file [default: standard error for text, else standard output]."
     )
     return format_option(output_option(function))
 
@@ -206,7 +206,8 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
     elif format is None and _is_on_github() and not on_stdout:
         ##= man/spec/problems.md#formats
         ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as workflow commands, unless standard output is taken.
+        ##% problems and failures of gates as workflow commands, unless another result is written to standard
+        ##% output.
         # The text is printed as well, because GitHub shows only ten problems of a kind.
         result = ProblemOutput(ProblemFormat.GITHUB, "-", is_requested=False)
     else:

@@ -90,7 +90,7 @@ class QuietProgress(ProgressLines):
 
 
 class DownloadLines(Downloads):
-    """Prints each download with its own time, because several run at once within a step."""
+    """Prints each download with its duration, because downloads of one step run in parallel."""
 
     def __init__(self, lines: ProgressLines) -> None:
         super().__init__(lines)

@@ -48,7 +48,7 @@ def print_remark(text: str) -> None:
 
 
 def print_line(text: str) -> None:
-    """Write a line to standard error at once."""
+    """Write a line to standard error immediately."""
     print_notice(f"{text}\n")
     if sys.stderr is not None:
         sys.stderr.flush()

@@ -79,7 +79,7 @@ _OPTIONS = {
 
 
 def suggest_command(word: str, names: Iterable[str], path: str) -> str:
-    """Suggest the commands below `path` that an unknown word may stand for, or else list those of a group."""
+    """Suggest commands for an unknown word after `path`, or else list those of the group."""
     names = tuple(names)
     is_top = path in _TOP
     page = _find_page(word) if is_top else ""
@@ -102,7 +102,7 @@ def _find_page(word: str) -> str:
 
 
 def suggest_option(word: str, names: Iterable[str]) -> str:
-    """Suggest the options that an unknown one may stand for; empty if none is near."""
+    """Suggest similar options for an unknown option; empty if none is similar."""
     if word in _BEFORE_COMMANDS:
         return f"{word} comes before the command: `duvet {word}{_BEFORE_COMMANDS[word]} COMMAND`"
     if word in _ELSEWHERE:

@@ -111,7 +111,7 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
         before = parent.get(shortcut.key, []) if isinstance(parent, dict) else None
         if not isinstance(before, list):
             path = f"{shortcut.argument}.{shortcut.key}"
-            message = f"--{shortcut.flag} adds to {path}, but its given value is not a list"
+            message = f"--{shortcut.flag} adds to {path}, but the given {path} is not a list"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, "use only one of them")
         arguments[shortcut.argument] = {**parent, shortcut.key: [*before, *more]}
     return arguments
@@ -152,7 +152,7 @@ def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]
 
 
 def _parse_value(name: str, kind: object, value: str | None) -> object:
-    """Convert a value to its type; the tool itself refuses one that does not fit."""
+    """Convert a value to its type; the tool itself refuses an invalid value."""
     if value is None:
         return True
     match kind:

@@ -240,7 +240,7 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
 
 @contextmanager
 def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
-    """Make a temporary folder in the first of these that is writable; raise OutputError if none is."""
+    """Make a temporary folder in the first writable folder; raise OutputError if none is writable."""
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote, including backups.
     for folder in dict.fromkeys((place, *others, gettempdir())):
@@ -277,7 +277,7 @@ def _make_first(place: str, others: Sequence[str]) -> str:
 
 @contextmanager
 def report_write_errors(place: str) -> Iterator[None]:
-    """Translate errors into an OutputError of this folder instead of the temporary one."""
+    """Convert errors to an OutputError that names this folder instead of the temporary folder."""
     try:
         yield
     except OSError as error:

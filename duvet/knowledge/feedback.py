@@ -132,7 +132,7 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
 
 
 def _repair_last_line(handle: int) -> None:
-    """Remove the beginning of a line that a killed process left, and end a complete one."""
+    """Remove an incomplete line that a killed process left, and add a missing line end."""
     size = end = os.fstat(handle).st_size
     tail = b""
     while end and b"\n" not in tail:

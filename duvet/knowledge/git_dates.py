@@ -148,7 +148,7 @@ class FirstCommitDates(Struct, frozen=True):
 def find_first_commits(
     project: Project, folders: Collection[str], earlier: FirstCommitDates | None
 ) -> FirstCommitDates:
-    """Return the first commits of the files in these folders; none if git fails."""
+    """Return the first commits of the files in these folders; empty if git fails."""
     head = _read_head(project)
     if not head:
         return FirstCommitDates()

@@ -61,7 +61,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(found))
 
     def describe(self, chunk: Chunk) -> search_query.GraphContext:
-        """Return what an answer shows; the requirements that the lines of the chunk cite come first."""
+        """Return the graph context for an answer; requirements that the chunk cites come first."""
         relationships = [graph.make_relationship(*end, graph.EdgeDirection.OUT) for end in self.outgoing]
         relationships += [graph.make_relationship(*end, graph.EdgeDirection.IN) for end in self.incoming]
         own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is NodeLabel.SUBSYSTEM]
@@ -132,7 +132,7 @@ class FileContextFinder:
 
 
 def extract_names(text: str) -> tuple[str, ...]:
-    """Return the names in a query: those of several words, or the only word."""
+    """Return the names in a query: names of several words, or the only word."""
     tokens = (token.rstrip(".:-/") for token in _TOKEN.findall(text))
     names = [_LINE_SUFFIX.sub("", token).replace("\\", "/").removeprefix("./") for token in tokens]
     names = [name for name in names if name]
@@ -233,7 +233,7 @@ DEFAULT_PROFILE = PROFILES["default"]
 
 
 def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float) -> WeightProfile:
-    """Return a profile, with other weights if there are overrides."""
+    """Return a profile with the overridden weights."""
     known = PROFILES[name]
     return WeightProfile(f"{name}+overrides", replace(known.weights, **overrides)) if overrides else known
 
@@ -292,8 +292,8 @@ def compute_score(
 
 def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.ScoreDetails:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% With `search.feedback`, `km-search` MUST order equally good results by the mean vote for their chunks, and
-    ##% without it ignore votes.
+    ##% With `search.feedback`, `km-search` MUST order equally good results by the mean vote for their chunks.
+    ##% Without `search.feedback`, `km-search` MUST ignore votes.
     score = round(scores.adjusted_score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
     assert isinstance(scores.signals, search_query.ScoreSignals)
     return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))

@@ -62,7 +62,7 @@ def gather_facts(
 
 
 def load_facts(store: records.Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
-    """Return the facts of the store, and those of the graph on request."""
+    """Return the facts of the store and, on request, of the graph."""
     artifacts = store.artifacts()
     isolated: tuple[records.GraphNode, ...] = ()
     cited: tuple[RequirementFiles, ...] = ()
@@ -401,7 +401,7 @@ def save_reports(writing: records.StoreWriter, facts: ProjectFacts, now: float) 
 def read_report_history(
     store: records.Store, name: str, kind: type[PastReportType], limit: int
 ) -> Sequence[PastReportType]:
-    """Return the last reports, newest first, except those that another version stored in another form."""
+    """Return the last reports, newest first, without those in the format of another version."""
     found = []
     for data in store.reports(name, limit) if limit else ():
         with suppress(DecodeError):

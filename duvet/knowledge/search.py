@@ -120,7 +120,7 @@ def _rank_chunks(
 
 
 def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Sequence[tuple[int, object]]:
-    """Return the chunks with every word, then those with some, each with what it is ranked by."""
+    """Return the chunks with every word, then the chunks with some, each with its ranking key."""
     if not question.terms:
         return []
     ##= man/spec/knowledge.md#search

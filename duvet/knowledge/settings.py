@@ -39,7 +39,7 @@ class IngestOptions(Struct, frozen=True, kw_only=True):
 
 
 def require_profile(name: str) -> str:
-    """Return a valid name of a profile; raise QueryError for others."""
+    """Return the name of a profile; raise QueryError if it is invalid."""
     if not _PROFILE.fullmatch(name):
         hint = "use up to 64 letters, digits, `.`, `-` and `_`"
         raise errors.QueryError(f"invalid profile name {text.quote_text(text.shorten_text(name))}", hint=hint)

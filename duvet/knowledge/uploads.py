@@ -27,7 +27,7 @@ _MAX_NUMBER = 1000
 _MAX_SLUG = 100
 _MAX_DEPTH = 8
 _DEFAULT_TITLE = "note"
-_PATH_HINT = "use a path below the content root, such as docs/notes/tea.md"
+_PATH_HINT = "use a path under the content root, such as docs/notes/tea.md"
 
 
 class StoredFile(Struct, frozen=True):
@@ -45,14 +45,14 @@ class ContentFolder:
     def read(self, source: str, *, only_inside: bool) -> bytes:
         """Read a file to upload; raise QueryError if it is unreadable, too large, or hidden from remote callers."""
         ##= man/spec/gateway.md#uploads
-        ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git,
+        ##% Over HTTP, `km-upload` MUST read only files under the content root that are not hidden, ignored by git,
         ##% secret, vendored or duvet's own.
         at = os.path.join(self.root if only_inside else self._places.root, source)
         if only_inside and not self._is_visible(at):
             raise QueryError(
-                f"{quote_text(shorten_text(source))} is not an allowed file below the content root",
-                hint="over HTTP, name a file there that is not hidden, ignored, secret or vendored, "
-                "or send its text with km-storetext",
+                f"{quote_text(shorten_text(source))} can't be uploaded over HTTP",
+                hint="name a file under the content root that is not hidden, ignored, secret or vendored, "
+                "or send the text with km-storetext",
             )
         try:
             if os.stat(at).st_size > self._rule.max_bytes:
@@ -125,7 +125,7 @@ def _number_names(name: str) -> Iterator[str]:
 
 
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
-    """Return the path of an upload below the root; raise QueryError for a forbidden one.
+    """Return the path of an upload under the root; raise QueryError for a forbidden one.
 
     A destination with an extension is a file, and any other one a folder. The default is the configured folder.
     """
@@ -138,7 +138,7 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 
 
 def check_destination(root: str, path: str) -> str:
-    """Return the shortest form of a path below the root; raise QueryError if writing there is forbidden."""
+    """Return the shortest form of a path under the root; raise QueryError if writing there is forbidden."""
     ##= man/spec/gateway.md#uploads
     ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside the
     ##% content root, even by `..` or through a link.

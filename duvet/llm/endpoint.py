@@ -106,7 +106,7 @@ class Endpoint(Struct, frozen=True):
 
 
 def make_endpoint(name: str, section: service_tables.ProviderSection, key: ProviderKey | None) -> Endpoint:
-    """Return the endpoint of a provider, or raise a DuvetError if nothing may be sent there."""
+    """Return the endpoint of a provider; raise DuvetError if its URL or key is invalid or unsafe."""
     base = (section.base_url or PROVIDER_DEFAULTS[section.kind].base_url).rstrip("/")
     parts = parse_base_url(base)
     # The message doesn't quote the URL: it may contain a password.
@@ -118,7 +118,8 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
     ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     if not is_safe_address(parts):
         raise DuvetError(
-            f"the `baseUrl` of provider `{name}` is not https", hint="use https://; only this machine may use http://"
+            f"the `baseUrl` of provider `{name}` is not https",
+            hint="use https://; http:// is allowed only for a provider on this machine",
         )
     if key is not None and not key.is_sendable:
         raise DuvetError(f"the key of provider `{name}` contains blanks or non-ASCII characters")
@@ -232,7 +233,7 @@ def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelErro
 
 
 def _read_error_message(body: bytes) -> str:
-    """Return the message of an error; each provider puts it elsewhere."""
+    """Return the message of an error; each provider puts it in a different place."""
     try:
         value: Any = json.decode(body)
     except (DecodeError, UnicodeDecodeError, RecursionError):

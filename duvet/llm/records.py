@@ -137,6 +137,6 @@ def strip_invisible(text: str) -> str:
 
 
 def shorten_to_line(text: str, max_characters: int = MAX_LINE_CHARACTERS) -> str:
-    """Return the beginning of a text on one line."""
+    """Return the beginning of a text as one line."""
     line = escape_line_ends(strip_invisible(text))
     return line if len(line) <= max_characters else f"{line[: max_characters - 1]}…"

@@ -195,7 +195,7 @@ class ChangeSource(Protocol):
 
 
 class FollowedReading:
-    """The answers of one reading, and how they change."""
+    """The answers of one reading, and their changes since then."""
 
     def __init__(self, answers: RecordedAnswers, source: ChangeSource) -> None:
         self.answers = answers
@@ -206,7 +206,7 @@ class FollowedReading:
         return self._places.folders
 
     def about(self, events: Iterable[FolderEvent]) -> set[str] | None:
-        """Return the paths that were asked and that these events affect, changed or not; None if unknown."""
+        """Return the recorded paths that these events affect, even if unchanged; None if unknown."""
         if events is UNKNOWN_EVENTS:
             return None
         hints = self._places.hints(events)
@@ -215,7 +215,7 @@ class FollowedReading:
         return {path for path in hints.paths if self.answers.record.contains(path)}
 
     def among(self, events: Iterable[FolderEvent]) -> set[str]:
-        """Return the changed paths, as far as these events affect them."""
+        """Return the changed paths among those that these events affect."""
         hints = self._places.hints(events)
         if events is UNKNOWN_EVENTS or hints.whole:
             return self.everything(anew=True)

@@ -110,7 +110,7 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
 
 
 def normalise_input_name(name: str, root: str, tree: Tree) -> str:
-    """The name of a file as inputs are named: relative to the root if it is below the root."""
+    """Return the path of a file as inputs are named: relative to the root if the file is under it."""
     whole = posixpath.normpath(posixpath.join(root, _with_slashes(name, tree)))
     return whole.removeprefix(root.rstrip("/") + "/")
 

@@ -1,4 +1,4 @@
-"""The Project class, the one door to a project's configuration, inputs and trace."""
+"""The Project class, the entry point to a project's configuration, inputs and trace."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class InputFiles(Struct, frozen=True):
 
 
 class InputPatterns(Struct, frozen=True):
-    """The patterns of a project's inputs; those of the command line follow those of the configuration."""
+    """The patterns of a project's inputs: first from the configuration, then from the command line."""
 
     config: Config | None
     sources: tuple[SourceRule, ...]

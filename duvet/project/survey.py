@@ -182,7 +182,7 @@ def _escape(folder: str) -> str:
 
 
 def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
-    """Return one pattern for each name of a folder or a file; it is for any folder where there are several."""
+    """Return one pattern for each name of a folder or file; a name in several places gets a pattern for any folder."""
     by_end: dict[str, list[str]] = {}
     for pattern in patterns:
         folder, _, name = pattern.partition("**/")
@@ -192,7 +192,7 @@ def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
 
 
 def _make_patterns(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return patterns for the top folders of the files, or for any folder where these are many."""
+    """Return patterns for the top folders of the files, or for any folder if there are many."""
     found = {
         f"{_escape(folder)}/**/*{posixpath.splitext(path)[1]}" if rest else f"*{posixpath.splitext(path)[1]}"
         for path in paths

@@ -24,9 +24,9 @@ _INDENT = " " * 7  # The indent of a code block in an item of a numbered list.
 _Item = TypeVar("_Item")
 
 MAX_PROMPT_CHARACTERS = 7_000
-"""The most bytes of a list, so that a prompt stays below 4,000 tokens; hardly any token has less than 2.5 bytes."""
-MAX_ITEM_CHARACTERS = 1_000  # The most of a text in a list, and of a section's line before it is wrapped.
-MAX_ITEM_WIDTH = 160  # The most of a line of code.
+"""Maximum size of a list in bytes, to keep prompts below 4,000 tokens; few tokens have fewer than 2.5 bytes."""
+MAX_ITEM_CHARACTERS = 1_000  # Maximum length of a text in a list, and of a section's line before wrapping.
+MAX_ITEM_WIDTH = 160  # Maximum length of a line of code.
 _AROUND = 3
 
 
@@ -94,7 +94,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
 
 
 def _measure_citation(citation: records.CitationWithCode) -> str:
-    """Return a text as long as the citation is in a prompt, with line numbers."""
+    """Return a text of the length that the citation has in a prompt, including line numbers."""
     numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
     return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
 

@@ -1,4 +1,4 @@
-"""Details of one requirement, section, specification, file or citation."""
+"""Details of a requirement, section, specification, file or citation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEIGHBOURS = 2
 
 
 class DetailMaterial(Struct, frozen=True):
-    """The inputs of details; `load` loads a specification for its text."""
+    """The data to make details from; `load` loads the text of a specification."""
 
     catalogue: Catalogue
     citations: CitationReader

@@ -120,8 +120,8 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     ]
     coverage = list(_find_coverage_changes(then, now, pairing.pairs))
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
-    ##% being edited.
+    ##% `duvet diff` MUST list each citation that was added, was removed, or became invalid without being edited, with
+    ##% its place.
     stale = _pair_citations(then, now, are_valid=False)
     stale_then = [old for old, _ in stale]
     # Skip unchanged ones: the cited text may have become a requirement, or is no longer one.
@@ -240,13 +240,13 @@ class _Unpaired:
         self.now = list(range(len(now.requirements)))
 
     def take(self, key: _Key) -> list[IndexPair]:
-        """Pair those with equal keys, in order."""
+        """Pair the requirements with equal keys, in order."""
         ours, theirs = self._group(key, key)
         pairs = [pair for one in ours.keys() & theirs.keys() for pair in zip(ours[one], theirs[one], strict=False)]
         return self._remove(pairs)
 
     def take_alike(self, successors: Mapping[_Section, _Section]) -> list[IndexPair]:
-        """Pair the most similar ones of a section, or of a section and its successor."""
+        """Pair the most similar requirements of a section, or of a section and its successor."""
 
         def present_section(catalogue: Catalogue, card: RequirementCard) -> _Section:
             section = _section_key(catalogue, card)
@@ -294,7 +294,7 @@ def _group_by(catalogue: Catalogue, indexes: list[int], key: _Key) -> dict[Hasha
 
 
 def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
-    """Find the new section of each section that was renamed or moved: the one with most of its requirements.
+    """Find the successor of each renamed or moved section: the section with most of its requirements.
 
     In a specification that replaces another, other sections are assumed to have kept their names.
     """
@@ -320,7 +320,7 @@ def _section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
 
 
 def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:
-    """Pair the citations that were valid with equal ones that are valid, or invalid, now."""
+    """Pair citations that were valid with equal citations that are now valid or, with `are_valid=False`, invalid."""
     valid = _group_citations(then, are_valid=True)
     found: list[IndexPair] = []
     for words, numbers in _group_citations(now, are_valid=are_valid).items():
@@ -341,7 +341,7 @@ def _normalize(quote: str) -> str:
 
 
 def _match_citations(then: Catalogue, ours: _Numbers, now: Catalogue, theirs: _Numbers) -> list[IndexPair]:
-    """Pair equal citations: first those of one file, then the others."""
+    """Pair equal citations: first in the same file, then in different files."""
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
     waiting: defaultdict[str, _Numbers] = defaultdict(list)
@@ -405,7 +405,7 @@ class _CitationIndex:
             yield text
 
     def subtract(self, other: _CitationIndex) -> tuple[CitationChange, ...]:
-        """Return the citations without an equal one in the other catalogue."""
+        """Return the citations without an equal citation in the other catalogue."""
         found = []
         for (text, kind), numbers in self.numbers.items():
             theirs = other.numbers.get((text, kind), [])

@@ -74,7 +74,7 @@ class RequirementIndex:
         return {index: -score for score, index in scores}
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
-        """Return the matching parts of those requirements that match."""
+        """Return the matching parts of each matching requirement."""
         ##= man/spec/search.md#results
         ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
         ##% similar names for an unknown word.

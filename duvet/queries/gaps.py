@@ -20,7 +20,7 @@ LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, 
 LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
 
 ##= man/spec/trace.md#coverage
-##% Filters MUST accept the words of former versions.
+##% Filters MUST accept the names of states in earlier versions.
 STATES_BY_WORD: dict[str, tuple[State, ...]] = {
     **{state.words.replace(" ", "-"): (state,) for state in State},
     "todo": (State.TO_DO,),
@@ -50,7 +50,7 @@ def parse_level(word: str) -> Level | None:
 
 
 class RequirementFilter(Struct, frozen=True):
-    """Filters of a list of requirements; the values of one are alternatives, and an empty one selects all."""
+    """Filters of a list of requirements; values of one filter are alternatives, and an empty filter selects all."""
 
     specifications: tuple[str, ...] = ()  # By id, name, URL or path.
     sections: tuple[str, ...] = ()

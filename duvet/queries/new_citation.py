@@ -49,8 +49,8 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
     ##% inside an annotation or a continued line.
     if len(chosen.paths) != 1 or not any(map(project.tree.is_file, list_possible_paths(name, root))):
-        hint = "give a file that a `[[source]]` pattern of the configuration matches"
-        raise DuvetError(f"{quote_text(name)} is not a source", hint=hint)
+        hint = "use a file that a `[[source]]` pattern in the configuration matches"
+        raise DuvetError(f"{quote_text(name)} is not a source file", hint=hint)
     (path,) = chosen.paths
     style = choose_style(styles[path], options.kind)
     kind = options.kind or style.kind

@@ -33,13 +33,13 @@ class Priority(Struct, frozen=True):
     @property
     def key(self) -> tuple[int, int, int]:
         ##= man/spec/queries.md#priorities
-        ##% `duvet prioritize` MUST rank requirements by level, then by progress (partial, not started, done),
+        ##% `duvet prioritize` MUST rank requirements by level, then by progress (started, not started, done),
         ##% then by the number of todos, then by their order in the specifications.
         return (-self.level, self.priority_class, -self.todos)
 
 
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
-    """Return the requirements that pass the filters, most urgent first, with done ones only on request."""
+    """Return the requirements that pass the filters, most urgent first; include done ones only with `finished`."""
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
     ##% an option asks for them.

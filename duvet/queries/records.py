@@ -74,7 +74,7 @@ def make_fragment_link(anchor: str) -> str:
 
 
 def keep_web_url(url: str | None) -> str:
-    """Return a URL of the web, and empty for any other, such as `javascript:`."""
+    """Return an http(s) URL unchanged; empty for any other URL, such as `javascript:`."""
     ##= man/spec/page.md#safety
     ##% The report MUST NOT load external resources, and MUST link only to itself and to web pages.
     return url if url is not None and url.lower().startswith(("http://", "https://")) else ""

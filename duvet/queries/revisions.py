@@ -45,8 +45,8 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     revision = name
     if revision is None:
         ##= man/spec/diff.md#the-base
-        ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate
-        ##% MUST fail when `origin` exists and that branch is unknown.
+        ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`. Without
+        ##% BASE, a gate MUST fail when `origin` exists but its default branch is unknown.
         revision = next(filter(revisions.find, _DEFAULTS), "HEAD")
         if revision == "HEAD" and is_gate and revisions.has_origin:
             hint = "give a BASE, such as origin/main; in CI, fetch it first"

@@ -78,8 +78,8 @@ class Matrix:
             part[...] = rows["numbers"]
             np.multiply(part @ vector, rows["scale"], out=scores[at:end])
         ##= man/spec/knowledge.md#vectors
-        ##% A vector search MUST find the nearest of all chunks. A vector search MUST NOT find anything for a query
-        ##% without words, or a chunk without words.
+        ##% A vector search MUST find the nearest of all chunks. A vector search MUST find nothing for a query
+        ##% without words, and MUST NOT find a chunk without words.
         near = np.flatnonzero(scores > 0)
         if len(near) > limit:
             least = np.partition(scores[near], -limit)[-limit]
@@ -112,7 +112,7 @@ class TextTokenizer:
         self._cached: dict[str, tuple[int, ...]] = {}
 
     def of(self, text: str) -> list[int]:
-        """Return the tokens of a text without case; names are split at capitals."""
+        """Return the tokens of a text in lower case; names are split at capitals."""
         cached, found = self._cached, list[int]()
         for word in _WORD.findall(text):
             tokens = cached.get(word)
@@ -218,7 +218,7 @@ class WordLlama:
 
 
 class WordLlamaSpace:
-    """Vectors as the weighted mean of the tokens of a text, without the direction that all texts share."""
+    """Computes vectors as the weighted mean of a text's tokens, without the direction that all texts share."""
 
     def __init__(self, model: WordLlama, weights: Any, common: Any) -> None:
         self.weights = weights
@@ -252,10 +252,10 @@ class WordLlamaSpace:
 
 
 def _normalize(vectors: Any) -> Any:
-    """Scale vectors to length 1, and those of almost no length to 0."""
+    """Scale vectors to length 1; set vectors of almost no length to 0."""
     ##= man/spec/knowledge.md#vectors
-    ##% A vector search MUST find the nearest of all chunks. A vector search MUST NOT find anything for a query without
-    ##% words, or a chunk without words.
+    ##% A vector search MUST find the nearest of all chunks. A vector search MUST find nothing for a query without
+    ##% words, and MUST NOT find a chunk without words.
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-4)
 

@@ -222,7 +222,7 @@ class LiveProject:
         return answer
 
     async def _context_with_room(self) -> ProjectSnapshot:
-        """Return a reading once there is room for an answer; no other task runs in between."""
+        """Return the project once there is room for an answer; no other task runs in between."""
         while True:
             context, unread = await self.context(), current_backpressure()
             if unread is None or unread.is_left:

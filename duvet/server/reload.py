@@ -58,7 +58,7 @@ class ConfigReloader:
         ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
         if fault and fault != self._fault:
             self._application.log.write_event(
-                log.EventLevel.ERROR, "the configuration is invalid; the previous one stays in force", reason=fault
+                log.EventLevel.ERROR, "the configuration is invalid; the previous one remains in effect", reason=fault
             )
         self._fault = fault
         return self._application.rule.page_size

@@ -33,7 +33,7 @@ def measure_line(line: str) -> int:
 
 
 def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
-    """Wrap words into lines of these widths, the last one for all that follow.
+    """Wrap words into lines of these widths; all further lines have the last width.
 
     A word that is too long gets its own line.
     """
@@ -138,7 +138,7 @@ def make_edit(text: str, start: int, end: int, new: str) -> Edit:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text after the edits; of overlapping ones, only the first is made."""
+    """Apply the edits to a text; of overlapping edits, only the first is applied."""
     starts = line_starts(text)
     parts: list[str] = []
     taken = 0
@@ -187,7 +187,7 @@ def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceSty
 
 
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
-    """The edits that put another quote on these lines, whose first and last have text."""
+    """Return the edits that replace the quote on these lines; the first and last line must contain text."""
     ##= man/spec/validate.md#fixes
     ##% A fix MUST make its annotation valid and MUST NOT change anything else in the file. A second `duvet validate
     ##% --fix` MUST NOT change anything.
@@ -328,7 +328,7 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
     if any(pair.last in one for one in lines):
         raise DuvetError(
             f"the text contains `{pair.last}`, which would end the comment",
-            hint="quote a part without it with `--part`",
+            hint="quote a part without `{pair.last}` with `--part`",
         )
     return lines if is_enclosed else enclose_lines(lines, indent, pair)
 

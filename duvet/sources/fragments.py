@@ -185,7 +185,7 @@ def _make_lead(meta: str, content: str) -> _Lead:
 
 
 def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
-    """The lines of annotations in these styles, in the default style; nothing without a style."""
+    """Convert annotation lines of these styles to the default style; None for other lines."""
 
     def rewrite(line: str) -> str | None:
         for lead in leads:

@@ -147,7 +147,7 @@ def is_url(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
-    """The URL in the form of the WHATWG, which is its identity; an error if it has no host."""
+    """Return the URL in the normal form of the WHATWG; raise DuvetError if it has no host."""
     if _NORMAL.fullmatch(text):
         return text
     from can_ada import parse
@@ -178,7 +178,7 @@ def canonical_url(url: str) -> str:
 
 
 def cache_path(url: str, folder: str) -> str:
-    """The file below the folder of downloads for a normalised URL.
+    """The path of a normalised URL's file in the download folder.
 
     Port, query and fragment are left out, and any extension is replaced by `.txt`.
     """
@@ -204,7 +204,7 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
     """The specification that a target names.
 
-    If the path does not exist, it is tried below the base and each folder above. The base is the working directory for
+    If the path does not exist, it is looked up in the base and each folder above. The base is the working directory for
     a comment, and the file itself for a requirement file.
     """
     if is_url(spec) or spec.startswith("/"):

@@ -238,7 +238,7 @@ def check_requirement_table(toml: TomlDocument, name: str, index: int, table: An
         if key not in table:
             yield rules.REQUIREMENT_MISSING_KEY.problem(fields.describe_missing_field(key), toml.path, place)
     if "target" not in table and "target" not in toml.values:
-        hint = 'add `target = "specification#section"` here, or above all tables for the whole file'
+        hint = 'add `target = "specification#section"` here, or at the top of the file for all its tables'
         yield rules.REQUIREMENT_MISSING_KEY.problem("missing target", toml.path, place, hint=hint)
 
 

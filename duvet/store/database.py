@@ -71,7 +71,7 @@ class StoreOutdatedError(StoreVersionError):
 
 
 class StoreDamagedError(StoreError):
-    """The file is not a store, or a damaged one."""
+    """The file is not a store, or the store is damaged."""
 
 
 def list_store_files(path: str) -> list[str]:

@@ -23,7 +23,7 @@ _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 
 
 def open_store(path: str, *, create: bool = False) -> records.Store:
-    """Open the store in a file; without `create`, a missing one is a StoreMissingError."""
+    """Open the store in a file; without `create`, raise StoreMissingError if it is missing."""
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST read an index in a read-only folder, and MUST NOT read or write an index behind a symbolic link.
     check_plain_file(path)

@@ -214,7 +214,7 @@ class VectorSegment(msgspec.Struct, frozen=True):
 
 
 def encode_text(text: str) -> str | bytes:
-    """Encode a text; one that is not valid Unicode, such as the name of a file, becomes bytes."""
+    """Return a text, or its bytes if it is not valid Unicode, as file names may be."""
     if text.isascii():
         return text
     try:
@@ -308,7 +308,7 @@ class Store(Protocol):
 
     @property
     def is_current(self) -> bool:
-        """False when the store can't follow what others write and has to be opened again."""
+        """False if the store can't see the changes of other processes and must be reopened."""
 
     def reading(self) -> AbstractContextManager[None]:
         """Run the reads inside on one snapshot, or raise a StoreBusyError; nests, and has no effect inside a change."""

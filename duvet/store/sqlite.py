@@ -201,7 +201,7 @@ class SqliteWriter:
             database.run("INSERT OR REPLACE INTO kept(name, data) VALUES (?, ?)", name, data)
 
     def flush(self) -> None:
-        """Index the chunks that wait for it."""
+        """Index the pending chunks."""
         with self._part(changes=False) as database:
             self._indexer.flush()
             database.run("UPDATE state SET next = ?, total = (SELECT count(*) FROM piece)", self._next)

@@ -284,7 +284,7 @@ class StoreTables:
         return found
 
     def _next_level(self, level: dict[int, records.GraphHop], seen: set[int]) -> Iterator[tuple[int, records.GraphHop]]:
-        """Yield each node one step further once: from the first node that leads there, along its first edge."""
+        """Yield each node of the next level once, with the first edge of the first node that leads to it."""
         database = self.database
         order = {id: place for place, id in enumerate(level)}
         best: dict[int, tuple[int, bool, int, int, bytes | None]] = {}

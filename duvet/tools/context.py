@@ -97,7 +97,7 @@ class ProjectSnapshot:
         return len(self._read)
 
     def earlier(self, read: Callable[[ProjectSnapshot], Value]) -> Value | None:
-        """Return the result of this reading for the previous snapshot, to reuse its unchanged parts."""
+        """Return what this reader returned for the previous snapshot, to reuse the unchanged parts."""
         return self._earlier.get(read)
 
     def renew(self, before: ProjectSnapshot) -> None:
@@ -127,7 +127,7 @@ class ProjectSnapshot:
         return validate(self.project)
 
     def find(self, reference: str) -> references.ResolvedReference:
-        """Resolve a reference; NotFoundError with the nearest names if there is no such thing."""
+        """Resolve a reference; raise NotFoundError with the most similar names if it matches nothing."""
         return references.resolve_reference(self.catalogue, reference, self.files)
 
     def material(self, around: int = 2) -> details.DetailMaterial:

@@ -158,7 +158,7 @@ class ToolDispatcher:
             ##= man/spec/service.md#calls
             ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other
             ##% without end.
-            message = f"{tool.name} is called too deep in a chain of tools, the limit is {MAX_CALL_DEPTH}"
+            message = f"the call of {tool.name} is nested too deep, the limit is {MAX_CALL_DEPTH} calls"
             raise ToolError(ErrorCode.INVALID_REQUEST, message)
         pack = self.registry.pack_of(tool)
         try:

@@ -82,7 +82,7 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     if not http_client.is_safe_address(parts):
-        hint = "use https://; with http:// to another machine, the network sees the tokens"
+        hint = "use https://; http:// would send the tokens unencrypted to another machine"
         raise errors.QueryError(f"{GATEWAY_VARIABLE} does not use https://", hint=hint)
     secrets = [None if token is None else Secret(token) for token in (reader, admin)]
     return Gateway(base=base, reader=secrets[0], admin=secrets[1])
@@ -120,7 +120,7 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
     code, message, hint = (parts.get(name) for name in ("code", "message", "hint"))
     if value.get("status") != "error" or not code or not isinstance(code, str) or not isinstance(message, str):
         if 300 <= reply.status < 400:
-            hint = f"set {GATEWAY_VARIABLE} to the final URL; duvet follows no redirects"
+            hint = f"set {GATEWAY_VARIABLE} to the final URL; duvet does not follow redirects"
             return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with a redirect ({reply.status})", hint)
         kind = TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES else ToolError
         return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with status {reply.status}", _CHECK_SERVER)
@@ -172,7 +172,7 @@ class GatewayConnection:
         self._http = http_client.HttpClient()
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
-        """Return the answer of the tool; ToolError if it fails or can't be reached."""
+        """Return the answer of the tool; raise ToolError if it fails or can't be reached."""
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
         body = json.encode({"tool": tool.name, "input": arguments})
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())

@@ -24,7 +24,7 @@ class Registry:
     """The enabled tools, in a stable order."""
 
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
-        """Offer the tools of these packs, by default of `trace`; QueryError if two packs use one name for a tool."""
+        """Register the tools of these packs, by default of `trace`; raise QueryError for a duplicate name."""
         self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen
         """The same, with packs that are not listed for every client."""
         self.packs = [pack for pack in self.every_pack if pack.shown]

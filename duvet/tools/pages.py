@@ -130,8 +130,8 @@ def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerS
 
 class GetPageInput(Struct, frozen=True, forbid_unknown_fields=True):
     slug: SlugArgument
-    offset: Annotated[int, Meta(ge=0, description="The character of the text to start at")] = 0
-    limit: Annotated[int, Meta(ge=1, le=_MAX_TEXT, description="The most characters of text to return")] | None = None
+    offset: Annotated[int, Meta(ge=0, description="Offset of the first character to return")] = 0
+    limit: Annotated[int, Meta(ge=1, le=_MAX_TEXT, description="Maximum number of characters to return")] | None = None
 
 
 class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):

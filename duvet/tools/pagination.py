@@ -27,7 +27,7 @@ class PageRequest(Struct, frozen=True):
     question: tuple[object, ...]  # The question that the list answers. A cursor is valid only for this question.
     cursor: str | None = None
     limit: int | None = None
-    page_size: int = 0  # The most entries without `limit`; 0 means all.
+    page_size: int = 0  # Maximum number of entries without `limit`; 0 means all.
 
 
 def make_result_page(

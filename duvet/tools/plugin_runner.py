@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MAX_PLUGIN_RESULT_BYTES = 4 << 20  # The most JSON in an answer of an installed pack.
 MAX_OWN_RESULT_BYTES = 32 << 20
-"""The most JSON in an answer of duvet's built-in packs, which shorten long answers themselves."""
+"""Maximum size of an answer of the built-in packs, which shorten long answers themselves."""
 MAX_STUCK_CALLS = 8  # With this many calls past their time limit, a pack is no longer called.
 MAX_ABANDONED_CALLS = 64  # Calls of one pack that are still running although nothing waits for them.
 _MAX_WORDS = 1000

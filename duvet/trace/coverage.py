@@ -47,7 +47,7 @@ class _Cuts:
         return cut
 
     def _around(self, start: int, end: int, low: int, high: int, number: int) -> tuple[Segment, ...]:
-        """Return the segments of a line with one piece; an empty piece cuts the line and covers nothing."""
+        """Return the segments of a line with one quoted part; an empty part splits the line and covers nothing."""
         found: list[Segment] = []
         if start < low:
             found.append(Segment(start, low, (), 0, Level.AUTO))

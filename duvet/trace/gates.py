@@ -51,7 +51,7 @@ def check_gates(
 ) -> tuple[Problem, ...]:
     """Return the problems of a gate; as in awslabs duvet, a line is covered if any part of it is.
 
-    Quotes that only annotations in `freed` have are ignored.
+    Quotes that occur only in the annotations in `freed` are ignored.
     """
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code

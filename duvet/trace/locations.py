@@ -307,7 +307,7 @@ _FILE = "file://"
 
 
 def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """Return the indexes of the specifications with any spelling of this name, also as part of a longer path."""
+    """Return the indexes of the specifications that match any spelling of this name, or the end of a longer path."""
     for name in _spellings(text.strip(), root):
         found = find_specifications(catalogue, name)
         if found:
@@ -316,7 +316,7 @@ def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> lis
 
 
 def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """Return the specifications that a text names as a whole; the name of a section or requirement doesn't count."""
+    """Return the specifications that a text names; empty if it names a section or a requirement."""
     found = find_specifications(catalogue, text)
     is_part = "#" in text or parse_resource(text.strip()) is not None
     return found or ([] if is_part else match_specifications(catalogue, text, root))

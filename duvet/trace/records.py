@@ -275,7 +275,7 @@ def _state_of_bytes(flags: int) -> State:
 
 
 class SettledRequirements(Struct, frozen=True):
-    """The requirements after the not-applicable entries of the configuration, and the problems of these."""
+    """The requirements after applying the not-applicable entries, and the problems with these entries."""
 
     requirements: tuple[Requirement, ...]
     entries: tuple[NotApplicable, ...] = ()

@@ -467,6 +467,6 @@ class _ParsedFiles(Generic[Value]):
 
 
 def make_cache_key(key: object) -> str:
-    """Return a digest of everything that a result depends on besides the tree; a text is its own key."""
+    """Return the cache key of a result's other inputs: a string itself, or the digest of another value."""
     # Names of files that are not UTF-8 have a representation too.
     return key if isinstance(key, str) else recorder.digest_content(repr(key).encode()).hex()

@@ -73,7 +73,7 @@ class FolderWatcher:
             ##% If the system does not allow enough watched folders, duvet MUST say so and suggest a remedy.
             if "watch limit" in reason:
                 raise DuvetError(
-                    f"can't watch {format_count(len(folders), 'folder')}: the limit of the system is reached",
+                    f"can't watch {format_count(len(folders), 'folder')}: the system's limit is reached",
                     hint="raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`, or watch fewer folders",
                 ) from error
             if "os error 24" in reason:
@@ -93,7 +93,7 @@ class FolderWatcher:
         assert self._notifier is not None
         try:
             ##= man/spec/watch.md#reporting-again
-            ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST first name some
+            ##% `duvet report --watch` SHOULD run once for simultaneous changes, and MUST first name some
             ##% of the changed files.
             events = self._notifier.watch(_LONGEST, _QUIET, 0, stop)
         except WatchfilesRustInternalError:

@@ -35,7 +35,7 @@ def is_folder(entry: TreeEntry) -> bool:
 
 
 class Tree(Protocol):
-    """Files below a root. Paths are relative to the root, or absolute, with forward slashes."""
+    """Files under a root. Paths are relative to the root, or absolute, with forward slashes."""
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a regular file; UnreadableError if it can't be read."""
@@ -62,7 +62,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class DiskTree:
-    """The files on disk below a folder."""
+    """The files on disk under a folder."""
 
     def __init__(self, root: str = "") -> None:
         self.root = root
@@ -177,7 +177,7 @@ class MemoryEntry:
 
 
 class MemoryTree:
-    """Files in memory, alone or in front of another tree."""
+    """Files in memory, alone or overlaid on another tree."""
 
     def __init__(self, files: Mapping[str, bytes], below: Tree | None = None) -> None:
         self.files = {_normalise(path): data for path, data in files.items()}
@@ -225,7 +225,7 @@ class MemoryTree:
 
 
 def _normalise(path: str) -> str:
-    """Return one spelling for each path; empty for the root."""
+    """Return the canonical spelling of a path; empty for the root."""
     if path.startswith(".") or path.endswith("/") or "//" in path or "/." in path:
         plain = posixpath.normpath(path)
         return "" if plain == "." else plain
@@ -274,7 +274,7 @@ def is_reserved(name: str) -> bool:
 
 
 def find_path_fault(path: str) -> str:
-    """Return why a path is not a portable one below a folder; empty if it is."""
+    """Return why a path is not a portable relative path; empty if it is."""
     if path.startswith("/"):
         return "it is absolute"
     if len(path) > _LONGEST or re.search(f"[{SPECIAL_CHARACTERS}]", path):

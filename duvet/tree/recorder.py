@@ -123,14 +123,14 @@ class TreeRecord(Struct, array_like=True):
         self.settled = self.settled and other.settled
 
     def update(self, other: TreeRecord) -> None:
-        """Replace earlier answers by those of another piece of work."""
+        """Replace earlier answers with those of another record."""
         for answers, others in zip(self._list_all(), other._list_all(), strict=True):
             answers.update(others)
         for folder in other.folders:
             self.unlisted.pop(folder, None)
 
     def copy(self) -> TreeRecord:
-        """Return a copy, to which other questions can be added."""
+        """Return a copy that can be extended independently."""
         return TreeRecord(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
 
     def contains(self, path: str) -> bool:
@@ -307,13 +307,13 @@ class RecordedTree:
         return stamp
 
     def note_removed(self, path: str) -> None:
-        """Record that a file which was read is gone, and that the result would be the same without it."""
+        """Record that a file was removed after it was read, and that the result does not depend on it."""
         self.record.files.pop(path, None)
         self.seen.pop(path, None)
         self._correct_answers(path, there=False)
 
     def _correct_answers(self, path: str, *, there: bool) -> None:
-        """Update earlier answers about the existence of the file to those that a new run would get."""
+        """Update the recorded answers about whether the file exists."""
         record = self.record
         asked = [answers for answers in (record.present, record.regular) if path in answers]
         if path in record.absent or any(answers[path] is not there for answers in asked):
@@ -428,7 +428,7 @@ def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStam
 
 
 def find_altered_paths(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
-    """Yield the paths with other answers now; the entries of folders and variables are not compared."""
+    """Yield the paths whose answers have changed, without comparing folder entries and variables."""
     yield from (path for path, stamp in record.files.items() if tree.compare_stamp(path, stamp) is None)
     yield from record.unsteady
     yield from _find_other_changes(record, tree.disk)

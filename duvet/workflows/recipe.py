@@ -208,7 +208,7 @@ class RecipeDraft(Struct, frozen=True):
     vague: frozenset[str]  # The first names of references that can't be checked.
 
     def has(self, fault: WorkflowFault) -> bool:
-        """Return True if a fault of the draft is also one of the file."""
+        """Return True if a fault of the draft is also a fault of the file."""
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
 
@@ -221,7 +221,7 @@ class _DraftReader:
         self._ids: set[str] = set()
 
     def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
-        """Read a table whose inner tables were read before."""
+        """Read a table; `inner` are its nested tables, which the caller has read."""
         raw, values = self._check_table(raw, keys), dict(inner)
         for key in structs.fields(kind):
             name = key.encode_name

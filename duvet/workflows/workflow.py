@@ -111,12 +111,12 @@ def find_called_workflow(tool: str) -> str:
 
 
 def recipe_workflow(recipe: str) -> str:
-    """Return the recipe's name among workflows, which no workflow of the configuration can have."""
+    """Return the workflow name of a recipe; no configured workflow can have this name."""
     return _RECIPE + recipe
 
 
 def recipe_name(workflow: str) -> str:
-    """Return the name of the recipe behind such a workflow."""
+    """Return the name of the recipe with this workflow name."""
     return workflow.removeprefix(_RECIPE)
 
 
@@ -188,8 +188,8 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
     except UnresolvedError as error:
         raise WorkflowError(FailureCode.INVALID_REQUEST, error.message) from error
     ##= man/spec/workflows.md#variables
-    ##% The tool of a workflow MUST take the workflow's variables as typed arguments. Before the first step, it MUST
-    ##% reject missing, unknown and mistyped variables by name.
+    ##% The tool of a workflow MUST take the workflow's variables as typed arguments. Before the first step, the
+    ##% tool MUST reject missing, unknown and mistyped variables by name.
     unknown = find_unknown_argument(
         workflow.name, given, tuple(workflow.variables), noun="variable", if_none="it has no variables"
     )

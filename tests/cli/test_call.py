@@ -140,11 +140,11 @@ def test_shortcuts_of_filters(indexed: Run) -> None:
     [
         (
             '--filters \'{"symbols": "steam"}\' --symbol boil',
-            "--symbol adds to filters.symbols, but its given value is not a list",
+            "--symbol adds to filters.symbols, but the given filters.symbols is not a list",
         ),
         (
             "--json '{\"filters\": 5}' --kind class",
-            "--kind adds to filters.symbol_kinds, but its given value is not a list",
+            "--kind adds to filters.symbol_kinds, but the given filters.symbol_kinds is not a list",
         ),
         ("--symbol", "--symbol needs a value"),
         ("--symbol ' , '", "--symbol needs a value"),

@@ -139,8 +139,8 @@ def test_the_shell_accepts_its_script(name: str, kettle: Path, duvet: Run) -> No
 )
 def test_answers_to_shells(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
     ##= man/spec/completion.md#completing
-    ##% Completion MUST read the names of a project only from the cache. When it finds nothing, it MUST print nothing,
-    ##% not even an error.
+    ##% Completion MUST read the names of a project only from the cache. If completion finds nothing, it MUST print
+    ##% nothing, not even an error.
     assert duvet(environ=asked(shell, *words)) == Done(0, answer, "")
 
 

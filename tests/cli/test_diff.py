@@ -58,8 +58,8 @@ def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> No
 
 def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/diff.md#the-base
-    ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate MUST
-    ##% fail when `origin` exists and that branch is unknown.
+    ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`. Without BASE, a
+    ##% gate MUST fail when `origin` exists but its default branch is unknown.
     began = git(folder, "rev-parse", "HEAD")
     git(tmp_path, "clone", "--quiet", str(folder), "work")
     work = tmp_path / "work"
@@ -275,7 +275,7 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     git(folder, "config", "uploadpack.allowFilter", "true")
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{folder}", "w")
-    hint = "fetch it with git, for example with `git checkout`; duvet fetches nothing"
+    hint = "fetch it with git, for example with `git checkout`; duvet does not fetch"
     lacking = failed("this clone lacks the file [DUV010]", "HEAD~1:src/a.rs", hint)
     diff = partial(run, duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
     assert diff() == lacking == diff()
@@ -332,7 +332,7 @@ def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
 def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#gates
     ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
-    ##% new requirement with `--fail-on new`, and for no difference otherwise.
+    ##% new requirement with `--fail-on new`, and MUST NOT fail for other differences.
     commit(make(folder, {"src/c.rs": "//= spec.md#pouring\n"}))
     make(folder, texts)
     regression, new = ("--fail-on", "regression"), ("--fail-on", "new")
@@ -350,7 +350,7 @@ def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, 
 def test_annotations_on_github(folder: Path, diff: Run) -> None:
     ##= man/spec/problems.md#formats
     ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-    ##% problems and failures of gates as workflow commands, unless standard output is taken.
+    ##% problems and failures of gates as workflow commands, unless another result is written to standard output.
     make(folder, {"spec.md": SPECIFICATION.replace("boil water.", "boil all water. It MUST sing.")})
     environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
     done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)

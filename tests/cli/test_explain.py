@@ -113,15 +113,15 @@ def test_a_run_ends_with_the_command_that_explains_its_first_problem(
 @pytest.mark.parametrize(
     ("name", "message", "hint"),
     [
-        ("DUV999", 'nothing to explain under "DUV999"', "did you mean DUV009 or DUV069 or DUV090?"),
-        ("50", 'nothing to explain under "50"', "did you mean DUV050?"),
-        ("needs test", 'nothing to explain under "needs test"', "did you mean needs tests"),
-        ("report.html.pth", 'nothing to explain under "report.html.pth"', "did you mean report.html.path"),
-        ("", 'nothing to explain under ""', "run `duvet explain` to list all topics"),
-        ("html.", 'nothing to explain under "html."', ""),
-        ("[\x1b]", 'nothing to explain under "[\\u{1b}]"', "run `duvet explain` to list all topics"),
-        ("logo.path", 'nothing to explain under "logo.path"', ""),
-        ("meta.path", 'nothing to explain under "meta.path"', ""),
+        ("DUV999", 'no rule, state, level or key is named "DUV999"', "did you mean DUV009 or DUV069 or DUV090?"),
+        ("50", 'no rule, state, level or key is named "50"', "did you mean DUV050?"),
+        ("needs test", 'no rule, state, level or key is named "needs test"', "did you mean needs tests"),
+        ("report.html.pth", 'no rule, state, level or key is named "report.html.pth"', "did you mean report.html.path"),
+        ("", 'no rule, state, level or key is named ""', "run `duvet explain` to list all topics"),
+        ("html.", 'no rule, state, level or key is named "html."', ""),
+        ("[\x1b]", 'no rule, state, level or key is named "[\\u{1b}]"', "run `duvet explain` to list all topics"),
+        ("logo.path", 'no rule, state, level or key is named "logo.path"', ""),
+        ("meta.path", 'no rule, state, level or key is named "meta.path"', ""),
         ("enabled", 'quoted "enabled"', ""),
     ],
 )
@@ -132,7 +132,7 @@ def test_an_unknown_topic_has_similar_names(name: str, message: str, hint: str) 
         assert raised.value.message == message
         assert raised.value.hint.startswith(hint)
     else:
-        assert raised.value.message == '"enabled" is the end of 5 keys'
+        assert raised.value.message == '5 keys end with "enabled"'
         assert raised.value.hint == (
             "available: report.html.enabled, report.json.enabled, report.snapshot.enabled, providers.NAME.enabled, "
             "toolPacks.NAME.enabled"

@@ -29,7 +29,7 @@ def test_all_that_is_told(kettle: Path, duvet_command: str, duvet: Run, watch: W
     ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
     ##% match other files, until it is interrupted.
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST first name some of the
+    ##% `duvet report --watch` SHOULD run once for simultaneous changes, and MUST first name some of the
     ##% changed files.
     other = make(kettle.with_name("other"), {name: data.decode() for name, data in files(kettle).items()})
     once = [run(duvet_command, other, "report").err]
@@ -193,7 +193,7 @@ def test_who_is_asked(kettle: Path, watch: Watch) -> None:
 
 LIMITS = {
     "max_inotify_watches": failed(
-        "can't watch 6 folders: the limit of the system is reached",
+        "can't watch 6 folders: the system's limit is reached",
         hint="raise the limit with `sudo sysctl fs.inotify.max_user_watches=524288`, or watch fewer folders",
     ),
     "max_inotify_instances": failed(

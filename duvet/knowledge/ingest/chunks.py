@@ -97,7 +97,7 @@ class IngestReader:
         return info.st_mtime if seen.looks_like(info) else None
 
     def read(self, path: str, kind: FileKind, digest: str) -> IngestContent | None:
-        """Return the content of a file, without a text if it has this digest, or None if the file is gone."""
+        """Return the content of a file, or None if it is gone; omit the text if the digest is unchanged."""
         try:
             data, seen, modified = self._read_bytes(path)
         except errors.UnreadableError as error:
@@ -232,7 +232,7 @@ class DocumentOutline(Struct, frozen=True):
 
 
 def read_outline(path: str, text: str, start: int = 0) -> DocumentOutline:
-    """Return the outline of a document from this character on; an empty one for unknown formats."""
+    """Return the outline of a document from this character on; empty for unknown formats."""
     ending = path[path.rfind(".") :].lower()
     if ending in MARKDOWN_ENDINGS:
         return _MarkdownScanner().scan(text, start)
@@ -347,7 +347,7 @@ class HeadingTrails:
 
 class SymbolTrails:
     def __init__(self, text: str, symbols: Sequence[Symbol]) -> None:
-        """The symbols are in the order of their first lines, outer ones first."""
+        """The symbols are sorted by first line, outer symbols first."""
         self._lines = line_starts(text)
         self._symbols = symbols
         self._firsts = [symbol.line_start for symbol in symbols]

@@ -86,7 +86,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 def detect_kind(path: str) -> FileKind:
-    """Return the kind of the first folder that has one, or else of the file name."""
+    """Return the kind of the first folder with a kind, or else that of the file name."""
     *folders, name = path.split("/")
     stem, dot, ending = name.lower().rpartition(".")
     by_name = (
@@ -106,7 +106,7 @@ def detect_kind(path: str) -> FileKind:
 
 
 def detect_namespace(path: str) -> str:
-    """Return the second folder below `src`, else the first; "" for a file at the top."""
+    """Return the second folder under `src`, else the first; "" for a file at the top."""
     first, *rest = path.split("/")
     if not rest:
         return ""
@@ -154,7 +154,7 @@ def is_excluded_by_default(root: str, path: str) -> bool:
 
 
 class IngestFiles(Struct, frozen=True):
-    """The files to index in order, and the problems of others."""
+    """The files to index, in order, and the problems with skipped files."""
 
     paths: tuple[str, ...]
     problems: tuple[Problem, ...]

@@ -132,7 +132,7 @@ class SubsystemIndex:
 
     def _find_by_subject(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
         ##= man/spec/knowledge.md#subsystems
-        ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names below `tests` or
+        ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names under `tests` or
         ##% `docs`, and any other test to the subsystem of its imports or cited requirements.
         for name in guess_subject_names(path, kind):
             if found := self.spelling(name) or self._top_modules.get(_key(name), ""):
@@ -177,7 +177,7 @@ class CitationNeighbours:
         self._find_subsystem = find_subsystem
 
     def subsystem(self, path: str) -> str:
-        """Return the commonest subsystem of the files that cite the requirements of this one, or ""."""
+        """Return the most common subsystem of the files that cite the same requirements, or ""."""
         votes = Counter[str]()
         for requirement in sorted(self._requirements.get(path, ())):
             votes.update(self._subsystems.get(requirement, ()))
@@ -253,7 +253,7 @@ class ModuleIndex:
                     add(folder, subsystems[path])
 
     def subsystem(self, imports: Iterable[str]) -> str:
-        """Return the commonest subsystem of these modules, or ""."""
+        """Return the most common subsystem of these modules, or ""."""
         votes = Counter(found for name in imports if (found := self._find(name.split("/"))))
         return votes.most_common(1)[0][0] if votes else ""
 

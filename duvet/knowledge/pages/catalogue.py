@@ -225,7 +225,7 @@ class PageCollection:
         self.references = PageReferenceFinder(catalogue)
 
     def require(self, slug: str) -> Page:
-        """Return the page with this slug; raise NotFoundError with the nearest one."""
+        """Return the page with this slug; raise NotFoundError with the most similar slug."""
         page = self.by_slug.get(normalise_slug(slug))
         if page is None:
             ##= man/spec/pages.md#tools

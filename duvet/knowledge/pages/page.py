@@ -240,7 +240,7 @@ def _convert_tags(value: Any) -> tuple[str, ...]:
 
 
 def normalise_slug(text: str) -> str:
-    """Return the one spelling of a slug: NFC, with single blanks."""
+    """Return the canonical spelling of a slug: NFC, with single blanks."""
     return _BLANKS.sub(" ", text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
 
 

@@ -127,7 +127,7 @@ class AllowedHosts:
 
 
 def _normalize_host(host: str) -> tuple[str, bool]:
-    """Return one spelling of a name or an address, and whether it is an address."""
+    """Return the canonical spelling of a host name or address, and whether it is an address."""
     bare = host.strip("[]").lower()
     try:
         return str(ip_address(bare)), True

@@ -115,7 +115,7 @@ class RestEndpoint:
         try:
             return await self._dispatcher.require(name, arguments, caller)
         except ToolError as error:
-            message = f"Unknown tool: {shorten_text(name)}. The tool is not found"
+            message = f"Tool not found: {shorten_text(name)}"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, error.hint) from error
 
 
@@ -159,7 +159,7 @@ def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: the body is not an object", _SHAPE)
     name, arguments = call.get("tool"), call.get("input")
     if not isinstance(name, str) or not name:
-        raise ToolError(ErrorCode.INVALID_REQUEST, "Missing 'tool' field: the tool is not found", _SHAPE)
+        raise ToolError(ErrorCode.INVALID_REQUEST, "Tool not found: the field 'tool' is missing", _SHAPE)
     if not isinstance(arguments, dict | None):
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is not an object", _SHAPE)
     return name, arguments or {}

@@ -72,7 +72,7 @@ def _read_token(environ: Mapping[str, str], names: tuple[str, str]) -> str | Non
             fault = "contains characters that a header can't" if value else "is empty"
             raise QueryError(f"{name} {fault}", hint="set it to one or more visible ASCII characters, or unset it")
     if len(set(values.values())) > 1:
-        raise QueryError(f"{names[0]} and {names[1]} differ", hint="they are two names of one setting; unset one")
+        raise QueryError(f"{names[0]} and {names[1]} differ", hint="both set the same token; unset one of them")
     return next(iter(values.values()), None)
 
 

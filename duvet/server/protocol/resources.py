@@ -108,8 +108,8 @@ def _list_resources(
     context: ProjectSnapshot, params: ListResourcesParams
 ) -> tuple[Sequence[documents.ResourceDescription], ResultPage]:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, in pages, or with `path` only the resources directly below it,
-    ##% each with its object.
+    ##% `resources/list` MUST list every resource once, with its object, in pages. With `path`, `resources/list` MUST
+    ##% list only the resources directly below that path.
     if params.path is None:
         return documents.list_all_resources(context, params.cursor)
     request = tree.parse_resource_request(params.path)
@@ -277,7 +277,7 @@ class Subscriptions:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Watch the project. If several tasks run this, one watches for all."""
+        """Watch the project. If several tasks run this, only one of them watches."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch)
             yield

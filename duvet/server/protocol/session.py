@@ -147,11 +147,15 @@ class ModelWantedError(PendingError):
         super().__init__()
         if rounds.count >= MAX_ROUNDS:
             message = f"a call may ask the client's model at most {MAX_ROUNDS} times"
-            raise ModelError(ModelFault.REFUSED, message, hint="use fewer steps that ask it, or several calls")
+            raise ModelError(
+                ModelFault.REFUSED,
+                message,
+                hint="use fewer steps that ask the model, or split the work into several calls",
+            )
         data = msgspec.json.encode(rounds)
         state = b64encode(zlib.compress(data)).decode() if len(data) <= _MAX_STATE_BYTES else None
         if state is None or len(state) > _MAX_ENCODED_LENGTH:
-            message = "the results so far are too large to pass through the client while its model is asked"
+            message = "the results so far are too large to send through the client to its model"
             raise ModelError(
                 ModelFault.TOO_LARGE, message, hint="reduce the results of earlier steps, or use another model"
             )

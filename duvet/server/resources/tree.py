@@ -162,8 +162,8 @@ class ResourceTree:
         index = next((index for number in numbers for index in cards[number].requirements), None)
         if index is None:
             ##= man/spec/mcp.md#resources
-            ##% `resources/list` MUST list every resource once, in pages, or with `path` only the resources directly
-            ##% below it, each with its object.
+            ##% `resources/list` MUST list every resource once, with its object, in pages. With `path`, `resources/list`
+            ##% MUST list only the resources directly below that path.
             return ResourceNode(NodeKind.CITATION, citations=numbers)
         return replace(self.requirement(index), kind=NodeKind.CITATION, citations=numbers)
 

@@ -25,9 +25,9 @@ NOTHING_INGESTED = "this project has no index yet"
 MAX_HISTORY = 100
 # A higher value is lowered to the maximum, so the schema names it but msgspec does not check it.
 HistoryCount = Annotated[
-    int, Meta(ge=0, description="How many earlier ones to include", extra_json_schema={"maximum": MAX_HISTORY})
+    int, Meta(ge=0, description="Number of earlier reports to include", extra_json_schema={"maximum": MAX_HISTORY})
 ]
-EntryCount = Annotated[int, Meta(ge=1, description="The most entries of each list; the totals count all")]
+EntryCount = Annotated[int, Meta(ge=1, description="Maximum length of each list; the totals count all entries")]
 
 
 async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], Result]) -> Result:
@@ -73,12 +73,12 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     elif isinstance(error, StoreMissingError):
         hint = "index the project, then ask again"
     elif isinstance(error, _REPAIRED):
-        hint = "index the project again; then ask again"
+        hint = "index the project again, then ask again"
     elif isinstance(error, StoreBusyError):
         hint = error.hint
     else:
         # Agents may have no shell.
-        hint = f"{error.hint}; then ask again" if error.hint else "ask again in a moment"
+        hint = f"{error.hint}, then ask again" if error.hint else "ask again in a moment"
     return tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint)
 
 

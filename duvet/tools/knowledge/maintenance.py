@@ -45,7 +45,7 @@ _PROFILE = "The name of the profile: up to 64 letters, digits, `.`, `-` and `_` 
 DestinationArgument = Annotated[
     str,
     Meta(
-        description="A path below the content root: a file if it has a suffix, else a folder [default: the folder for "
+        description="A path under the content root: a file if it has a suffix, else a folder [default: the folder for "
         "documents]"
     ),
 ]
@@ -54,7 +54,7 @@ IngestArgument = Annotated[bool, Meta(description="Index the project afterwards 
 _MAX_TEXT_BYTES = 500_000
 """In JSON, line ends and quotes take two bytes, and an HTTP request has at most 1 MiB."""
 _CONTENT = f"The text, in Markdown: at most {_MAX_TEXT_BYTES:,} bytes of UTF-8"
-_SOURCE = "The path of a file that the server can read; over HTTP, one below the content root"
+_SOURCE = "The path of a file that the server can read; over HTTP, only under the content root"
 _NAME = "The name of the recipe, such as daily-health"
 
 
@@ -227,7 +227,7 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> t
         ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer
         ##% as `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
         hint = "omit paths; the run skips files that have not changed"
-        raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Single paths can't be indexed", hint)
+        raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Indexing only some paths is not supported", hint)
     profile = "" if arguments.profile is None else settings.require_profile(arguments.profile)
     options = settings.IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
     run = await run_ingest_or_fail(ctx, index.require_maintenance(ctx), options)
@@ -323,7 +323,7 @@ class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
     longest=_MAX_TEXT_BYTES,
 )
 async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Store a text as a Markdown document below the content root, with title, subsystem, tags and metadata as front
+    """Store a text as a Markdown document under the content root, with title, subsystem, tags and metadata as front
     matter, and index the project if requested."""
     require_argument("content", arguments.content, _CONTENT)
     ##= man/spec/gateway.md#uploads
@@ -371,7 +371,7 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
     accountable=("source_path", "destination", "overwrite", "ingest"),
 )
 async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Copy a file to a place below the content root, and index the project if requested."""
+    """Copy a file to a path under the content root, and index the project if requested."""
     source, maintenance = (
         require_argument("source_path", arguments.source_path, _SOURCE),
         index.require_maintenance(ctx),
@@ -432,7 +432,7 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool
     each step and of the whole."""
     recipes: RecipeRunner | None = ctx.services.get(tool.RECIPES_SERVICE)
     if recipes is None:
-        raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "this server runs no recipes")
+        raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "this server does not run recipes")
     name = require_argument("recipe", arguments.recipe, _NAME)
     run = await recipes.run(name, arguments.vars, ctx)
     ##= man/spec/gateway.md#recipes

@@ -142,7 +142,7 @@ class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
     request_id: Annotated[str, Meta(description=_REQUEST)]
     chunk_id: Annotated[str, Meta(description=_CHUNK)]
     vote: Annotated[float, Meta(ge=-1, le=1, description="From -1 (useless) to 1 (exactly right)")] | None = None
-    note: Annotated[str, Meta(description="Why")] | None = None
+    note: Annotated[str, Meta(description="The reason for the vote")] | None = None
     context: (
         Annotated[dict[str, Any], Meta(description="An object about the purpose of the search, such as the task")]
         | None
@@ -225,9 +225,9 @@ class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
     relationships: Annotated[
         Literal["outgoing", "incoming", "all", "none"], Meta(description="Which edges of the node to return")
     ] = "outgoing"
-    limit: Annotated[int, Meta(ge=1, description="The most edges", extra_json_schema={"maximum": _MAX_EDGES})] = (
-        _DEFAULT_EDGES
-    )
+    limit: Annotated[
+        int, Meta(ge=1, description="Maximum number of edges", extra_json_schema={"maximum": _MAX_EDGES})
+    ] = _DEFAULT_EDGES
 
 
 class KmGraphNodeOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
@@ -261,7 +261,9 @@ async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> Tool
 
 class KmGraphSearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     term: Annotated[str, Meta(description=_TERM)]
-    limit: Annotated[int, Meta(ge=1, description="The most nodes", extra_json_schema={"maximum": _MAX_NODES})] = 20
+    limit: Annotated[
+        int, Meta(ge=1, description="Maximum number of nodes", extra_json_schema={"maximum": _MAX_NODES})
+    ] = 20
 
 
 class KmGraphSearchOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
@@ -283,12 +285,12 @@ class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
         int,
         Meta(
             ge=0,
-            description="The most edges between the subsystem and a related node",
+            description="Maximum number of edges between the subsystem and a related node",
             extra_json_schema={"maximum": _MAX_HOPS},
         ),
     ] = 1
     limit: Annotated[
-        int, Meta(ge=1, description="The most related nodes", extra_json_schema={"maximum": _MAX_RELATED})
+        int, Meta(ge=1, description="Maximum number of related nodes", extra_json_schema={"maximum": _MAX_RELATED})
     ] = _DEFAULT_RELATED
     cursor: Annotated[str, Meta(description="The cursor of the previous answer")] | None = None
     include_artifacts: (

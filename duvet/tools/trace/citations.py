@@ -103,10 +103,10 @@ def _summarize_verdicts(verdicts: list[citation_checker.CitationVerdict]) -> str
 
 
 class SuggestCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
-    requirement: Annotated[str, Meta(description="Id or full path; spec#section cites its title")]
-    file: Annotated[str, Meta(description="The file to paste it into")]
+    requirement: Annotated[str, Meta(description="Id or full path, or spec#section to cite its title")]
+    file: Annotated[str, Meta(description="The file to paste the citation into")]
     type: Literal["implementation", "test", "exception", "todo", "implication"] | None = None
-    line: Annotated[int, Meta(ge=1, description="The line to paste it above")] | None = None
+    line: Annotated[int, Meta(ge=1, description="The line to paste the citation above")] | None = None
     reason: Annotated[str, Meta(max_length=1000)] | None = None
 
 
@@ -164,7 +164,7 @@ def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[commen
                 return path, found
     names = [pattern for rule in rules for pattern in rule.patterns]
     hint = f"sources match {', '.join(names[:8])}" if names else "add a [[source]] to the configuration"
-    raise ToolError(ErrorCode.NOT_FOUND, f"{quote_text(name)} is not a source of this project", hint)
+    raise ToolError(ErrorCode.NOT_FOUND, f"{quote_text(name)} is not a source file of this project", hint)
 
 
 def _matches(patterns: tuple[str, ...], path: str) -> bool:

@@ -103,8 +103,8 @@ def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
 
 class GetSectionInput(Struct, frozen=True, forbid_unknown_fields=True):
     reference: Annotated[str, Meta(description="spec#section, a full path, or a requirement or citation in it")]
-    offset: Annotated[int, Meta(ge=0, description="The character of the text to start at")] = 0
-    limit: Annotated[int, Meta(ge=1, le=_MAX_LIMIT, description="The most characters of text to return")] | None = None
+    offset: Annotated[int, Meta(ge=0, description="Offset of the first character to return")] = 0
+    limit: Annotated[int, Meta(ge=1, le=_MAX_LIMIT, description="Maximum number of characters to return")] | None = None
 
 
 class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -124,7 +124,7 @@ def test_an_edit_applies_without_a_trace(wire: Start, project: Path) -> None:
     assert "km-search" not in tools_of(process)
     configure("search: {profile: none}\n")
     assert "duvet_health" in tools_of(process)
-    assert "the configuration is invalid; the previous one stays in force" in process.told()
+    assert "the configuration is invalid; the previous one remains in effect" in process.told()
 
 
 ASKING = """
@@ -171,7 +171,7 @@ def test_an_invalid_edit_changes_nothing(process: Wire, project: Path) -> None:
         assert tools_of(process) == before
     first, second = process.told().splitlines()
     reason = 'reason="duvet.config.json:1: toolPacks.trase: unknown pack'
-    assert f"ERROR the configuration is invalid; the previous one stays in force {reason}" in first
+    assert f"ERROR the configuration is invalid; the previous one remains in effect {reason}" in first
     assert "unknown field `serfer`" in second
     make(project, {"duvet.config.json": FEW})
     wait_for(process, *LISTS)

@@ -118,7 +118,7 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
         assert code == "exit 1" and str(project) not in message and "store.db" in message
         make(project, {"duvet.config.json": "{}"})
         code, message = here.ask("km-search", **SEARCH)
-        assert (code, "Unknown tool: km-search" in message) == ("exit 2", True), message
+        assert (code, "Tool not found: km-search" in message) == ("exit 2", True), message
 
 
 def test_a_forwarded_report_is_cut_for_agents(duvet_command: str, project: Path, desk: Open) -> None:

@@ -314,7 +314,7 @@ def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems
     assert (problem.path, problem.place.line) == ("duvet.config.yaml", 2)
-    assert "a portable folder below the content root" in problem.message
+    assert "a portable folder path under the content root" in problem.message
     if folder in REFUSED:
         with pytest.raises(DuvetError) as refused:
             resolve_destination(str(tmp_path), folder, None, "t.md")
@@ -323,8 +323,8 @@ def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
         uploads("uploads: {docsSubdir: $IN}", IN=folder)
     assert [one.message for one in caught.value.problems] == [
         (
-            "uploads.docsSubdir: the value is not a portable folder below the content root, without hidden names and `..` "
-            "after its variables are expanded"
+            "uploads.docsSubdir: the value is not a portable folder path under the content root, "
+            "without hidden names or `..` after its variables are expanded"
         )
     ]
 

@@ -56,7 +56,7 @@ def test_destinations_that_are_refused(tmp_path: Path) -> None:
         for path in destinations:
             with pytest.raises(QueryError) as caught:
                 resolve_destination(str(tmp_path), "docs", path, "tea.md")
-            assert reason in caught.value.message and "below the content root" in caught.value.hint
+            assert reason in caught.value.message and "under the content root" in caught.value.hint
     for folder, destination in (("con", None), ("docs", "con/"), ("docs", "con")):
         with pytest.raises(QueryError, match=r'can\'t write to "con/tea\.md": "con" is not a valid name on some sys'):
             resolve_destination(str(tmp_path), folder, destination, "tea.md")

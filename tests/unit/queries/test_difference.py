@@ -229,8 +229,8 @@ def test_a_large_section_is_reworded_throughout() -> None:
 
 def test_a_citation_that_was_valid_goes_stale() -> None:
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
-    ##% being edited.
+    ##% `duvet diff` MUST list each citation that was added, was removed, or became invalid without being edited, with
+    ##% its place.
     known = cites("The pot MUST sing.")
     now = {"tea.md": SPECIFICATION.replace("be warm", "be hot"), "old.rs": f"\n{known}", "new.rs": known}
     difference = changes.compare_catalogues(state({"old.rs": known}), state(now))

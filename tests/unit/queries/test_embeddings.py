@@ -72,8 +72,8 @@ assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
 
 def test_texts_without_words_have_no_vector_and_similar_texts_are_near() -> None:
     ##= man/spec/knowledge.md#vectors
-    ##% A vector search MUST find the nearest of all chunks. A vector search MUST NOT find anything for a query without
-    ##% words, or a chunk without words.
+    ##% A vector search MUST find the nearest of all chunks. A vector search MUST find nothing for a query without
+    ##% words, and MUST NOT find a chunk without words.
     space = embedder().fitted(EMBEDDED_TEXTS)
     *vectors, tea, tokens = unpacked(space, space.rows([*EMBEDDED_TEXTS, "boil tea", "drop packets without tokens"]))
     assert [round(cosine(one, one), 1) for one in vectors] == [1, 1, 1, 1, 0, 0]

@@ -63,7 +63,7 @@ def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
 @given(CARDS)
 def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tuple[Level, State, int]]) -> None:
     ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST rank requirements by level, then by progress (partial, not started, done),
+    ##% `duvet prioritize` MUST rank requirements by level, then by progress (started, not started, done),
     ##% then by the number of todos, then by their order in the specifications.
     ranked = priority.prioritize_requirements(made(cards), RequirementFilter(), finished=True)
     assert sorted(ranked) == [*range(len(cards))]

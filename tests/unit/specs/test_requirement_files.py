@@ -125,7 +125,7 @@ def test_byte_order_marks_quoted_headers_and_empty_files() -> None:
     )
 
 
-TARGET = 'add `target = "specification#section"` here, or above all tables for the whole file'
+TARGET = 'add `target = "specification#section"` here, or at the top of the file for all its tables'
 MISTAKES = [
     *("[[spec]]\nlevel = 3\nquote = 'a'", "[[spec]]\nquote = ['a']", "[[todo]]\nquote = 'a'\ntags = 'b'"),
     *("todo = [{quote = 'a', tags = ['b', true]}]", "spec = 3", "spec = [\n3]", "[spec]\nquote = 'a'", "[[spec]]"),

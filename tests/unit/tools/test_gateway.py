@@ -156,7 +156,7 @@ NO_ANSWER = (
     "check that it is a duvet server of this version",
 )
 REDIRECTS = "the gateway answered with a redirect"
-NOT_FOLLOWED = "set KM_GATEWAY_URL to the final URL; duvet follows no redirects"
+NOT_FOLLOWED = "set KM_GATEWAY_URL to the final URL; duvet does not follow redirects"
 STATUS = "the gateway answered with status {}"
 TROUBLE: dict[str, tuple[Reply, str, str]] = {
     "html": (Reply(body=b"<!DOCTYPE html><title>geheim</title>"), *NO_ANSWER),

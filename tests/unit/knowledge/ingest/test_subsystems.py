@@ -155,7 +155,7 @@ OTHER_LANGUAGES = [
 
 def test_the_imports_of_a_test_name_its_subsystem() -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names below `tests` or
+    ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names under `tests` or
     ##% `docs`, and any other test to the subsystem of its imports or cited requirements.
     def find(path: str, text: str, *code: str) -> str:
         found = index_of(tree(*code, path))

@@ -68,7 +68,7 @@ async def test_a_tool_answers_the_same_as_by_mcp(http: httpx2.AsyncClient, name:
 
 SHAPE = 'send {"tool": NAME, "input": {...}}'
 NO_JSON = ("Invalid JSON body: invalid request format", SHAPE)
-NO_TOOL = ("Missing 'tool' field: the tool is not found", SHAPE)
+NO_TOOL = ("Tool not found: the field 'tool' is missing", SHAPE)
 BODIES: list[tuple[Any, tuple[str, str]]] = [
     (b"{", NO_JSON),
     (b"", NO_JSON),
@@ -77,7 +77,7 @@ BODIES: list[tuple[Any, tuple[str, str]]] = [
     ({}, NO_TOOL),
     ({"tool": ""}, NO_TOOL),
     ({"tool": 5}, NO_TOOL),
-    ({"tool": "get_sektion"}, ("Unknown tool: get_sektion. The tool is not found", "did you mean get_section?")),
+    ({"tool": "get_sektion"}, ("Tool not found: get_sektion", "did you mean get_section?")),
     *(
         ({"tool": "coverage_summary", "input": odd}, ("Invalid request format: 'input' is not an object", SHAPE))
         for odd in ([1], [], 0, False, "", "{}", 1.5)

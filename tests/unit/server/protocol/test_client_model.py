@@ -267,7 +267,7 @@ async def test_state_of_another_call_is_refused(project: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "asked", "message"),
     [
-        ("large", 0, "the results so far are too large to pass through the client while its model is asked"),
+        ("large", 0, "the results so far are too large to send through the client to its model"),
         ("long", MAX_ROUNDS, "a call may ask the client's model at most 32 times"),
     ],
 )

@@ -28,8 +28,8 @@ POT = "/specifications/tea/sections/pot/requirements"
 
 async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) -> None:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, in pages, or with `path` only the resources directly below it,
-    ##% each with its object.
+    ##% `resources/list` MUST list every resource once, with its object, in pages. With `path`, `resources/list` MUST
+    ##% list only the resources directly below that path.
     async def walk(above: str) -> list[str]:
         found = []
         for resource in (await below(client, above)).resources:

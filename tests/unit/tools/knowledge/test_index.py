@@ -167,7 +167,7 @@ def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(t
     for tool, arguments in {**CALLS, STATUS: {}}.items():
         code, message, hint = known.refusal(tool, **arguments)
         assert code == "upstream_error" and message.startswith(FAULTS[fault]), message
-        assert hint.endswith("; then ask again") and str(tmp_path) not in message + hint
+        assert hint.endswith(", then ask again") and str(tmp_path) not in message + hint
         assert "duvet ingest" not in hint
     shutil.rmtree(known.file.parent)
     shutil.copytree(whole, known.file.parent)

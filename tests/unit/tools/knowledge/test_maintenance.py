@@ -43,7 +43,7 @@ def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking)
     assert kept.value(STATUS) == {"status": "ok", **row, "run": row}
     assert kept.value(INGEST, profile="nightly.2", use_dummy_embeddings=True)["run"]["profile"] == "nightly.2"
     assert kept.value(SEARCH, query="balance")["metadata"]["result_count"] > 0
-    told = ("unsupported_operation", "Single paths can't be indexed")
+    told = ("unsupported_operation", "Indexing only some paths is not supported")
     assert refused(kept, INGEST, paths=["docs"]) == told
     assert kept.value(INGEST, paths=None)["changed"] == 0
 
@@ -167,8 +167,8 @@ def test_feedback_on_an_unknown_chunk_is_stored_with_a_warning(known: Asking) ->
 
 def test_votes_order_search_results_where_that_is_configured(known: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% With `search.feedback`, `km-search` MUST order equally good results by the mean vote for their chunks, and
-    ##% without it ignore votes.
+    ##% With `search.feedback`, `km-search` MUST order equally good results by the mean vote for their chunks.
+    ##% Without `search.feedback`, `km-search` MUST ignore votes.
     def search() -> dict[str, Any]:
         found = known.value(SEARCH, query="boil heat", limit=25)["results"]
         return {one["chunk"]["chunk_id"]: one["scoring"] for one in found}
@@ -413,7 +413,7 @@ def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: P
 
 def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, source: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git, secret,
+    ##% Over HTTP, `km-upload` MUST read only files under the content root that are not hidden, ignored by git, secret,
     ##% vendored or duvet's own.
     inside = kept.folder / "docs"
     own = [f"var/{name}" for name in ("s.db", "audit.jsonl", "feedback.jsonl", "km-backup-1.tgz")]
@@ -430,7 +430,7 @@ def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, 
     for path in (*secret, *own, *hidden, *elsewhere):
         code, message = refused(kept, UPLOAD, "admin", source_path=path, destination="x.md")
         assert code == "invalid_request", path
-        assert message.endswith("is not an allowed file below the content root"), path
+        assert message.endswith("can't be uploaded over HTTP"), path
     assert not (kept.folder / "x.md").exists()
     for path in ("docs/spec.md", str(inside / "spec.md")):
         kept.answer(UPLOAD, {"source_path": path, "destination": "x.md", "overwrite": True}, holder="admin")

@@ -144,7 +144,7 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking
             "description": "Find subsystems, specifications, sections, requirements and files by part of their name, path "
             "or text.",
             "details": "term (string; required): Part of a name, path or requirement text\n"
-            "limit (integer; default 20; at least 1; at most 50): The most nodes\n"
+            "limit (integer; default 20; at least 1; at most 50): Maximum number of nodes\n"
             "Scope: reader.",
         },
     }

@@ -151,7 +151,7 @@ def test_a_file_that_is_no_source_gets_no_suggestion(on_disk: ProjectSnapshot, t
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     code, message, hint = refusal(on_disk, SUGGEST, requirement=CUP, file=name.format(tmp_path), line=1)
     assert (code, hint) == ("not_found", "sources match src/**/*.rs, tests/**/*.py")
-    assert message.endswith(" is not a source of this project")
+    assert message.endswith(" is not a source file of this project")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 

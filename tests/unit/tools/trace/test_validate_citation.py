@@ -176,7 +176,7 @@ def test_a_second_spelling_is_reported_even_where_it_is_cited_already() -> None:
 def test_an_entry_of_a_requirement_file_is_judged(kind: str) -> None:
     more = 'reason = "Paper."' if kind == "exception" else ""
     entry = f"  [[{kind}]]\n  {{}}quote = '''\nA cup\nMUST NOT leak.\n'''\n{more}\n"
-    no_target = 'add `target = "specification#section"` here, or above all tables for the whole file'
+    no_target = 'add `target = "specification#section"` here, or at the top of the file for all its tables'
     for text, expected, step in (
         (entry.format('target = "tea.md#cup"\n'), VALID, ""),
         ('target = "tea.md#cup"\n\n# A cup\n#\n' + entry.format(""), VALID, ""),
