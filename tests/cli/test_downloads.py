@@ -53,11 +53,7 @@ def test_one_after_another(held: Held, urls: list[str], kettle: Path, duvet_comm
         held.doors[path].set()
     assert terminal.code() == 1
     lines = terminal.shown.lines
-    assert lines[:3] == [
-        "  Extracting requirements",
-        f"  Downloaded 2 specifications, {size + len(text('lid'))} bytes ",
-        "   Extracted requirements from 3 specifications ",
-    ]
+    assert lines[0] == f"  Downloaded 2 specifications, {size + len(text('lid'))} bytes "
     assert f"error: could not download {urls[1]}: the server answered 404 Not Found [DUV045]" in lines
 
 
@@ -71,7 +67,7 @@ def test_an_interruption_on_a_terminal(columns: int, line: str, kettle: Path, du
     terminal.until(line)
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.code() == 130
-    assert terminal.shown.lines == ["  Extracting requirements", "", "interrupted", ""]
+    assert terminal.shown.lines == ["", "interrupted", ""]
     assert terminal.shown.has_cursor
     assert not (kettle / ".duvet/specifications").exists()
 
@@ -82,7 +78,7 @@ def test_a_terminal_that_can_not_draw_or_is_quiet(
     held.held = set()
     terminal = Terminal(duvet_command, kettle, "report", "--allow-http", term="dumb")
     assert terminal.code() == 1
-    assert terminal.shown.lines[1:4] == [f" Downloading {url}" for url in urls]
+    assert terminal.shown.lines[:3] == [f" Downloading {url}" for url in urls]
     assert b"\x1b" not in terminal.written
     terminal = Terminal(duvet_command, kettle, "-q", "extract", "--allow-http", "-f", "auto", urls[2])
     assert (terminal.code(), terminal.written) == (0, b"")

@@ -14,7 +14,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, small_disk, unreadable
 from tests.cli.made import CONFIG, HALF, SOURCE, make
-from tests.cli.running import LINUX, NOBODY, Done, Run, failed_like_upstream, files, run, runner
+from tests.cli.running import LINUX, NOBODY, Done, Run, failed, failed_like_upstream, files, run, runner
 from tests.unit.tree.twins import without_steps
 
 pytestmark = LINUX
@@ -250,10 +250,10 @@ def test_requirements_that_can_not_be_written(reported: Path, duvet: Run) -> Non
 
 def test_extract_and_init_say_it_too(kettle: Path, duvet_command: str, duvet: Run) -> None:
     before = files(make(kettle, {"out": ""}))
-    done = refused("Not a directory (os error 20)", "out/spec/heating.toml")
+    done = failed("can't write this file: Not a directory (os error 20) [DUV015]", "out/spec/heating.toml")
     assert duvet("-q", "extract", "-f", "md", "-o", "out", "spec.md") == done
     (kettle / "empty").mkdir()
     (kettle / "empty/.duvet").touch()
-    done = refused("Not a directory (os error 20)", CONFIGURATION)
+    done = failed("can't write this file: Not a directory (os error 20) [DUV015]", CONFIGURATION)
     assert runner(duvet_command, kettle / "empty")("-q", "init", "--nested") == done
     assert files(kettle) == {**before, "empty/.duvet": b""}
