@@ -80,7 +80,9 @@ def test_help_of_a_subcommand_shows_its_options_alone(duvet: Run) -> None:
     assert "--dry-run" in done.out and "--output" not in done.out
     group = duvet("recipe", "--help").out
     assert group.startswith("Usage: duvet recipe [OPTIONS] [COMMAND]\n\n  List, show, check and run recipes.\n")
-    assert "\nCommands:\n  list   List your own recipes and those that duvet ships." in group and "validate" not in group
+    assert (
+        "\nCommands:\n  list   List your own recipes and those that duvet ships." in group and "validate" not in group
+    )
     # Details are for the man page.
     assert "${vars.NAME}" not in group
 

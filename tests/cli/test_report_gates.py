@@ -508,3 +508,15 @@ def test_problems_are_counted_once(tmp_path: Path, duvet_command: str) -> None:
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, **texts})
     done = run(duvet_command, tmp_path, "report")
     assert re.findall(r".*\berrors?$", done.err, re.MULTILINE) == ["2 errors"]
+
+
+def test_no_gate_passes_without_requirements(tmp_path: Path, duvet_command: str) -> None:
+    # awslabs duvet accepts such a project, so the exit code is 0.
+    make(tmp_path, {".duvet/config.toml": "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n"})
+    done = run(duvet_command, tmp_path, "report", "--ci")
+    assert done.code == 0 and done.err.endswith("\nOK: no annotations to check\ncoverage: no requirements\n")
+
+
+def test_ci_without_any_other_gate_requires_a_configuration(tmp_path: Path, duvet_command: str) -> None:
+    done = run(duvet_command, tmp_path, "report", "--ci", "--require-citations=false", "--require-tests=false")
+    assert (done.code, "error: no configuration in this folder or above it [DUV008]" in done.err) == (1, True)
