@@ -48,7 +48,7 @@ def config() -> None:
 def show_config(config_path: str | None, format: str, schema: str | None) -> None:
     """Show each setting of the project, its value and its origin.
 
-    The origin is a line of the file with the environment variables it uses, an option of the command line, or the
+    The origin is a line in the file (and any environment variables that it uses), a command-line option, or the
     default.
 
     \b
@@ -103,10 +103,10 @@ def check(
 @config.command("schema")
 @click.argument("name", type=click.Choice(_SCHEMAS), default="upstream", metavar="[NAME]")
 def print_schema(name: str) -> None:
-    """Print the JSON Schema of a configuration for editors.
+    """Print a configuration's JSON Schema, for use in an editor.
 
-    NAME is upstream, extended or service. `upstream`, the default, describes .duvet/config.toml as awslabs duvet reads
-    it, `extended` the same file with all keys of duvet, and `service` duvet.config.*.
+    `upstream`, the default, describes .duvet/config.toml as awslabs duvet reads it. `extended` describes the same file
+    with all of duvet's keys. `service` describes duvet.config.*.
 
     \b
     Examples:

@@ -158,7 +158,7 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
         write_output(_GITIGNORE_PATH, new_project.GITIGNORE)
         print_remark(f"wrote {_GITIGNORE_PATH}")
     if rest:
-        print_remark(f"{CONFIG_PATH} lists these specifications as comments")
+        print_remark(f"wrote {format_count(len(rest), 'specification')} to {CONFIG_PATH} as comments")
     elif not specifications and not accepted:
         print_remark("found no specification; name a file or URL with --specification")
     if not groups:
@@ -187,7 +187,9 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
     for name in kept:
         print_remark(f"{CONFIG_PATH} has {escape_cell(name)} already")
     if offered and not is_accepted:
-        print_remark(f"not added: {escape_cell(', '.join(offered[:_MOST_SHOWN]))}; `duvet init --yes` adds all of them")
+        shown = ", ".join(offered[:_MOST_SHOWN])
+        more = f" and {len(offered) - _MOST_SHOWN} more" if len(offered) > _MOST_SHOWN else ""
+        print_remark(f"not added: {escape_cell(shown)}{more}; add them with `duvet init --yes`")
     next_step = _choose_next_step(is_traced=bool(configured or added), is_offered=bool(offered))
     if not (added or groups):
         print_remark(f"{CONFIG_PATH} is unchanged; name what to add with --specification or --lang-*")

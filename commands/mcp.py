@@ -72,10 +72,11 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
     """An agent starts this server to ask about requirements and to check its citations before it writes them. The server
     ends when its input ends, or on SIGINT or SIGTERM.
 
-    With --http, the server accepts many clients, at /mcp for MCP and at /api/mcp for other programs. It accepts only
-    this machine unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN is set; clients must then send one of these tokens.
+    With --http, the server accepts many clients, at /mcp for MCP and at /api/mcp for other programs. It accepts
+    connections only from this machine, unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN is set; clients must then send
+    one of these tokens.
 
-    With KM_GATEWAY_URL, the server forwards calls of the km- tools to a team's server, with KM_READER_TOKEN or
+    With KM_GATEWAY_URL, the server forwards calls to the km- tools to a team's server, with KM_READER_TOKEN or
     KM_ADMIN_TOKEN as the token. Without KM_ADMIN_TOKEN, tools for maintainers are not available.
 
     \b

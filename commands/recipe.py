@@ -267,7 +267,7 @@ def _check_recipes(paths: Sequence[str], problem_output: ProblemOutput, options:
         return FAILED
     print_remark(f"{format_count(len(found), 'recipe')}, no errors")
     if not can_run and application.line is None:
-        print_remark(f"none of them can run here: {_LEFT_OUT}")
+        print_remark(f"recipes can't run here: {_LEFT_OUT}")
     return OK
 
 

@@ -45,7 +45,7 @@ _MAX_SKIPPED_NAMES = 10
 @click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @file_option(
-    "--stdin-path", type=TEXT_TYPE, metavar="PATH", help="Path of the file whose content `-` reads from standard input."
+    "--stdin-path", type=TEXT_TYPE, metavar="PATH", help="Treat the text that `-` reads as the file at this path."
 )
 @click.option(
     "--explain",

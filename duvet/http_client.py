@@ -22,7 +22,7 @@ USER_AGENT = f"duvet/{VERSION}"
 
 
 class UnreachableError(Exception):
-    """No complete response arrived. The message is only the type of the cause, whose text may quote the request."""
+    """No complete response arrived. The message names only the type of the cause, because its text may quote the request."""
 
 
 class HttpReply(Struct, frozen=True):

@@ -226,7 +226,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     ] = None
 
     def rule(self, environ: Mapping[str, str]) -> IngestRule:
-        """Return the settings of this table; environment variables replace the keys that it doesn't set."""
+        """Return the settings of this table; environment variables supply the keys that it doesn't set."""
         ##= man/spec/knowledge.md#files
         ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
         ##% `ingest.editorUri` is not set.
@@ -333,7 +333,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     max_bytes: Annotated[int, doc("Size limit of an upload", ge=1, le=1 << 30)] = _UPLOADS_DEFAULT.max_bytes
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
-        """Return the settings of this table; environment variables replace the keys that it doesn't set."""
+        """Return the settings of this table; environment variables supply the keys that it doesn't set."""
         ##= man/spec/gateway.md#uploads
         ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` where
         ##% `uploads` sets nothing, and refuse to start if one of them is invalid.

@@ -241,7 +241,7 @@ def add_http_options(function: Function) -> Function:
             "--rate",
             type=click.FloatRange(min=0),
             metavar="NUMBER",
-            help="With --http, limit requests per second and client; 0 is unlimited [default: 1000].",
+            help="With --http, limit each client to this many requests per second; 0 is unlimited [default: 1000].",
         ),
         click.option(
             "--allow-host",

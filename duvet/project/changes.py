@@ -248,7 +248,7 @@ class FollowedReading:
 
 
 class ChangeWatcher:
-    """Waits until a project would be read differently.
+    """Wait until a file that affects the project changes.
 
     After each reading, `follow` the project; then `wait`. Nothing that changes in between is missed. One thread
     does both, and any thread may `stop` it. The tree of the project has to be a RecordedTree, such as that of a

@@ -147,7 +147,7 @@ def is_url(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
-    """Return the URL in the normal form of the WHATWG; raise DuvetError if it has no host."""
+    """Return the URL normalised by the WHATWG's URL Standard; raise DuvetError if it has no host."""
     if _NORMAL.fullmatch(text):
         return text
     from can_ada import parse

@@ -113,7 +113,7 @@ def _index_words(text: str, title: str) -> list[str]:
 
 
 def _strip_ending(name: str) -> str:
-    """Remove the ending from the name of a file; a leading dot begins no ending."""
+    """Remove all extensions from the name of a file; a leading dot does not start one."""
     return name[: name.find(".", 1)] if "." in name[1:] else name
 
 

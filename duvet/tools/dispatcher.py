@@ -158,7 +158,7 @@ class ToolDispatcher:
             ##= man/spec/service.md#calls
             ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other
             ##% without end.
-            message = f"the call of {tool.name} is nested too deep, the limit is {MAX_CALL_DEPTH} calls"
+            message = f"the call to {tool.name} is nested too deeply; the limit is {MAX_CALL_DEPTH} levels"
             raise ToolError(ErrorCode.INVALID_REQUEST, message)
         pack = self.registry.pack_of(tool)
         try:

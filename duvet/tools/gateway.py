@@ -108,7 +108,7 @@ def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> T
                 warning=_clean(value.get("warning"), gateway),
                 next_step=_clean(value.get("next_step"), gateway),
             )
-    message = f"the gateway's answer is not an answer of {tool.name}"
+    message = f"the gateway returned an invalid result for {tool.name}"
     raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "check that it is a duvet server of this version")
 
 

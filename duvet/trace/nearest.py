@@ -349,7 +349,7 @@ class Neighbourhood:
         return [index for index in candidates if self.holds(index, quote)]
 
     def holds(self, section: int, quote: str) -> bool:
-        """True if the section contains the quote without any edit; an empty quote names its title."""
+        """True if the section contains the quote unchanged, or has a title and the quote is empty."""
         found = QuoteMatcher(self.specification.sections[section]).find(quote)
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
 

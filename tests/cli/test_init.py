@@ -28,7 +28,7 @@ found 1 specification:
 """
 WROTE = f"wrote {PATH}\nwrote {GITIGNORE}\n"
 NEXT = "next: duvet report\n"
-SUGGESTED = f"{PATH} lists these specifications as comments\n"
+SUGGESTED = f"wrote 1 specification to {PATH} as comments\n"
 UNTRACED = "found no specification; name a file or URL with --specification\n"
 ACCEPT, NAME = "next: duvet init --yes\n", "next: duvet init --specification FILE\n"
 
@@ -138,7 +138,7 @@ def test_an_existing_project(kettle: Path, duvet: Run) -> None:
     assert duvet("init").code == 0
     before = files(kettle)
     found = FOUND.removesuffix("\n")
-    offered = "not added: docs/kettle.md; `duvet init --yes` adds all of them\n"
+    offered = "not added: docs/kettle.md; add them with `duvet init --yes`\n"
     unchanged = f"{PATH} is unchanged; name what to add with --specification or --lang-*\n"
     assert duvet("init") == Done(0, "", f"{found}\n{offered}{unchanged}{ACCEPT}")
     assert duvet("init", "--lang-python").err == f"{FOUND}{PATH} has python already\n{offered}{unchanged}{ACCEPT}"

@@ -138,7 +138,7 @@ def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
         refuses(duvet, "recipe run daily-health --dry-run", 1, message)
         assert duvet("recipe", "list").code == 0
         done = duvet("recipe", "check", "look", "release-prep")
-        here = "none of them can run here: the configuration disables the tool km-recipe-run"
+        here = "recipes can't run here: the configuration disables the tool km-recipe-run"
         assert (done.code, done.err) == (0, f"2 recipes, no errors\n{here}\n")
     make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"tools": {"km-help": False}}}})})
     assert 'unknown tool "km-help"' in duvet("recipe", "check", "look").err

@@ -86,7 +86,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 def detect_kind(path: str) -> FileKind:
-    """Return the kind of the first folder with a kind, or else that of the file name."""
+    """Return the kind that the first recognised folder implies, otherwise the kind that the file name implies."""
     *folders, name = path.split("/")
     stem, dot, ending = name.lower().rpartition(".")
     by_name = (

@@ -100,7 +100,7 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols: if None, whenever the grammars are installed; raise DuvetError if they are not."""
+    """Return whether to find symbols; None means if the grammars are installed. Raise DuvetError if True without them."""
     if wanted is False:
         return False
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))

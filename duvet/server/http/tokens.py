@@ -69,7 +69,7 @@ def _read_token(environ: Mapping[str, str], names: tuple[str, str]) -> str | Non
     ##% variables.
     for name, value in values.items():
         if not _VISIBLE.fullmatch(value):
-            fault = "contains characters that a header can't" if value else "is empty"
+            fault = "contains characters that are not allowed in an HTTP header" if value else "is empty"
             raise QueryError(f"{name} {fault}", hint="set it to one or more visible ASCII characters, or unset it")
     if len(set(values.values())) > 1:
         raise QueryError(f"{names[0]} and {names[1]} differ", hint="both set the same token; unset one of them")

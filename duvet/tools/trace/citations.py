@@ -74,7 +74,9 @@ def _suggest_step(verdict: citation_checker.CitationVerdict) -> str:
 
 
 class ValidateCitationsInput(Struct, frozen=True, forbid_unknown_fields=True):
-    citations: Annotated[list[CitationText], Meta(min_length=1, max_length=50, description="Whole comments")]
+    citations: Annotated[
+        list[CitationText], Meta(min_length=1, max_length=50, description="Citations to check, each a complete comment")
+    ]
 
 
 @declare_query("validate_citations", "Validate citations", ValidateCitationsInput, tuple[ValidateCitationOutput, ...])

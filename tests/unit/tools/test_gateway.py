@@ -152,7 +152,7 @@ def test_without_a_token_none_is_sent(wire: Wire) -> None:
 
 ABOUT_IT = "check KM_GATEWAY_URL, and that the server is running"
 NO_ANSWER = (
-    "the gateway's answer is not an answer of km-graph-search",
+    "the gateway returned an invalid result for km-graph-search",
     "check that it is a duvet server of this version",
 )
 REDIRECTS = "the gateway answered with a redirect"

@@ -69,7 +69,7 @@ async def test_records_are_made_in_a_thread_of_the_pack(context: ProjectSnapshot
 async def test_a_tool_that_calls_itself_is_stopped(context: ProjectSnapshot) -> None:
     guests = Guesthouse(context, GUESTS)
     code, message, _ = await guests.refusal("itself")
-    assert (code, message) == ("invalid_request", "the call of itself is nested too deep, the limit is 8 calls")
+    assert (code, message) == ("invalid_request", "the call to itself is nested too deeply; the limit is 8 levels")
     assert len(guests.seen) == 9
 
 
