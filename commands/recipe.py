@@ -21,6 +21,7 @@ from duvet.console.options import (
     add_text_format,
     add_trace_options,
     add_unused_options,
+    add_variable_options,
 )
 from duvet.console.output import is_on_terminal, print_detail, print_list
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output, print_problems
@@ -168,15 +169,7 @@ recipe.add_old_name("validate", check)
 
 @recipe.command("run")
 @click.argument("name", type=TEXT_TYPE, shell_complete=complete_recipes)
-@click.option(
-    "--var",
-    "variables",
-    type=TEXT_TYPE,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set a variable; repeatable.",
-)
-@click.option("--json", "given", metavar="OBJECT", help="Set variables from a JSON object; - reads standard input.")
+@add_variable_options
 @click.option("--dry-run", is_flag=True, help="Show the calls without making them; a literal `${` appears as `$${`.")
 @add_text_format
 @add_service_options

@@ -10,7 +10,14 @@ from msgspec import convert
 
 from duvet.console.application import find_workflow_problems, make_application
 from duvet.console.command import SubcommandGroup, current_settings, wants_bar
-from duvet.console.options import TEXT_TYPE, add_list_format, add_service_options, add_text_format, add_trace_options
+from duvet.console.options import (
+    TEXT_TYPE,
+    add_list_format,
+    add_service_options,
+    add_text_format,
+    add_trace_options,
+    add_variable_options,
+)
 from duvet.console.output import print_list
 from duvet.console.problems import add_problem_format, has_errors, make_problem_output
 from duvet.console.streams import FAILED, print_remark, write_stdout
@@ -112,15 +119,7 @@ def check(ctx: click.Context, /, name: str | None, format: str | None, output: s
 
 @workflow.command("run")
 @click.argument("name", type=TEXT_TYPE)
-@click.option(
-    "--var",
-    "variables",
-    type=TEXT_TYPE,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set a variable; repeatable.",
-)
-@click.option("--json", "given", metavar="OBJECT", help="Set variables from a JSON object; - reads standard input.")
+@add_variable_options
 @add_text_format
 @add_service_options
 @add_trace_options

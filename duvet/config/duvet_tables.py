@@ -153,7 +153,7 @@ class PagesTable(settings.Table, frozen=True, kw_only=True):
 
 
 class SpecText(project_file.ConfigChoice):
-    """How much text of a specification the HTML report contains."""
+    """The parts of a specification that the HTML report contains."""
 
     means: bool
 

@@ -37,7 +37,7 @@ _DEFAULT = ServerRule()
 
 
 class Mode(StrEnum):
-    """How clients connect to the server."""
+    """The ways in which clients connect to the server."""
 
     STDIO = "stdio"
     HTTP = "http"

@@ -1,4 +1,4 @@
-"""What `duvet explain` knows: rules, states and configuration keys."""
+"""The topics of `duvet explain`: rules, states, levels and configuration keys."""
 
 from __future__ import annotations
 
@@ -8,25 +8,13 @@ from msgspec import Struct
 
 from duvet.config.keys import ConfigurationKey, find_keys, list_keys, simplify_key
 from duvet.errors import NotFoundError
+from duvet.queries.gaps import STATES_BY_WORD, fold_word
 from duvet.rules import list_rules
 from duvet.templates import example_specification, load_level_pages, load_rule_page, load_state_pages
 from duvet.text import join_names, quote_text, suggest_nearest
 
 _MOST_NAMES = 10
 _LIST_HINT = "run `duvet explain` to list all topics"
-_OLD_STATES = {
-    "complete": "done",
-    "implied": "done",
-    "fully implemented": "done",
-    "exception": "excepted",
-    "missing test": "needs tests",
-    "missing implementation": "needs code",
-    "partial": "in progress",
-    "partially implemented": "in progress",
-    "not started": "uncited",
-    "todo": "to do",
-}
-"""Names of states in older versions and in document 0."""
 
 
 class Topic(Struct, frozen=True):
@@ -128,8 +116,9 @@ def _list_rule_names() -> list[str]:
 
 
 def _normalise_state(name: str) -> str:
-    words = " ".join(name.casefold().replace("-", " ").replace("_", " ").split())
-    return _OLD_STATES.get(words, words)
+    # Some former names stand for several states, the most typical first.
+    states = STATES_BY_WORD.get(fold_word(name))
+    return states[0].words if states else ""
 
 
 def _join_lines(paragraph: str) -> str:

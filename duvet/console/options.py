@@ -278,6 +278,22 @@ def add_text_format(function: Function) -> Function:
     )(function)
 
 
+def add_variable_options(function: Function) -> Function:
+    """Add the options that set the variables of a workflow or a recipe."""
+    variables = click.option(
+        "--var",
+        "variables",
+        type=TEXT_TYPE,
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Set a variable; repeatable.",
+    )
+    json = click.option(
+        "--json", "given", metavar="OBJECT", help="Set variables from a JSON object; - reads standard input."
+    )
+    return variables(json(function))
+
+
 def add_unused_options(function: Function) -> Function:
     """Accept the options of the project and the service, which older command lines contain, without effect."""
     before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))

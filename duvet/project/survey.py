@@ -88,7 +88,7 @@ class FoundSpecification(Struct, frozen=True):
 
 
 class Survey(Struct, frozen=True):
-    """What was found in a folder."""
+    """The sources and specifications found in a folder."""
 
     sources: tuple[SourceGroup, ...]
     specifications: tuple[FoundSpecification, ...]

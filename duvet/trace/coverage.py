@@ -252,13 +252,14 @@ def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
 def judge_run(
     problems: Iterable[Problem], gates: Sequence[GateResult] = (), annotations: int = 0, *, counts: bool = True
 ) -> RunVerdict:
-    """Return the verdict of a run: every error fails it, and only gates that ran and held make it pass.
+    """Return the verdict of a run: every error fails it, and only gates that ran and passed make it pass.
 
     With `counts`, the lines contain the numbers of errors and warnings.
     """
     ##= man/spec/gates.md#verdicts
-    ##% `duvet report` MUST print `PASS` only for a gate that ran and held, with the name of the gate, and `FAIL` with
-    ##% its name and the number of problems for a gate that failed.
+    ##% `duvet report` MUST print `PASS` and the name of the gate only for a gate that ran and passed.
+    ##= man/spec/gates.md#verdicts
+    ##% `duvet report` MUST print `FAIL`, the name and the number of problems of each gate that failed.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     found = Counter(problem.severity for problem in problems)

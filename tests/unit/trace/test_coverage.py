@@ -305,8 +305,9 @@ def test_verdicts(
     problems: list[Problem], gates: tuple[coverage.GateResult, ...], annotations: int, outcome: str, lines: tuple[str]
 ) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% `duvet report` MUST print `PASS` only for a gate that ran and held, with the name of the gate, and `FAIL` with
-    ##% its name and the number of problems for a gate that failed.
+    ##% `duvet report` MUST print `PASS` and the name of the gate only for a gate that ran and passed.
+    ##= man/spec/gates.md#verdicts
+    ##% `duvet report` MUST print `FAIL`, the name and the number of problems of each gate that failed.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     verdict = coverage.judge_run(problems, gates, annotations)
