@@ -69,8 +69,8 @@ def ingest(
       duvet call km-search --query "retry after a timeout"
     \f
 
-    The folders of the sources are the subsystems of the project, unless `subsystems.yaml` defines others. There each may
-    have `description`, `criticality`, `owner`, `domain`, `tags`, `paths` and `depends_on`; see duvet.config(5).
+    Each source folder is a subsystem of the project, unless `subsystems.yaml` defines others. In that file, a subsystem
+    can have `description`, `criticality`, `owner`, `domain`, `tags`, `paths` and `depends_on`; see duvet.config(5).
     """
     settings = current_settings()
     if profile:

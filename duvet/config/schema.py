@@ -245,7 +245,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def json_schema(*, extended: bool) -> dict[str, Any]:
     """Return the JSON Schema of the project's configuration, in upstream's schema or in our own."""
     ##= man/spec/trace.md#configuration
-    ##% The schema that `duvet config --schema` prints MUST accept exactly the keys and types of values that duvet
+    ##% The schema that `duvet config schema` prints MUST accept exactly the keys and types of values that duvet
     ##% accepts.
     schema = json.schema(ExtendedConfig if extended else UpstreamConfig)
     return {"$schema": DIALECT, "title": "duvet project configuration", **_drop_null(schema)}
@@ -254,7 +254,7 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
 def service_schema() -> dict[str, Any]:
     """Return the JSON Schema of the service's configuration."""
     ##= man/spec/service.md#configuration
-    ##% The schema that `duvet config --schema service` prints MUST accept exactly the files that duvet accepts, apart
+    ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, apart
     ##% from names, variables and other spellings of keys.
     # The hook is for secrets, the only type that msgspec doesn't know.
     schema = json.schema(ServiceConfig, schema_hook=lambda _: {"type": "string", "pattern": VARIABLE_PATTERN})

@@ -250,9 +250,9 @@ class FollowedReading:
 class ChangeWatcher:
     """Wait until a file that affects the project changes.
 
-    After each reading, `follow` the project; then `wait`. Nothing that changes in between is missed. One thread
-    does both, and any thread may `stop` it. The tree of the project has to be a RecordedTree, such as that of a
-    DiskCache whose `settle` has been called if the run has written anything.
+    After each reading, `follow` the project; then `wait`. No change in between is missed. One thread does both,
+    and any thread may `stop` it. The tree of the project has to be a RecordedTree, such as that of a DiskCache. If the
+    run has written anything, call the cache's `settle` first.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:

@@ -153,10 +153,6 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[taken:]])
 
 
-def make_comment_target_edit(text: str, annotation: Annotation, target: str) -> Edit:
-    return make_edit(text, *annotation.source.target, target)
-
-
 class QuoteLine(Struct, frozen=True):
     """A line of a quote: its offsets, those of its text, and its words."""
 

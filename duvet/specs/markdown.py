@@ -112,7 +112,7 @@ class _Outline:
         self._advance(len(self.data))
 
     def _advance(self, offset: int) -> None:
-        """Complete all lines that end before the offset, and the items that end with them."""
+        """Move to the line that contains the offset, and add the break that is due before it."""
         row = bisect_right(self.rows.ends, offset, self.row)
         if self.break_due and row > self.row:
             self._add_break(self.row + 1)

@@ -166,7 +166,7 @@ def _check_backup_path(places: settings.StorePaths, path: str, destination: str)
     ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
     ##% folder.
     if "\0" in path or not any(leads_into_folder(folder, path) for folder in places.for_backups):
-        hint = "choose a path in the project, or in the folder store.backups of the configuration"
+        hint = "choose a path in the project, or in the folder that `store.backups` sets"
         shown = quote_text(shorten_text(destination) or settings.BACKUPS_FOLDER)
         raise QueryError(f"{shown} is outside the project", hint=hint)
     backup.check_backup_name(path)

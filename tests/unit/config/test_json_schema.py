@@ -103,7 +103,7 @@ NEITHER: list[dict[str, Any]] = [
 @SCHEMAS
 def test_duvet_and_the_schema_accept_the_same_files(schema: str) -> None:
     ##= man/spec/trace.md#configuration
-    ##% The schema that `duvet config --schema` prints MUST accept exactly the keys and types of values that duvet
+    ##% The schema that `duvet config schema` prints MUST accept exactly the keys and types of values that duvet
     ##% accepts.
     for document in BOTH + OURS + NEITHER:
         whole = {"$schema": schema, **document}
@@ -280,7 +280,7 @@ def is_accepted(document: dict[str, Any], ending: str) -> tuple[bool, bool]:
 @pytest.mark.parametrize("ending", DOCUMENT_ENDINGS)
 def test_duvet_and_the_schema_accept_the_same_service_files(ending: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% The schema that `duvet config --schema service` prints MUST accept exactly the files that duvet accepts, apart
+    ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, apart
     ##% from names, variables and other spellings of keys.
     # TOML has no null.
     cases = [*((one, True) for one in GOOD), *((one, False) for one in BAD), *(WITH_NULL if ending != "toml" else ())]

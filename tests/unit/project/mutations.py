@@ -9,7 +9,7 @@ from typing import NamedTuple
 from duvet.model import Annotation, Edit, Kind, Specification
 from duvet.project.project import Project
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_comment_target_edit, make_edit
+from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_edit
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.records import AnnotationPlaces, Fit
 
@@ -99,7 +99,7 @@ class Spoiler:
         if how == MOVE:
             other = choice.choice([index for index in range(len(specification.sections)) if index != section])
             target = f"{one.target.partition('#')[0]}#{specification.sections[other].id}"
-            return (make_comment_target_edit(text, one, target),), other, one.quote
+            return (make_edit(text, *one.source.target, target),), other, one.quote
         if how == WRAP:
             return (_wrap(text, one, style, choice),), section, one.quote
         words = one.quote.split()

@@ -78,7 +78,7 @@ def test_the_indentation_and_the_end_of_lines() -> None:
 
 def test_a_target_is_replaced_and_nothing_else() -> None:
     text = "\ufeffx\r\n\t//=  a.md#b \r\n\t//# Boil.\r\n"
-    edit = editor.make_comment_target_edit(text, only(text), "a.md#c")
+    edit = editor.make_edit(text, *only(text).source.target, "a.md#c")
     assert edit == Edit(2, 7, 2, 13, "a.md#c")
     assert editor.apply_edits(text, [edit]) == text.replace("a.md#b", "a.md#c")
 
