@@ -33,7 +33,7 @@ STATES_BY_WORD: dict[str, tuple[State, ...]] = {
     "implied": (State.DONE,),
     "complete": (State.DONE,),
     "partially-implemented": (State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS),
-    "fully-implemented": (State.DONE, State.EXCEPTED, State.NOT_APPLICABLE),
+    "fully-implemented": (State.EXCEPTED, State.DONE, State.NOT_APPLICABLE),
 }
 """States by their names in options and arguments, as `fold_word` returns them."""
 
