@@ -154,6 +154,7 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
     blob_link: str | None = None
     from_file: bool = False  # True if it is from a requirement file, not from a comment.
     source: Source = Source()
+    name: str = ""  # The id that the specification gives the requirement, such as `FR-001`.
 
 
 class Section(Struct, frozen=True):
@@ -167,6 +168,7 @@ class Section(Struct, frozen=True):
     starts: tuple[int, ...]  # The offset of each line.
     breaks: frozenset[int] = frozenset()
     """Indexes of lines before which a list item begins or ends: no sentence crosses them."""
+    path: tuple[str, ...] = ()  # The titles of the sections above it, outermost first.
 
 
 class Locator(Struct, frozen=True):
@@ -202,3 +204,4 @@ class ExtractedSentence(Struct, frozen=True):
 
     level: Level
     pieces: tuple[str, ...]  # The sentence line by line, each line trimmed.
+    name: str = ""  # The id at its head, such as `FR-001`.

@@ -80,6 +80,7 @@ class RequirementCard(Struct, frozen=True, array_like=True):
     state: State
     line: int  # The line of the specification's file on which it begins.
     citations: tuple[int, ...]
+    name: str = ""  # The id that the specification gives it, such as `FR-001`.
 
     @property
     def id(self) -> str:
@@ -174,6 +175,7 @@ def build_catalogue(
             one.state,
             lines.of(one.specification.data, one.matches[0].pieces[0].start),
             tuple([numbers[id] for id in one.related if id in numbers]),
+            one.name,
         )
         for one in requirements
     ]

@@ -200,6 +200,7 @@ class Requirement(Struct, frozen=True):
     matches: tuple[Match, ...]
     ids: tuple[int, ...]  # The annotations that state it.
     related: tuple[int, ...]  # The annotations that refer to it.
+    name: str = ""  # The id that the specification gives it, such as `FR-001`.
 
     @property
     def id(self) -> str:
@@ -231,7 +232,8 @@ def _make_requirement(
         related = tuple(sorted(set(chain.from_iterable([tally.related for tally in tallies]))))
     section, text = coverage.specification.sections[matches[0].section], statements[0][1]
     level, state = max([annotations[id].level for id in ids]), min(map(compute_state, tallies))
-    return Requirement(coverage.specification, section, text, level, state, matches, ids, related)
+    name = next((annotations[id].name for id in ids if annotations[id].name), "")
+    return Requirement(coverage.specification, section, text, level, state, matches, ids, related, name)
 
 
 def compute_state(tally: Tally) -> State:
