@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from itertools import pairwise
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from duvet.model import Annotation, Locator
-from duvet.text import remove_spacing
-from duvet.trace.records import Coverage
+from duvet import rules
+from duvet.model import Annotation, Locator, Note, Place, Problem, Specification
+from duvet.text import LineNumbers, join_names, remove_spacing
+from duvet.trace.records import Coverage, Trace
 
 
 class NamedText(Struct, frozen=True):
@@ -62,3 +66,195 @@ def find_stated_names(coverage: Coverage, annotations: Sequence[Annotation]) -> 
 
 NO_NAMES = RequirementNames(())
 NamesOf = Callable[[Locator], RequirementNames]
+
+
+_NUMBERED = re.compile(r"(?P<family>[A-Za-z](?:[\w-]*[A-Za-z_-])?)(?P<number>\d{1,9})\Z", re.ASCII)
+_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
+_TICKS = re.compile("`+")
+_HEAD = re.compile(r"[\s>#*_+\-\[\]()xX\d.~]*\Z")  # What may be before an id at the head of a line or cell.
+_WIDEST_MARKUP = 80  # The characters before an id that are looked at.
+_GONE = re.compile(
+    r"~~|\b(?:remov|delet|deprecat|withdr|reserv|obsolet|supersed|renumber|retir|dropp|merg|mov|replac|unus)",
+    re.IGNORECASE,
+)
+_FEWEST = 3  # The ids of a series, at least.
+_MOST_MISSING = 3  # More missing ids are a block that was never used.
+_MOST_SHOWN = 10
+
+
+def find_name_problems(trace: Trace) -> Iterator[Problem]:
+    """Yield a warning for each id that is repeated, unknown or missing in a local specification."""
+    stated = {
+        coverage.specification.locator: find_stated_names(coverage, trace.annotations) for coverage in trace.coverages
+    }
+    known = {name for names in stated.values() for name in names}
+    for coverage in trace.coverages:
+        specification = coverage.specification
+        # Nobody can edit a specification of somebody else.
+        if specification.locator.is_url or not any(stated[specification.locator]):
+            continue
+        yield from _find_repeated(coverage, trace.annotations)
+        mentions = _read_mentions(specification, stated[specification.locator])
+        yield from _find_unknown(specification, mentions, known)
+        yield from _find_gaps(specification, mentions)
+
+
+def _find_repeated(coverage: Coverage, annotations: Sequence[Annotation]) -> Iterator[Problem]:
+    specification, lines = coverage.specification, LineNumbers()
+    stating = sorted(
+        {
+            (match.pieces[0].start, match.section, annotations[id].name)
+            for match in coverage.matches
+            for id in match.stating
+            if annotations[id].name
+        }
+    )
+    first: dict[str, int] = {}
+    for start, section, name in stating:
+        line = lines.of(specification.data, start)
+        before = first.setdefault(name, line)
+        # A heading gives its id to all requirements below it.
+        if before != line and name not in specification.sections[section].title:
+            ##= man/spec/names.md#checks
+            ##% duvet SHOULD warn about an id that a specification gives to two requirements.
+            yield rules.NAME_REPEATED.problem(
+                f"{name} is the id of two requirements",
+                specification.path,
+                Place(line),
+                label=f"second {name}",
+                hint="give one of them another id",
+                notes=(Note(Place(before), f"first {name}"),),
+            )
+
+
+class _Mention(NamedTuple):
+    """A numbered id in the text of a specification."""
+
+    name: str
+    place: Place
+    is_head: bool  # Whether it is at the head of a line or cell, where ids are defined.
+    is_gone: bool  # Whether its line says that something was removed.
+
+
+def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_Mention]:
+    """Return where the text, without code, names ids of the families of these names."""
+    families = {found["family"] for name in names if (found := _NUMBERED.match(name))}
+    if not families:
+        return []
+    longest_first = sorted(families, key=lambda one: (-len(one), one))
+    id = re.compile(rf"(?<![\w./#-])(?:{'|'.join(map(re.escape, longest_first))})\d{{1,9}}(?![\w-]|\.\d)")
+    mentions: list[_Mention] = []
+    for number, line in enumerate(_list_prose(specification.data.decode(errors="replace")), 1):
+        is_gone = _GONE.search(line) is not None
+        for one in id.finditer(line):
+            low = max(0, one.start() - _WIDEST_MARKUP)
+            start = max(low, line.rfind("|", low, one.start()) + 1)
+            is_head = (start == 0 or line[start - 1] == "|") and _HEAD.match(line, start, one.start()) is not None
+            mentions.append(_Mention(one[0], Place(number, one.start() + 1, len(one[0])), is_head, is_gone))
+    return mentions
+
+
+def _list_prose(text: str) -> Iterator[str]:
+    """Yield each line with fenced code, code spans and HTML comments left blank."""
+    fence, is_comment = "", False
+    for line in text.split("\n"):
+        mark = None if is_comment else _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark["fence"].startswith(fence) and not line[mark.end() :].strip() else fence
+            yield ""
+        elif mark:
+            fence = mark["fence"]
+            yield ""
+        else:
+            shown, is_comment = _blank_comments(line, is_comment)
+            yield _blank_code(shown)
+
+
+def _blank_comments(line: str, is_comment: bool) -> tuple[str, bool]:
+    """Return a line with comments left blank, and whether one goes on in the next line."""
+    if not is_comment and "<!--" not in line:
+        return line, False
+    parts, at = [], 0
+    while at < len(line):
+        end = line.find("-->" if is_comment else "<!--", at)
+        stop = len(line) if end < 0 else end + (3 if is_comment else 0)
+        parts.append(" " * (stop - at) if is_comment else line[at:stop])
+        is_comment, at = is_comment != (end >= 0), stop
+    return "".join(parts), is_comment
+
+
+def _blank_code(line: str) -> str:
+    """Return a line with code spans left blank; their ends have as many backticks as their beginnings."""
+    closing: dict[int, int] = {}
+    later: dict[int, int] = {}
+    runs = list(_TICKS.finditer(line))
+    for run in reversed(runs):
+        if len(run[0]) in later:
+            closing[run.start()] = later[len(run[0])] + len(run[0])
+        later[len(run[0])] = run.start()
+    parts, at = [], 0
+    for run in runs:
+        if run.start() >= at and run.start() in closing:
+            end = closing[run.start()]
+            parts += [line[at : run.start()], " " * (end - run.start())]
+            at = end
+    return "".join([*parts, line[at:]])
+
+
+def _find_unknown(
+    specification: Specification, mentions: Sequence[_Mention], known: Collection[str]
+) -> Iterator[Problem]:
+    defined = {one.name for one in mentions if one.is_head}
+    reported: set[str] = set()
+    for one in mentions:
+        if one.name not in defined and one.name not in known and one.name not in reported and not one.is_gone:
+            reported.add(one.name)
+            ##= man/spec/names.md#checks
+            ##% duvet SHOULD warn about an id in the text of a specification that it does not define, if it defines
+            ##% others of that kind.
+            yield rules.NAME_UNKNOWN.problem(
+                f"the specification does not define {one.name}",
+                specification.path,
+                one.place,
+                label="not defined",
+                hint="correct the id, or define it",
+            )
+
+
+def _find_gaps(specification: Specification, mentions: Iterable[_Mention]) -> Iterator[Problem]:
+    series: dict[str, dict[int, _Mention]] = {}
+    named: set[str] = set()
+    for one in mentions:
+        named.add(one.name)
+        found = _NUMBERED.match(one.name)
+        if found and one.is_head:
+            series.setdefault(found["family"], {}).setdefault(int(found["number"]), one)
+    for members in series.values():
+        yield from _find_gap(specification, members, named)
+
+
+def _find_gap(
+    specification: Specification, members: Mapping[int, _Mention], named: AbstractSet[str]
+) -> Iterator[Problem]:
+    gaps = [(low, high) for low, high in pairwise(sorted(members)) if high - low > 1]
+    # With several gaps, or a long one, the numbers were never meant to be complete.
+    if len(members) < _FEWEST or len(gaps) != 1 or gaps[0][1] - gaps[0][0] - 1 > _MOST_MISSING:
+        return
+    (low, high) = gaps[0]
+    before, after = members[low], members[high]
+    family = _NUMBERED.match(after.name)
+    assert family is not None
+    width = len(family["number"])
+    missing = [f"{family['family']}{number:0{width}}" for number in range(low + 1, high)]
+    if not named.isdisjoint(missing):
+        return
+    ##= man/spec/names.md#checks
+    ##% duvet SHOULD warn about ids that are missing in a series that is otherwise complete.
+    verb = "is" if len(missing) == 1 else "are"
+    yield rules.NAME_GAP.problem(
+        f"{join_names(missing, _MOST_SHOWN)} {verb} missing between {before.name} and {after.name}",
+        specification.path,
+        after.place,
+        label=f"follows {before.name}",
+        hint=f"restore {'it' if len(missing) == 1 else 'them'}, or write that {missing[0]} was removed",
+    )
