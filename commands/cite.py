@@ -45,8 +45,8 @@ _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking
 def cite(
     reference: str, place: str, kind: str | None, part: str | None, width: int, dry_run: bool, **options: Any
 ) -> None:
-    """REF is the beginning of a requirement id, SPEC#SECTION for the title of a section, or FILE:LINE to cite what
-    another annotation cites. duvet inserts the citation above the line that --at names, in the comment style and
+    """REF is the beginning of a requirement id, the id that the specification gives it (FR-001 or SPEC#FR-001),
+    SPEC#SECTION for the title of a section, or FILE:LINE to cite what another annotation cites. duvet inserts the citation above the line that --at names, in the comment style and
     indentation of the file, and wraps it.
 
     duvet refuses a citation that `duvet validate` would report.
