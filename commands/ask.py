@@ -96,8 +96,7 @@ def ask(
         answer = _ask_model(question, sources, router, model)
     except (NoModelError, ModelError):
         ##= man/spec/ask.md#answers
-        ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
-        ##% print the sources and exit with 1.
+        ##% When no model answers, `duvet ask` MUST still print the sources and exit with 1.
         _print_answer(ModelAnswer(None, sources), format)
         raise
     _print_answer(answer, format)

@@ -276,6 +276,8 @@ def _run_recipe(
     application = _make_application(options)
     if application.line is not None:
         # That server runs its own recipes, with the scopes of the token.
+        ##= man/spec/gateway.md#forwarding
+        ##% With `KM_GATEWAY_URL`, `duvet recipe run` MUST refuse to run recipes.
         raise DuvetError(_FORWARDED, hint=_FORWARDED_HINT)
     if records.RECIPE_TOOL not in application.tools.registry:
         hint = "enable the pack `knowledge` under `toolPacks`, and don't set its `mode` to `read-only`"

@@ -131,7 +131,7 @@ def run_watched_report(
     cache = DiskCache(DiskTree(), settings.environ, kept=wants_cache(settings), today=settings.today)
     project = open_project(cache, **options)
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.
+    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and keep watching.
     try:
         page_rules = load_page_rules(options, cache.tree)
         project = open_project(cache, rules=page_rules, **options)

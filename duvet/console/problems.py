@@ -39,8 +39,8 @@ def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
     """Turn the warnings about a setup that leaves a gate nothing to check into errors."""
     ##= man/spec/gates.md#verdicts
-    ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
-    ##% or no requirement, or when a pattern of a source matches no file.
+    ##% With duvet's own schema or without a configuration, a gate MUST fail when there is no configuration, no
+    ##% specification or no requirement, or when a source pattern matches no file.
     return [replace(one, severity=Severity.ERROR) if one.code in SETUP_CODES else one for one in problems]
 
 
@@ -157,8 +157,10 @@ class ProblemOutput(Struct, frozen=True):
         problems, sources = tuple(problems), sources or SourceLines()
         try:
             ##= man/spec/problems.md#formats
-            ##% duvet MUST write problems as text to standard error or, in any other format and even without problems,
-            ##% to standard output or the file of `--output`.
+            ##% duvet MUST write problems to the file that `--output` names or, without it, as text to standard error
+            ##% and in any other format to standard output.
+            ##= man/spec/problems.md#formats
+            ##% In a format other than text, duvet MUST write its result even if there are no problems.
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
                 if self.format is ProblemFormat.TEXT:

@@ -79,8 +79,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         require_contents(project)
     except UnreadableError as error:
         ##= man/spec/trace.md#configuration
-        ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
-        ##% name the expected path without a configuration.
+        ##% Without a configuration, `duvet report` SHOULD warn and name the expected path.
         # Without a gate this is a warning, because awslabs duvet accepts it.
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
@@ -138,8 +137,8 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     if config is None or not config.extended:
         return
     ##= man/spec/gates.md#verdicts
-    ##% With our schema, duvet MUST warn about a cited specification that is not configured, and about an exception
-    ##% without a reason.
+    ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
+    ##% exception without a reason.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, duvet MUST warn about each of these conditions.
     yield from project.setup_problems
@@ -206,14 +205,17 @@ def list_gates(project: Project, request: ReportRequest) -> list[Gate]:
     """Return the gates of a run: those of `--ci`, and those of `true` and of targets."""
     gates = [*_list_ci_gates(project, request)] if _is_ci(project, request) else []
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
-    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
+    ##% Even without `--ci`, `--require-citations TARGET` MUST list each requirement of the target that is not fully
+    ##% implemented.
+    ##= man/spec/gates.md#gates-for-targets
+    ##% Even without `--ci`, `--require-tests TARGET` MUST list each requirement of the target that is neither done nor
+    ##% fully tested.
     for gate, option, noun, state, find in (
         (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
         (request.require_tests, "--require-tests", "tests", "tested", find_untested),
     ):
         ##= man/spec/gates.md#gates-for-targets
-        ##% Except with the schema of awslabs duvet, `true` MUST have the effect of naming all specifications.
+        ##% Except with awslabs duvet's schema, the value `true` MUST have the same effect as naming all specifications.
         if gate.everything and not project.is_like_upstream:
             check = partial(_check_targets, project, gate, option, find)
             gates.append(Gate(noun, f"every requirement is {state}", check))

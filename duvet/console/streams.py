@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from duvet.tree.outputs import FileWriter, OutputData
 
 ##= man/spec/trace.md#diagnostics
-##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
+##% duvet MUST exit with 0 on success, 1 if a check fails or nothing is found, 2 for a usage error, 3 for a bug in
+##% duvet, and 130 when interrupted.
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"

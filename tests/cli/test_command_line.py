@@ -191,6 +191,8 @@ def test_another_configuration(kettle: Path, duvet: Run) -> None:
     assert (kettle / "requirements/spec/heating.toml").exists()
     done = duvet("report", cwd=kettle / "src")
     assert (done.code, done.out) == (0, "")
+    ##= man/spec/trace.md#configuration
+    ##% Without a configuration, `duvet report` SHOULD warn and name the expected path.
     assert "warning: no configuration in this folder or above it [DUV008]\n --> .duvet/config.toml\n" in done.err
     assert duvet("report", "--strict", cwd=kettle / "src").code == 1
 
@@ -260,7 +262,8 @@ def ending(outcome: str) -> None:
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
+    ##% duvet MUST exit with 0 on success, 1 if a check fails or nothing is found, 2 for a usage error, 3 for a bug in
+    ##% duvet, and 130 when interrupted.
     _, code, words = OUTCOMES[outcome]
     monkeypatch.setitem(cli.commands, "ending", ending)
     assert run_command_line(["ending", outcome]) == code

@@ -331,8 +331,11 @@ def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
 )
 def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#gates
-    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
-    ##% new requirement with `--fail-on new`, and MUST NOT fail for other differences.
+    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 for lost coverage or a stale citation.
+    ##= man/spec/diff.md#gates
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 for a new requirement that is uncited.
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST NOT fail for other differences.
     commit(make(folder, {"src/c.rs": "//= spec.md#pouring\n"}))
     make(folder, texts)
     regression, new = ("--fail-on", "regression"), ("--fail-on", "new")
