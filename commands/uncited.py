@@ -56,7 +56,8 @@ def uncited(
     --untested lists the requirements without a test; those that are implied, or excepted with a reason, need none.
     --todo lists those with a `todo`. --status alone lists those with this status, cited or not.
 
-    --fail-on makes it a gate. It also fails if the project has errors, because the list may then be incomplete.
+    --fail-on turns the command into a gate. The gate also fails if the project has errors, because the list may then be
+    incomplete.
 
     \b
     Examples:

@@ -30,7 +30,7 @@ class TerminalSettings(Struct, frozen=True):
     verbose: bool = False
     cache: bool = True
     day: date | None = None  # The day of the run, if it isn't that of the clock.
-    folder: str = ""  # The path from the project to the folder that the user is in; empty if that is the project.
+    folder: str = ""  # The user's folder, relative to the project; empty if the user is in the project folder itself.
     has_legacy_flags: bool = False  # Whether the command line describes the project with upstream's flags.
 
     @property
@@ -43,12 +43,12 @@ def current_settings() -> TerminalSettings:
 
 
 def wants_bar(settings: TerminalSettings) -> bool:
-    """Tell whether standard error is a terminal that can redraw a line."""
+    """Return whether standard error is a terminal that can redraw a line."""
     return not settings.quiet and sys.stderr.isatty() and settings.environ.get("TERM") != "dumb"
 
 
 def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None = None) -> bool:
-    """Tell whether to colour a stream, by default standard error; see no-color.org and bixense.com/clicolors."""
+    """Return whether to colour a stream, by default standard error; see no-color.org and bixense.com/clicolors."""
     if choice != "auto":
         return choice == "always"
     if "NO_COLOR" in environ:
@@ -59,14 +59,14 @@ def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None 
 
 
 def wants_cache(settings: TerminalSettings, root: str = "") -> bool:
-    """Tell whether the folder, by default the working directory, is a project whose cache may be used."""
+    """Return whether duvet may use the cache in the folder, by default the working directory."""
     ##= man/spec/cache.md#storage
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
     return settings.cache and os.path.isdir(os.path.join(root, ".duvet"))
 
 
 class _HelpFormatter(click.HelpFormatter):
-    """Keeps names with hyphens on one line, and breaks lists of values that are wider than the help."""
+    """Keeps hyphenated names on one line, and breaks lists of values that are wider than the help text."""
 
     _HYPHEN = "\u2011"  # The non-breaking hyphen, which click does not break lines at.
 
@@ -103,11 +103,11 @@ class GlobalFlag(Struct, frozen=True):
     value: bool = True
 
     def add(self, function: click.decorators.FC) -> click.decorators.FC:
-        """Add the flag to the group of all commands, which documents it."""
+        """Add the flag to the top-level command group, which documents it."""
         return click.option(*self.names, f"_{self.field}", **self._attributes)(function)
 
     def make_hidden_option(self) -> click.Option:
-        """Return the flag as a subcommand accepts it."""
+        """Return the flag as a hidden option of a subcommand."""
         return click.Option((*self.names, f"_{self.field}"), hidden=True, **self._attributes)
 
     @property
@@ -132,7 +132,7 @@ def make_global_flags() -> list[click.Parameter]:
 
 
 class Subcommand(click.Command):
-    """Reports all missing options at once, and rejects an option that is repeated but counts once."""
+    """Reports all missing options together, and rejects repeated options unless they may be repeated."""
 
     context_class = _HelpContext
 
@@ -181,7 +181,7 @@ def _format_parameter(param: click.Parameter) -> str:
 
 
 class CommandGroup(click.Group):
-    """Lists its commands in the order of their definition and before its options, and suggests one for a wrong name."""
+    """Lists its commands before its options, in the order of definition, and suggests commands for an unknown name."""
 
     context_class = _HelpContext
 
@@ -252,7 +252,7 @@ class SubcommandGroup(CommandGroup):
 
 
 def print_deprecation(old: str, new: str) -> None:
-    """Tell a user of `--verbose` how to write an old spelling now."""
+    """With `--verbose`, print the new spelling of a deprecated one."""
     if current_settings().verbose:
         click.echo(f"note: `{old}` is deprecated; use `{new}`", err=True)
 

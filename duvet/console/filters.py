@@ -29,7 +29,7 @@ class _Words(click.Choice[str]):
 _KINDS = {kind.name.lower(): kind for kind in (Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION, Kind.TODO)}
 _STATUS_TYPE = _Words([fold_word(state.words) for state in State], {word: word for word in STATES_BY_WORD})
 _LEVEL_TYPE = _Words(LEVELS_BY_WORD, LEVEL_SYNONYMS)
-KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # A type of annotations that cite.
+KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # An annotation type that is a citation.
 
 add_spec_option = click.option(
     "--spec",

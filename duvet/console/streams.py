@@ -29,7 +29,7 @@ _NAMES_OF_OUTPUT = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/
 
 
 def open_missing_stderr() -> None:
-    """Replace standard error by the null device in a process that was started without it."""
+    """Open the null device as standard error in a process that was started without one."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
 
@@ -56,7 +56,7 @@ def print_line(text: str) -> None:
 
 
 def is_stderr_writable() -> bool:
-    """Tell whether standard error accepts a line without blocking."""
+    """Return whether standard error accepts a line without blocking."""
     try:
         # A pipe with less than a page of free space counts as full, so a short text never blocks.
         return bool(select.select([], [sys.stderr], [], 0)[1])
@@ -102,14 +102,14 @@ def is_standard_input(path: str) -> bool:
 
 
 def is_stream_output(path: str) -> bool:
-    """Tell whether a path names standard output or another open stream instead of a file."""
+    """Return whether a path names standard output or another open stream instead of a file."""
     from duvet.tree.outputs import leads_to_open_file
 
     return path == STANDARD_OUTPUT or leads_to_open_file(path)
 
 
 def write_output(path: str, data: bytes) -> None:
-    """Write a result to standard output, or completely or not at all to a file."""
+    """Write a result to standard output, or to a file, completely or not at all."""
     with write_outputs() as write:
         write(path, data)
 
