@@ -95,6 +95,7 @@ def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | Non
     more = (_TODOS,) if gap is Gap.TODO else ()
     columns = (
         tables.ID_COLUMN,
+        tables.NAME_COLUMN,
         tables.LEVEL_COLUMN,
         tables.STATUS_COLUMN,
         tables.SECTION_COLUMN,
