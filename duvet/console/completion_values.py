@@ -54,9 +54,10 @@ def complete_rule_codes(ctx: click.Context, param: click.Parameter, incomplete: 
 
 
 def complete_help_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    from duvet.templates import guide_topics
+    from duvet.templates import guide_parts, guide_topics
 
-    return _make_items(guide_topics().items(), incomplete)
+    parts = ((name, text.partition("\n")[0].removeprefix("# ")) for name, text in guide_parts().items())
+    return _make_items((*guide_topics().items(), *parts), incomplete)
 
 
 def complete_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:

@@ -69,6 +69,11 @@ def check_gates(
     return tuple(problems)
 
 
+def has_implementation(trace: records.Trace) -> bool:
+    """Tell whether an annotation implements, implies or excepts a part of a specification."""
+    return any(match.flags & _IMPLEMENTED for coverage in trace.coverages for match in coverage.matches)
+
+
 def _lines(matches: Iterable[records.Match], flags: int) -> set[tuple[int, int]]:
     return {(match.section, piece.line) for match in matches if match.flags & flags for piece in match.pieces}
 
