@@ -35,9 +35,9 @@ def show(reference: str, context: int, format: str, **options: Any) -> None:
     """A requirement is shown with its status, citations and code; a section with its text; a specification with its
     coverage; a file with its citations.
 
-    REF is the first digits of a requirement id, the id that the specification gives it (FR-001 or SPEC#FR-001), a
-    specification, SPEC#SECTION, a file, FILE:LINE, or a path that another command printed. A line of code stands for the citations right above it, a line of a specification for the
-    requirement that begins there.
+    REF is the first digits of a requirement id, its name in the specification (FR-001 or SPEC#FR-001), a specification,
+    SPEC#SECTION, a file, FILE:LINE, or a path that another command printed. A line of code refers to the citations right
+    above it, and a line of a specification to the requirement that begins there.
 
     \b
     Examples:

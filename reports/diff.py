@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import BinaryIO, NamedTuple
 
 from msgspec.structs import asdict
 
+from duvet.model import Problem
 from duvet.queries import difference
 from duvet.queries.records import RequirementRow
 from duvet.queries.revisions import DiffBase
@@ -153,16 +154,32 @@ def _group(group: DifferenceGroup) -> Iterator[str]:
 _MOST = 65_000  # GitHub refuses comments of more than 65,536 characters.
 _FRAME = 200  # The most characters around the items of a group.
 _LONGEST = 600
+_MOST_OBSTACLES = 20
 _COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
 
 
-def render_difference_markdown(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
-    """Write as much as fits into a comment, the most important changes first."""
+def render_difference_markdown(
+    base: DiffBase,
+    changes: difference.Difference,
+    out: BinaryIO,
+    *,
+    verdict: str = "",
+    obstacles: Sequence[Problem] = (),
+) -> None:
+    """Write as much as fits into a comment, the most important changes first.
+
+    A `verdict` says that a gate was not checked, and the obstacles why.
+    """
     found = group_differences(changes)
     compared = f"{_code(base.short)} ({_code(base.revision)})"
     if base.is_merge_base:
         compared = f"{_code(base.short)}, the merge base with {_code(base.revision)}"
-    lines = [f"### duvet: {changes.losses or 'no coverage lost'}", "", f"Compared with {compared}.", ""]
+    lines = [f"### duvet: {'; '.join(filter(None, (verdict, changes.losses))) or 'no coverage lost'}", ""]
+    if obstacles:
+        lines += [f"- {_code(one.path)} {_code(one.message)} [{one.code}]" for one in obstacles[:_MOST_OBSTACLES]]
+        lines += [f"- and {len(obstacles) - _MOST_OBSTACLES:,} more"] if len(obstacles) > _MOST_OBSTACLES else []
+        lines += [""]
+    lines += [f"Compared with {compared}.", ""]
     lines += [*_table(changes.then, changes.now), ""]
     room = _MOST - sum(len(line) + 1 for line in lines) - _FRAME * len(found)
     for group in found:

@@ -241,7 +241,7 @@ class Project:
 
     @property
     def is_like_upstream(self) -> bool:
-        """Tell whether the project has the schema of awslabs duvet, or is described by its options alone."""
+        """Return whether the project has the schema of awslabs duvet, or is described by its options alone."""
         if self.config is None:
             return bool(self.options.sources or self.options.requirements)
         return not self.config.extended
@@ -311,7 +311,7 @@ class Project:
 
     @property
     def allows_cuts(self) -> bool:
-        """Tell whether a quote with one wrong character may end before the specification's sentence ends."""
+        """Return whether a quote with one wrong character may end before the specification's sentence ends."""
         return self.config is None or not self.config.extended
 
     @cached_property

@@ -181,7 +181,10 @@ def _find_coverage_changes(
         lost, gained = (tuple(name for name in _LAYERS if name in one) for one in (had - has, has - had))
         ##= man/spec/diff.md#differences
         ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests
-        ##% are gone, and otherwise as gained coverage when its status rose or it got code or tests.
+        ##% are gone.
+        ##= man/spec/diff.md#differences
+        ##% `duvet diff` MUST list any other applicable requirement as gained coverage when its status rose or it gained
+        ##% code or tests.
         # A todo that comes or goes is neither a loss nor a gain.
         state_then, state_now = (max(one.state, State.TO_DO) for one in (before, after))
         is_loss = state_now < state_then or bool(lost)

@@ -201,7 +201,9 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
         (specification, *_) = locations.require_specification(catalogue, spec)
         ##= man/spec/names.md#references
         ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
-        ##% `SPEC#ID`. The exact name of a section MUST win over the id of a requirement.
+        ##% `SPEC#ID`.
+        ##= man/spec/names.md#references
+        ##% The exact name of a section MUST win over the id of a requirement.
         if locations.find_section(catalogue.specifications[specification], section) is None:
             found = find_by_name(catalogue, section, [specification])
             if found is not None:

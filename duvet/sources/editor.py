@@ -320,11 +320,8 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
 
 def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> list[str]:
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source and with the
-    ##% indentation of the line, and omit a type that is the default.
-    ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement, only
-    ##% the words of `--part`, or nothing for a section.
+    ##% `duvet cite` MUST insert a citation above the given line, in the source's comment style and with the line's
+    ##% indentation.
     indent = find_indentation(text, line)
     pair = find_comment_pair(path, style.meta)
     is_enclosed = pair is None or is_inside_comment(text, line, pair)

@@ -219,8 +219,8 @@ def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> 
     yield section
     if below and section.startswith(("section-", "appendix-")):
         ##= man/spec/gates.md#not-applicable
-        ##% An entry MUST apply to all requirements of its specification, to those of its section and, in
-        ##% IETF text, of its subsections, or to the one requirement that it quotes.
+        ##% An entry MUST apply to the requirement that it quotes or, without a quote, to all requirements of its
+        ##% section (in IETF text, including subsections) or of its specification.
         # The ids of Markdown sections contain no dot.
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 

@@ -161,8 +161,7 @@ def _shown(page: ReportData) -> Iterable[Iterable[str]]:
     for number, coverage in enumerate(page.finished.trace.coverages):
         sections = coverage.specification.sections
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST show how many sections it leaves out; with `spec-text = "full"`, it MUST show every section
-        ##% of the cited specifications.
+        ##% With `spec-text = "full"`, the report MUST show every section of the cited specifications.
         whole = page.whole_text or number in stating
         yield (
             [section.id for section in sections]
@@ -287,7 +286,7 @@ def link_number(
 ) -> LinkedNumber:
     """Link a number to the filtered list of requirements that it counts."""
     ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
+    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to a list of them.
     if not count:
         return LinkedNumber(0, "")
     facts = {

@@ -102,8 +102,7 @@ def write_requirement_rows(
 ) -> Markup:
     """Write the rows of the table, the least finished first, then by level."""
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
-    ##% missing code or tests, both in its section and in a table that begins with the least finished.
+    ##% The table MUST begin with the least finished requirements.
     cards = page.catalogue.requirements
     written: list[str] = []
     for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):

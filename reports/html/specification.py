@@ -177,8 +177,7 @@ class ArticleWriter:
             written.append(text)
             elements += size
         ##= man/spec/page.md#size-and-accessibility
-        ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at
-        ##% most 200 bytes, apart from its code.
+        ##% The report MUST NOT make a browser create more than 20,000 elements at first.
         is_later = elements > self.room
         if not is_later:
             self.room -= elements
@@ -245,7 +244,7 @@ class ArticleWriter:
     def _requirement(self, index: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
-        ##% missing code or tests, both in its section and in a table that begins with the least finished.
+        ##% missing code or tests, both in its section and in a table.
         card = self.page.catalogue.requirements[index]
         look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]

@@ -259,8 +259,9 @@ class PageCollection:
     def outlinks(self, page: Page) -> tuple[str, ...]:
         """Return the slugs that the page links to, in order and even if there is no such page."""
         ##= man/spec/pages.md#links
-        ##% duvet MUST list as outlinks of a page the slugs that it links to outside code and comments, each once and in
-        ##% order, and as backlinks the other pages that link to it.
+        ##% The outlinks of a page MUST be the slugs that it links to outside code and comments, each once and in order.
+        ##= man/spec/pages.md#links
+        ##% The backlinks of a page MUST be the other pages that link to it.
         links = (
             link
             for link in page.links
