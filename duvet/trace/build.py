@@ -31,7 +31,8 @@ from duvet.trace.coverage import cover_specification
 from duvet.trace.match import QuoteMatcher
 from duvet.tree.files import Tree
 
-IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
+QuoteKey = str | tuple[str, str]  # A quote; with the name of the requirement that has to contain it, if there is one.
+IdsByQuote = defaultdict[QuoteKey, list[int]]  # Ids of annotations by quote.
 
 
 class TargetSection(Struct, frozen=True):
@@ -82,7 +83,7 @@ class TargetResolver:
                     quotes = defaultdict(list)
                     failed.append((found, quotes))
                 by_key[key] = quotes
-            quotes[annotation.quote].append(id)
+            quotes[(annotation.quote, annotation.name) if annotation.name else annotation.quote].append(id)
         failures = [(id, failure) for failure, quotes in failed for ids in quotes.values() for id in ids]
         reported: set[records.Failure] = set()
         for id, failure in sorted(failures, key=itemgetter(0)):
@@ -201,10 +202,12 @@ def _match_quotes(
     """Return the matches of the quotes, and each failure with its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
-    for quote, ids in target.quotes.items():
-        found = matcher.find(quote)
-        is_cut = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_cut(quote)
-        if found is None or is_cut:
+    for key, ids in target.quotes.items():
+        quote, name = (key, "") if isinstance(key, str) else key
+        found = matcher.find(quote, name)
+        if found is not None and not allows_cuts and found[1] is records.Fit.ONE_EDIT and matcher.is_doubtful(quote):
+            found = None
+        if found is None:
             ##= man/spec/trace.md#targets-and-quotes
             ##% duvet MUST report a quote that its section does not contain.
             section = target.specification.sections[target.section]

@@ -45,7 +45,7 @@ class SpecCatalogue(library.Library):
         project = context.project
         ##= man/spec/mcp.md#tools
         ##% Tools MUST NOT download specifications.
-        super().__init__(project.tree, project.downloads, None, project.root)
+        super().__init__(project.tree, project.downloads, None, project.root, forms=project.library.forms)
         self.project = project
         self.cards = context.catalogue.specifications
         self._known: dict[int, Specification] = {}
@@ -90,7 +90,7 @@ class SpecCatalogue(library.Library):
         elif not locator.is_url and not self._may_be_read(path):
             raise errors.UnreadableError("it is not a specification of this project", path=path)
         try:
-            return self.load_from(path, locator)
+            return self.load_from(path, locator, self.form_of(locator))
         finally:
             # Clients could name any number of specifications.
             self._parsed.clear()
