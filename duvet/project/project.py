@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from duvet.config.project_file import CONFIG_PATH, read_config
 from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
-from duvet.model import Annotation, Problem, Specification
+from duvet.model import Annotation, Problem, RequirementForm, Specification
 from duvet.progress import Progress
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
@@ -253,7 +253,20 @@ class Project:
         ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads
         ##% and the cache.
         # Only a project on disk is completed by downloads.
-        return Library(self.tree, self.downloads, self._fetch if self.on_disk else None, self.root, self.memory)
+        fetch = self._fetch if self.on_disk else None
+        return Library(self.tree, self.downloads, fetch, self.root, self.memory, self._forms)
+
+    @property
+    def _forms(self) -> dict[str, RequirementForm] | None:
+        """The forms of requirements by the names of specifications; None if they are read as in awslabs duvet."""
+        if self.config is None or not self.config.extended:
+            return None
+        forms: dict[str, RequirementForm] = {}
+        for rule in self.config.specifications:
+            # A bad name is reported at its place.
+            with suppress(DuvetError):
+                forms.setdefault(locate_specification(rule.source, rule.format).name, rule.form)
+        return forms
 
     @property
     def downloads(self) -> str:

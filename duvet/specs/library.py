@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.errors import DuvetError, FetchError
-from duvet.model import Format, Locator, Section, Specification
+from duvet.model import Format, Locator, RequirementForm, Section, Specification
 from duvet.specs.locator import cache_path, canonical_url, format_locator, locator_key, make_anchor, strip_extension
 from duvet.text import decode_utf8
 from duvet.tree.cache import Cache
@@ -101,21 +101,32 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications, and caches what it reads and parses."""
+    """Loads specifications, and caches what it reads and parses.
+
+    With `forms`, the forms of requirements by the names of specifications, Markdown is read as in our own schema;
+    without, it is read as awslabs duvet reads it.
+    """
 
     def __init__(
-        self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "", memory: Cache | None = None
+        self,
+        tree: Tree,
+        folder: str,
+        fetcher: Fetcher | None = None,
+        cwd: str = "",
+        memory: Cache | None = None,
+        forms: Mapping[str, RequirementForm] | None = None,
     ) -> None:
         self.tree = tree
         self.folder = folder
         self.fetcher = fetcher
         self.cwd = cwd
         self.memory = memory or Cache()
+        self.forms = forms
         self.failures: dict[Locator, DuvetError] = {}
         """The errors of specifications that could not be loaded, which are not tried again."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, DownloadOutcome] = {}
-        self._parsed: dict[tuple[bytes, Format], ParsedSpecification] = {}
+        self._parsed: dict[tuple[bytes, Format, RequirementForm | None], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
         known = self._loaded.get(locator)
@@ -125,7 +136,8 @@ class Library:
             raise self.failures[locator]
         try:
             path = self.path(locator)
-            loaded = self._loaded[locator] = self._make(locator, path, self._read(locator, path))
+            loaded = self._make(locator, path, self._read(locator, path), self.form_of(locator))
+            self._loaded[locator] = loaded
         except DuvetError as error:
             self.failures[locator] = error
             raise
@@ -156,13 +168,17 @@ class Library:
     def path(self, locator: Locator) -> str:
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
-    def load_from(self, path: str, locator: Locator) -> Specification:
-        return self._make(locator, path, self.tree.read(path))
+    def form_of(self, locator: Locator) -> RequirementForm | None:
+        """Return the form of the requirements of a specification; None if it is read as awslabs duvet reads it."""
+        return None if self.forms is None else self.forms.get(locator.name, RequirementForm())
 
-    def _make(self, locator: Locator, path: str, data: bytes) -> Specification:
-        how = locator.format.name
+    def load_from(self, path: str, locator: Locator, form: RequirementForm | None = None) -> Specification:
+        return self._make(locator, path, self.tree.read(path), form)
+
+    def _make(self, locator: Locator, path: str, data: bytes, form: RequirementForm | None) -> Specification:
+        how = locator.format.name if form is None else f"{locator.format.name}\n{form}"
         parsed = self.memory.parse_text(
-            "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator)
+            "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator, form)
         )
         return Specification(
             id="",
@@ -175,6 +191,7 @@ class Library:
             description=parsed.description,
             data=data,
             sections=parsed.sections,
+            form=form,
         )
 
     def _read(self, locator: Locator, path: str) -> bytes:
@@ -190,15 +207,15 @@ class Library:
                 raise FetchError(f"{url} has not been downloaded", hint=f"save its text as {path}")
         return self.tree.read(path)
 
-    def _parse(self, path: str, data: bytes, locator: Locator) -> ParsedSpecification:
+    def _parse(self, path: str, data: bytes, locator: Locator, form: RequirementForm | None) -> ParsedSpecification:
         text = decode_utf8(data, path)
         format = detect_format(path, text, locator.format)
-        key = (data, format)
+        key = (data, format, form)
         # The same text under two names is parsed once.
         if key not in self._parsed and format is Format.MARKDOWN:
             from duvet.specs.markdown import parse_markdown
 
-            document = parse_markdown(data)
+            document = parse_markdown(data, form)
             title, sections = document.title, document.sections
             name = title or (sections[0].title if sections else "")
             self._parsed[key] = ParsedSpecification(format, name, title, document.description, sections)

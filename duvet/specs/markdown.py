@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from duvet.model import Section
+from duvet.model import RequirementForm, Section
 from duvet.specs.locator import make_anchor, split_rows
-from duvet.text import trim
+from duvet.specs.markdown_requirements import add_plain_texts
+from duvet.specs.plain_text import read_blocks
+from duvet.text import BOM, trim
 
 if TYPE_CHECKING:
     from pyromark import Markdown
@@ -46,11 +48,18 @@ class MarkdownDocument(Struct, frozen=True):
     sections: tuple[Section, ...]
 
 
-def parse_markdown(data: bytes) -> MarkdownDocument:
+def parse_markdown(data: bytes, form: RequirementForm | None = None) -> MarkdownDocument:
+    """Parse a document as awslabs duvet does, or with the words of its sections if its requirements have a form."""
     text = data.decode()
-    outline = _Outline(data, text)
-    outline.read(walk_markdown(_parser(), text))
-    sections = outline.sections()
+    outline = _Outline(data, text, is_like_upstream=form is None)
+    if form is None:
+        outline.read(walk_markdown(_parser(), text))
+        sections = outline.sections()
+    else:
+        # Three blanks in place of a byte order mark change no offset.
+        events = list(walk_markdown(extended_parser(), text.replace(BOM, "   ", 1) if text[:1] == BOM else text))
+        outline.read(iter(events))
+        sections = add_plain_texts(outline.sections(), read_blocks(data, events), form)
     title = next((s.title for s, part in zip(sections, outline.parts, strict=True) if part.level == "H1"), "")
     return MarkdownDocument(title, outline.description, tuple(sorted(sections, key=lambda one: one.heading)))
 
@@ -60,6 +69,28 @@ def _parser() -> Markdown:
     from pyromark import Markdown, Options
 
     return Markdown(options=Options.ENABLE_HEADING_ATTRIBUTES)
+
+
+@cache
+def extended_parser() -> Markdown:
+    """Return the parser of our own schema, which knows tables, check boxes, footnotes and front matter."""
+    from pyromark import Markdown, Options
+
+    return Markdown(
+        options=Options.ENABLE_HEADING_ATTRIBUTES
+        | Options.ENABLE_TABLES
+        | Options.ENABLE_TASKLISTS
+        | Options.ENABLE_STRIKETHROUGH
+        | Options.ENABLE_FOOTNOTES
+        | Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
+        | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+    )
+
+
+def remove_markup(text: str) -> str:
+    """Return the words of Markdown on one line."""
+    blocks = read_blocks(text.encode(), walk_markdown(extended_parser(), text))
+    return " ".join([block.text for block in blocks])
 
 
 class _OutlinePart(Struct, frozen=True):
@@ -77,8 +108,9 @@ class _Outline:
     next. The order of breaks and headings follows awslabs duvet.
     """
 
-    def __init__(self, data: bytes, text: str) -> None:
+    def __init__(self, data: bytes, text: str, *, is_like_upstream: bool = True) -> None:
         self.data = data
+        self.is_like_upstream = is_like_upstream
         self.rows = split_rows(text)
         self.row = 0
         self.break_due = False
@@ -127,7 +159,7 @@ class _Outline:
         title, offset = _read_title(self.data, events, start)
         last = bisect_right(self.rows.ends, offset, self.row)
         anchor = attributes["id"]
-        if self.break_due and last > self.row:
+        if self.is_like_upstream and self.break_due and last > self.row:
             # If an item ends on the first line of a heading, awslabs duvet loses that line and keeps the last.
             self.rows.forget(self.row)
             self._add_break(self.row)

@@ -32,7 +32,8 @@ from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, NamesOf, RequirementNames
 from duvet.tree.files import Tree
 
-IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
+QuoteKey = str | tuple[str, str]  # A quote; with the name of the requirement that has to contain it, if there is one.
+IdsByQuote = defaultdict[QuoteKey, list[int]]  # Ids of annotations by quote.
 
 
 class TargetSection(Struct, frozen=True):
@@ -88,7 +89,7 @@ class TargetResolver:
                     quotes = defaultdict(list)
                     failed.append((found, quotes))
                 by_key[key] = quotes
-            quotes[annotation.quote].append(id)
+            quotes[(annotation.quote, annotation.name) if annotation.name else annotation.quote].append(id)
         failures = [(id, failure) for failure, quotes in failed for ids in quotes.values() for id in ids]
         reported: set[records.Failure] = set()
         for id, failure in sorted(failures, key=itemgetter(0)):
@@ -131,11 +132,13 @@ class TargetResolver:
 
     def _make_unknown_failure(self, specification: Specification, section: str) -> records.Failure:
         locator = specification.locator
+        names = self.names_of(locator)
         if locator not in self._names:
-            self._names[locator] = SectionNames(specification.sections, self.names_of(locator))
+            self._names[locator] = SectionNames(specification.sections, names)
         near = self._names[locator].nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
-        message = f"missing section {quote_text(section)} in {locator.name}"
+        what = "section or requirement" if any(names) else "section"
+        message = f"missing {what} {quote_text(section)} in {locator.name}"
         return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
 
     def _find_names(self, locator: Locator) -> RequirementNames:
@@ -234,7 +237,7 @@ def link_annotations(
         ##= man/spec/names.md#targets
         ##% A quote below the id of a requirement MUST be part of that requirement, and if another one of the
         ##% specification contains it, duvet MUST say so.
-        matchers = [matcher.restrict(one.text) for one in target.named] or [matcher]
+        matchers = [matcher.restrict(one.name, one.text) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
         found, failures = _match_quotes(target, codes, matchers, names, allows_cuts=allows_cuts)
         matches.setdefault(locator, []).extend(found)
@@ -257,8 +260,9 @@ def _match_quotes(
     """Return the matches of the quotes, and each failure with its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
-    for quote, ids in target.quotes.items():
-        found = next(filter(None, (_find_quote(one, quote, allows_cuts=allows_cuts) for one in matchers)), None)
+    for key, ids in target.quotes.items():
+        quote, name = (key, "") if isinstance(key, str) else key
+        found = next(filter(None, (_find_quote(one, quote, name, allows_cuts=allows_cuts) for one in matchers)), None)
         if found is None:
             failures.append((_make_quote_failure(target, quote, names), ids))
             continue
@@ -275,10 +279,10 @@ def _match_quotes(
     return matches, failures
 
 
-def _find_quote(matcher: QuoteMatcher, quote: str, *, allows_cuts: bool) -> records.FoundQuote | None:
-    found = matcher.find(quote)
-    is_cut = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_cut(quote)
-    return None if is_cut else found
+def _find_quote(matcher: QuoteMatcher, quote: str, name: str, *, allows_cuts: bool) -> records.FoundQuote | None:
+    found = matcher.find(quote, name)
+    is_doubtful = found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_doubtful(quote)
+    return None if is_doubtful and not allows_cuts else found
 
 
 def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNames) -> records.Failure:

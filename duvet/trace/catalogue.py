@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from duvet.errors import UnreadableError
-from duvet.model import Format, Kind, Level, Problem, Specification
+from duvet.model import Format, Kind, Level, Problem, RequirementForm, Specification
 from duvet.specs.locator import is_url, locate_specification
 from duvet.text import LineNumbers, make_text_id
 from duvet.trace.records import NotApplicable, Requirement, State, Trace
@@ -36,6 +36,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     locator: str  # The name in targets.
     path: str  # The file that contains the text.
     sections: tuple[SectionCard, ...]
+    form: RequirementForm | None = None  # None if it is read as awslabs duvet reads it.
 
     @cached_property
     def titles(self) -> dict[str, str]:
@@ -212,7 +213,7 @@ def list_unreferenced_specifications(
 
 def make_specification_card(one: Specification) -> SpecificationCard:
     sections = tuple(SectionCard(section.id, section.title) for section in one.sections)
-    return SpecificationCard(one.id, one.name, one.url, one.description, one.locator.name, one.path, sections)
+    return SpecificationCard(one.id, one.name, one.url, one.description, one.locator.name, one.path, sections, one.form)
 
 
 def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[RequirementCard]) -> Iterator[CitationCard]:
@@ -248,7 +249,7 @@ def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[Requireme
 
 def load_card_specification(card: SpecificationCard, library: Library) -> Specification:
     for format in Format:
-        found = library.load_from(card.path, locate_specification(card.locator, format))
+        found = library.load_from(card.path, locate_specification(card.locator, format), card.form)
         # One name may be read in several formats, and the file may have changed.
         if list(card.titles) == [section.id for section in found.sections]:
             return found

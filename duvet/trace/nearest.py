@@ -360,7 +360,7 @@ class Neighbourhood:
     def holds_named(self, named: Iterable[NamedText], quote: str) -> bool:
         """True if one of these requirements contains the quote unchanged, or the quote is empty."""
         for one in named:
-            found = QuoteMatcher(self.specification.sections[one.section]).restrict(one.text).find(quote)
+            found = QuoteMatcher(self.specification.sections[one.section]).restrict(one.name, one.text).find(quote)
             if found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote):
                 return True
         return False

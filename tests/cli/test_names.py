@@ -76,11 +76,15 @@ def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
         assert (folder / "login.py").read_text() == f"{line}\n{quote}\ndef mail(): ...\n"
 
 
-@pytest.mark.parametrize("command", ["search FR-002", "uncited", "prioritize", "uncited --section FR-002", "show FR-002"])
+@pytest.mark.parametrize(
+    "command", ["search FR-002", "uncited", "prioritize", "uncited --section FR-002", "show FR-002"]
+)
 def test_lists(command: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     (folder / "login.py").write_text(RIGHT)
     name = command.replace(" ", "_").replace("--", "")
-    formats = ("text", "json", "markdown") if command.startswith("show") else ("table", "plain", "csv", "json", "markdown")
+    formats = (
+        ("text", "json", "markdown") if command.startswith("show") else ("table", "plain", "csv", "json", "markdown")
+    )
     for format in formats:
         done = duvet(*command.split(), "--format", format)
         assert done.code == 0
