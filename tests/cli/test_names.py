@@ -10,6 +10,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.made import make
 from tests.cli.running import Run
+from tests.cli.test_completion import asked
 
 CONFIG = """'$schema' = "duvet-cli/config/v1"
 [[source]]
@@ -98,6 +99,16 @@ def test_cite(duvet: Run, folder: Path) -> None:
         "##= login.md#requirements\n##% System SHOULD mail the owner of a locked account.\ndef mail(): ...\n"
     )
     assert duvet("validate").code == 0
+
+
+@pytest.mark.parametrize("words", ["show FR", "cite FR", "uncited --section FR"])
+def test_completion(words: str, duvet: Run, folder: Path) -> None:
+    assert duvet("search", "FR-001").code == 0
+    assert duvet(environ=asked("bash", *words.split())).out.splitlines() == [
+        "plain,FR-001",
+        "plain,FR-002",
+        "plain,FR-003",
+    ]
 
 
 def test_not_applicable(duvet: Run, folder: Path) -> None:
