@@ -14,7 +14,7 @@ from tests.cli.test_completion import asked
 
 CONFIG = """'$schema' = "duvet-cli/config/v1"
 [[source]]
-language = "python"
+language = "rust"
 [[specification]]
 source = "login.md"
 [report.html]
@@ -30,31 +30,31 @@ SPECIFICATION = """# Login
 - **FR-002**: System MUST lock an account after 5 failures.
 - **FR-003**: System SHOULD mail the owner of a locked account.
 """
-SOURCE = """##= login.md#FR-001
-##% System MUST authenticate users by password.
-def authenticate(): ...
+SOURCE = """//= login.md#FR-001
+//# System MUST authenticate users by password.
+fn authenticate() {}
 
 
-##= login.md#FR-002
-##% System MUST lock an account after 3 failures.
-def lock(): ...
+//= login.md#FR-002
+//# System MUST lock an account after 3 failures.
+fn lock() {}
 
 
-    ##= login.md#FR-003
-    ##= type=todo
-    def mail(): ...
+    //= login.md#FR-003
+    //= type=todo
+    fn mail() {}
 
 
-##= login.md#requirements
-##% System MUST lock an account after 3 failures.
-def lock_again(): ...
+//= login.md#requirements
+//# System MUST lock an account after 3 failures.
+fn lock_again() {}
 
 
-##= login.md#FR-001
-##% System SHOULD mail the owner of a locked account.
-def notify(): ...
+//= login.md#FR-001
+//# System SHOULD mail the owner of a locked account.
+fn notify() {}
 """
-PROJECT = {".duvet/config.toml": CONFIG, "login.md": SPECIFICATION, "login.py": SOURCE}
+PROJECT = {".duvet/config.toml": CONFIG, "login.md": SPECIFICATION, "login.rs": SOURCE}
 RIGHT = SOURCE.partition("\n\n\n")[0] + "\n"
 
 
@@ -69,19 +69,19 @@ def test_problems_and_fixes(format: str, duvet: Run, folder: Path, gold: Snapsho
 def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#targets
     ##% `duvet validate --fix` MUST add the quote.
-    for line in ("##= login.md#FR-003", "    ##= login.md#fr-003\n    ##= type=test"):
-        (folder / "login.py").write_text(f"{line}\ndef mail(): ...\n")
+    for line in ("//= login.md#FR-003", "    //= login.md#fr-003\n    //= type=test"):
+        (folder / "login.rs").write_text(f"{line}\nfn mail();\n")
         assert duvet("validate", "--fix").code == 0
         indent = line[: len(line) - len(line.lstrip())]
-        quote = f"{indent}##% System SHOULD mail the owner of a locked account."
-        assert (folder / "login.py").read_text() == f"{line}\n{quote}\ndef mail(): ...\n"
+        quote = f"{indent}//# System SHOULD mail the owner of a locked account."
+        assert (folder / "login.rs").read_text() == f"{line}\n{quote}\nfn mail();\n"
 
 
 @pytest.mark.parametrize(
     "command", ["search FR-002", "uncited", "prioritize", "uncited --section FR-002", "show FR-002"]
 )
 def test_lists(command: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
-    (folder / "login.py").write_text(RIGHT)
+    (folder / "login.rs").write_text(RIGHT)
     name = command.replace(" ", "_").replace("--", "")
     formats = (
         ("text", "json", "markdown") if command.startswith("show") else ("table", "plain", "csv", "json", "markdown")
@@ -93,10 +93,10 @@ def test_lists(command: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
 
 
 def test_cite(duvet: Run, folder: Path) -> None:
-    (folder / "login.py").write_text("def mail(): ...\n")
-    assert duvet("cite", "FR-003", "--at", "login.py:1").code == 0
-    assert (folder / "login.py").read_text() == (
-        "##= login.md#requirements\n##% System SHOULD mail the owner of a locked account.\ndef mail(): ...\n"
+    (folder / "login.rs").write_text("fn mail() {}\n")
+    assert duvet("cite", "FR-003", "--at", "login.rs:1").code == 0
+    assert (folder / "login.rs").read_text() == (
+        "//= login.md#requirements\n//# System SHOULD mail the owner of a locked account.\nfn mail();\n"
     )
     assert duvet("validate").code == 0
 
@@ -116,7 +116,7 @@ def test_not_applicable(duvet: Run, folder: Path) -> None:
     ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
     ##% `SPEC#ID`.
     entry = '[[not-applicable]]\ntarget = "login.md#FR-002"\nreason = "There are no accounts."\n'
-    make(folder, {".duvet/config.toml": CONFIG + entry, "login.py": RIGHT})
+    make(folder, {".duvet/config.toml": CONFIG + entry, "login.rs": RIGHT})
     rows = json.loads(duvet("prioritize", "--all", "--format", "json").out)
     assert {row["name"]: row["status"] for row in rows} == {
         "FR-001": "needs tests",
@@ -131,7 +131,7 @@ def test_not_applicable(duvet: Run, folder: Path) -> None:
 def test_the_report_shows_names(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#references
     ##% The HTML report MUST show a requirement with its id, and open it at the anchor `SPEC/ID`.
-    (folder / "login.py").write_text(RIGHT)
+    (folder / "login.rs").write_text(RIGHT)
     assert duvet("report").code == 0
     page = (folder / ".duvet/reports/report.html").read_text()
     assert '<b id="login/FR-001">FR-001</b> System MUST authenticate users by password.' in page
@@ -139,20 +139,20 @@ def test_the_report_shows_names(duvet: Run, folder: Path) -> None:
 
 
 def test_tools(duvet: Run, folder: Path, gold: Snapshot) -> None:
-    (folder / "login.py").write_text(RIGHT)
+    (folder / "login.rs").write_text(RIGHT)
     calls = {
         "get_requirement": {"reference": "FR-001"},
         "get_requirement_status": {"req_identifier": "login.md#FR-001"},
         "search_requirements": {"query": "FR-002"},
-        "suggest_citation": {"requirement": "fr-002", "file": "login.py"},
+        "suggest_citation": {"requirement": "fr-002", "file": "login.rs"},
         "get_section": {"reference": "FR-002"},
-        "validate_citation": {"citation": "##= login.md#FR-002\n##% System MUST lock an account after 5 failures."},
+        "validate_citation": {"citation": "//= login.md#FR-002\n//# System MUST lock an account after 5 failures."},
         "validate_citations": {
             "citations": [
-                "##= login.md#FR-002",
-                "##= login.md#FR-002\n##% System MUST authenticate users by password.",
-                "##= login.md#FR-002\n##% System MUST lock an account after 6 failures.",
-                "##= login.md#FR-009\n##% System MUST lock an account after 5 failures.",
+                "//= login.md#FR-002",
+                "//= login.md#FR-002\n//# System MUST authenticate users by password.",
+                "//= login.md#FR-002\n//# System MUST lock an account after 6 failures.",
+                "//= login.md#FR-009\n//# System MUST lock an account after 5 failures.",
             ]
         },
     }
