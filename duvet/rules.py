@@ -121,6 +121,12 @@ PAGE_FRONT_MATTER = _warning("DUV102", "page-front-matter")
 PAGE_LINK_DANGLING = _warning("DUV103", "page-link-dangling")
 PAGE_UNREAD = _warning("DUV104", "page-unread")
 
+# Commands
+NAME_NOT_FOUND = Rule("DUV110", "name-not-found")
+MODEL_UNAVAILABLE = Rule("DUV111", "model-unavailable")
+COMMAND_FAILED = Rule("DUV112", "command-failed")
+INDEX_UNUSABLE = Rule("DUV113", "index-unusable")
+
 
 @cache
 def list_rules() -> dict[str, Rule]:
