@@ -29,8 +29,8 @@ _SCHEMAS = ("upstream", "extended", "service")
 
 @click.group(cls=SubcommandGroup, default="show")
 def config() -> None:
-    """The project's configuration is .duvet/config.toml. The service's, which `duvet mcp` and the commands for tools and
-    models read, is duvet.config.json, .yaml or .toml.
+    """The project's configuration is .duvet/config.toml. The service's configuration, which `duvet mcp` and the
+    commands for tools and models read, is duvet.config.json, .yaml or .toml.
 
     Without a COMMAND, `duvet config` shows the settings of the project.
 
@@ -93,7 +93,7 @@ def check(
 ) -> None:
     """Check the configuration of the project and the service.
 
-    Unknown keys, wrong values and undefined environment variables are errors: then the exit code is 1.
+    Exits with 1 for unknown keys, invalid values and undefined environment variables.
 
     \b
     Examples:

@@ -176,8 +176,11 @@ def _name_revision(base: DiffBase) -> Iterator[None]:
 def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...], *, annotate: bool) -> int:
     """Print the verdict of `--fail-on`, if it is given; return the exit code."""
     ##= man/spec/diff.md#gates
-    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
-    ##% new requirement with `--fail-on new`, and MUST NOT fail for other differences.
+    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 for lost coverage or a stale citation.
+    ##= man/spec/diff.md#gates
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 for a new requirement that is uncited.
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST NOT fail for other differences.
     lost = find_regressions(difference) if "regression" in fail_on else ()
     uncited = difference.uncited if "new" in fail_on else ()
     message = "this requirement is new, and nothing cites it"

@@ -58,7 +58,8 @@ def uncited(
     --untested lists the requirements without a test; those that are implied, or excepted with a reason, need none.
     --todo lists those with a `todo`, even if code or tests cite them, too. --status alone lists those with this status, cited or not.
 
-    --fail-on makes it a gate. It also fails if the project has errors, because the list may then be incomplete.
+    --fail-on turns the command into a gate. The gate also fails if the project has errors, because the list may then be
+    incomplete.
 
     \b
     Examples:
@@ -111,6 +112,7 @@ def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | Non
     more = (_TODOS,) if gap is Gap.TODO else ()
     columns = (
         tables.ID_COLUMN,
+        tables.NAME_COLUMN,
         tables.LEVEL_COLUMN,
         tables.STATUS_COLUMN,
         tables.SECTION_COLUMN,

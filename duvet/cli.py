@@ -152,8 +152,8 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None, 
         ##= man/spec/trace.md#diagnostics
         ##% An input MUST NOT cause a traceback or control the terminal.
         ##= man/spec/trace.md#diagnostics
-        ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when
-        ##% interrupted.
+        ##% duvet MUST exit with 0 on success, 1 if a check fails or nothing is found, 2 for a usage error, 3 for a bug
+        ##% in duvet, and 130 when interrupted.
         return _print_error(error, ctx)
     except (KeyboardInterrupt, click.Abort):
         print_notice("\ninterrupted\n")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class DuvetError(Exception):
     """An error that a user can fix; the message says what and where, the hint how."""
 
-    rule_code = "DUV112"  # The rule of an error that ends a command.
+    rule_code = "DUV122"  # The rule of an error that ends a command.
 
     def __init__(self, message: str, *, path: str = "", line: int = 0, hint: str = "") -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ class FetchError(DuvetError):
 class NotFoundError(DuvetError):
     """A name matches nothing, or several things."""
 
-    rule_code = "DUV110"
+    rule_code = "DUV120"
 
 
 class QueryError(DuvetError):

@@ -15,6 +15,7 @@ from duvet.queries.revisions import DiffBase
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.text import format_count, shorten_text
+from duvet.trace.nearest import make_word_diff
 
 
 class DifferenceLine(NamedTuple):
@@ -57,7 +58,7 @@ def group_differences(changes: difference.Difference) -> list[DifferenceGroup]:
 
 
 def _requirement(row: RequirementRow) -> DifferenceItem:
-    return DifferenceItem(row.target, _listed(row.level, row.status), (DifferenceLine("", row.text),))
+    return DifferenceItem(row.target, _listed(row.name, row.level, row.status), (DifferenceLine("", row.text),))
 
 
 def _coverage(change: difference.CoverageChange) -> DifferenceItem:
@@ -65,7 +66,9 @@ def _coverage(change: difference.CoverageChange) -> DifferenceItem:
     lost = f"{' and '.join(change.lost)} lost" if change.lost else None
     gained = f"{' and '.join(change.gained)} gained" if change.gained else None
     return DifferenceItem(
-        change.now.target, _listed(change.now.level, status, lost, gained), (DifferenceLine("", change.now.text),)
+        change.now.target,
+        _listed(change.now.name, change.now.level, status, lost, gained),
+        (DifferenceLine("", change.now.text),),
     )
 
 
@@ -74,13 +77,16 @@ def _changed(change: difference.RequirementChange) -> DifferenceItem:
     reworded = (DifferenceLine("-", change.then.text), DifferenceLine("+", change.now.text))
     same = (DifferenceLine("", change.now.text),)
     lines = same if change.then.text == change.now.text else reworded
-    return DifferenceItem(change.now.target, _listed(level, change.now.status), (*_way(change), *lines))
+    name = _turned(change.then.name or change.now.name, change.now.name)
+    if name and lines is reworded:
+        lines = (DifferenceLine("", make_word_diff(change.then.text, change.now.text)),)
+    return DifferenceItem(change.now.target, _listed(name, level, change.now.status), (*_way(change), *lines))
 
 
 def _moved(change: difference.RequirementChange) -> DifferenceItem:
     return DifferenceItem(
         change.now.target,
-        _listed(change.now.level, change.now.status),
+        _listed(change.now.name, change.now.level, change.now.status),
         (*_way(change), DifferenceLine("", change.now.text)),
     )
 

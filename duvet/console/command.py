@@ -32,7 +32,7 @@ class TerminalSettings(Struct, frozen=True):
     verbose: bool = False
     cache: bool = True
     day: date | None = None  # The day of the run, if it isn't that of the clock.
-    folder: str = ""  # The path from the project to the folder that the user is in; empty if that is the project.
+    folder: str = ""  # The user's folder, relative to the project; empty if the user is in the project folder itself.
     has_legacy_flags: bool = False  # Whether the command line describes the project with upstream's flags.
 
     @property
@@ -45,12 +45,12 @@ def current_settings() -> TerminalSettings:
 
 
 def wants_bar(settings: TerminalSettings) -> bool:
-    """Tell whether standard error is a terminal that can redraw a line."""
+    """Return whether standard error is a terminal that can redraw a line."""
     return not settings.quiet and sys.stderr.isatty() and settings.environ.get("TERM") != "dumb"
 
 
 def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None = None) -> bool:
-    """Tell whether to colour a stream, by default standard error; see no-color.org and bixense.com/clicolors."""
+    """Return whether to colour a stream, by default standard error; see no-color.org and bixense.com/clicolors."""
     if choice != "auto":
         return choice == "always"
     if "NO_COLOR" in environ:
@@ -61,14 +61,14 @@ def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None 
 
 
 def wants_cache(settings: TerminalSettings, root: str = "") -> bool:
-    """Tell whether the folder, by default the working directory, is a project whose cache may be used."""
+    """Return whether duvet may use the cache in the folder, by default the working directory."""
     ##= man/spec/cache.md#storage
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
     return settings.cache and os.path.isdir(os.path.join(root, ".duvet"))
 
 
 class _HelpFormatter(click.HelpFormatter):
-    """Keeps names with hyphens on one line, and breaks lists of values that are wider than the help."""
+    """Keeps hyphenated names on one line, and breaks lists of values that are wider than the help text."""
 
     _HYPHEN = "\u2011"  # The non-breaking hyphen, which click does not break lines at.
 
@@ -110,11 +110,11 @@ class GlobalFlag(Struct, frozen=True):
     value: bool = True
 
     def add(self, function: click.decorators.FC) -> click.decorators.FC:
-        """Add the flag to the group of all commands, which documents it."""
+        """Add the flag to the top-level command group, which documents it."""
         return click.option(*self.names, f"_{self.field}", **self._attributes)(function)
 
     def make_hidden_option(self) -> click.Option:
-        """Return the flag as a subcommand accepts it."""
+        """Return the flag as a hidden option of a subcommand."""
         return click.Option((*self.names, f"_{self.field}"), hidden=True, **self._attributes)
 
     @property
@@ -152,7 +152,7 @@ class OldOption(click.Option):
 
 
 class Subcommand(click.Command):
-    """Reports all missing options at once, and rejects an option that is repeated but counts once."""
+    """Reports all missing options together, and rejects repeated options unless they may be repeated."""
 
     context_class = _HelpContext
 
@@ -207,7 +207,7 @@ def _format_parameter(param: click.Parameter) -> str:
 
 
 class CommandGroup(click.Group):
-    """Lists its commands in the order of their definition and before its options, and suggests one for a wrong name."""
+    """Lists its commands before its options, in the order of definition, and suggests commands for an unknown name."""
 
     context_class = _HelpContext
 
@@ -285,7 +285,7 @@ def note_deprecation(ctx: click.Context, old: str, new: str) -> None:
 
 
 def print_deprecation(old: str, new: str) -> None:
-    """Tell a user of `--verbose` how to write an old spelling now, or that it has no effect."""
+    """With `--verbose`, print what to write in place of an old spelling, or that it has no effect."""
     ##= man/spec/trace.md#diagnostics
     ##% With `--verbose`, duvet MUST say how to write an old option, command, state or level now.
     if current_settings().verbose:

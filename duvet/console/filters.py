@@ -47,7 +47,7 @@ _STATUS_TYPE = _Words(
     lambda word: [state.words for state in STATES_BY_WORD[word]],
 )
 _LEVEL_TYPE = _Words(LEVELS_BY_WORD, LEVEL_SYNONYMS)
-KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # A type of annotations that cite.
+KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # An annotation type that is a citation.
 
 add_spec_option = click.option(
     "--spec",

@@ -35,7 +35,7 @@ _IGNORED_FLAGS = ("--workspace", "--all-features", "--no-default-features", "--n
 
 
 class _Text(click.ParamType[str]):
-    """Text for files, which are UTF-8."""
+    """Text for files, which must be valid UTF-8."""
 
     name = "text"
 
@@ -63,7 +63,7 @@ TEXT_TYPE = _Text()
 
 SERVICE_KEY, PACKS_KEY = "service_path", "packs"  # Names of the parameters.
 _SERVICE_OPTION = "--service-config"
-_CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # What `--config` named, for other options.
+_CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # The value of `--config`, for other options.
 
 
 def add_config_option(function: Function) -> Function:
@@ -90,8 +90,8 @@ def _note_config(ctx: click.Context, param: click.Parameter, value: str | None) 
     if value is None or ctx.resilient_parsing:
         return
     ##= man/spec/service.md#configuration
-    ##% A `--config` that names `duvet.config.*`, `contextive.config.*`, a JSON file or a YAML file MUST mean the same as
-    ##% `--service-config`, for commands that have that option.
+    ##% For a command that has `--service-config`, a `--config` that names `duvet.config.*`, `contextive.config.*`, a
+    ##% JSON file or a YAML file MUST mean the same.
     is_service = any(one.name == SERVICE_KEY for one in ctx.command.params) and _is_service_file(value)
     other = SERVICE_KEY if is_service else "config_path"
     if ctx.params.get(other) is not None:
@@ -203,7 +203,7 @@ def _choose_service(ctx: click.Context, param: click.Parameter, value: str | Non
 
 
 def _set_config(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Use the project's configuration that this command names in place of that of the global option."""
+    """Use this command's project configuration instead of the one from the global option."""
     _note_config(ctx, param, value)
     if path := ctx.meta.get(_CONFIG_META):
         ctx.obj = replace(ctx.find_object(TerminalSettings) or TerminalSettings(os.environ), config_path=path)
@@ -239,7 +239,7 @@ def add_http_options(function: Function) -> Function:
             "--rate",
             type=click.FloatRange(min=0),
             metavar="NUMBER",
-            help="With --http, limit each client to this many requests per second; 0 is unlimited [default: 1000].",
+            help="With --http, limit each client to this many requests per second; 0 means no limit [default: 1000].",
         ),
         click.option(
             "--allow-host",
@@ -293,7 +293,7 @@ def add_variable_options(function: Function) -> Function:
 
 
 def add_unused_options(function: Function) -> Function:
-    """Accept the options of the project and the service, which older command lines contain, without effect."""
+    """Accept the project and service options of older command lines; they have no effect."""
     before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
     function = add_service_options(add_trace_options(function))
     params: list[click.Parameter] = getattr(function, "__click_params__", [])

@@ -38,7 +38,7 @@ _NAME_HINT = f"end a file name with {' or '.join(BACKUP_ENDINGS)}, and the name 
 class ArchiveError(DuvetError):
     """An archive is damaged or not a backup."""
 
-    rule_code = "DUV113"
+    rule_code = "DUV123"
 
 
 class ManifestEntry(Struct, frozen=True):

@@ -48,7 +48,7 @@ def validate(project: Project, places: AnnotationPlaces | None = None) -> Findin
         *_find_duplicates(trace, places),
         *_find_cited_exceptions(trace, places),
         ##= man/spec/validate.md#checks
-        ##% With our schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification or
+        ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification or
         ##% requirement, and a specification that is not configured, as `duvet report` does.
         *map(Finding, find_setup_problems(project)),
     ]
@@ -64,18 +64,20 @@ def validate(project: Project, places: AnnotationPlaces | None = None) -> Findin
 
 
 def find_setup_problems(project: Project) -> Iterator[Problem]:
-    """Yield warnings about a setup that our schema discourages and awslabs duvet accepts."""
+    """Yield warnings about a setup that awslabs duvet accepts and duvet's own schema discourages."""
     config = project.config
     if config is None or not config.extended:
         return
     ##= man/spec/gates.md#verdicts
-    ##% With our schema, duvet MUST warn about a cited specification that is not configured, and about an exception
-    ##% without a reason.
+    ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
+    ##% exception without a reason.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, duvet MUST warn about each of these conditions.
     yield from project.setup_problems
     trace, places = project.trace, AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
+    # A second spelling has a problem of its own.
+    known |= {other.locator.name for other, _ in find_second_spellings(trace.coverages, project.root)}
     for coverage in trace.coverages:
         specification = coverage.specification
         ids = [id for match in coverage.matches for id in match.ids]

@@ -111,7 +111,7 @@ def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle
 
 BOIL, WHISTLE, DRIP = "The kettle MUST boil water.", "It SHOULD whistle when done.", "The spout MAY drip."
 ##= man/spec/gates.md#verdicts
-##% With the schema of awslabs duvet, the problems of its gates MUST have its messages.
+##% With awslabs duvet's schema, gates MUST report problems with awslabs duvet's messages.
 NOT_CITED = owed(
     "DUV062",
     "Specification requirements missing citation.",
@@ -132,8 +132,9 @@ NOT_TESTED = owed("DUV063", "Citation missing test.", 5, BOIL, "cite spec.md#hea
 )
 def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
-    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
+    ##% With `--ci` and no snapshot, `duvet report` MUST list the specification lines that lack code, unless
+    ##% `--require-citations false` is given, and the lines that have code but no test, unless `--require-tests false`
+    ##% is given.
     lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
     make(kettle, {**WITHOUT_SNAPSHOT, "src/a.rs": HALF, "spec.md": lines})
     assert duvet("-q", "report", "--ci", *args.split()) == ended(problems)
@@ -321,8 +322,8 @@ def test_a_gate_with_nothing_to_check_fails(
     texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
 ) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
-    ##% or no requirement, or when a pattern of a source matches no file.
+    ##% With duvet's own schema or without a configuration, a gate MUST fail when there is no configuration, no
+    ##% specification or no requirement, or when a source pattern matches no file.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, duvet MUST warn about each of these conditions.
     make(tmp_path, texts)
@@ -341,8 +342,8 @@ def test_other_gates_fail_alike(
     gate: str, texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
 ) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
-    ##% or no requirement, or when a pattern of a source matches no file.
+    ##% With duvet's own schema or without a configuration, a gate MUST fail when there is no configuration, no
+    ##% specification or no requirement, or when a source pattern matches no file.
     folder = history(tmp_path / "kettle", texts)
     done = run(duvet_command, folder, *gate.split())
     assert (done.code, "PASS" in done.err) == (1, False)
@@ -374,8 +375,8 @@ def test_each_pattern_has_to_match(tmp_path: Path, duvet_command: str) -> None:
 
 def test_what_our_schema_warns_about(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% With our schema, duvet MUST warn about a cited specification that is not configured, and about an exception
-    ##% without a reason.
+    ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
+    ##% exception without a reason.
     cited = "//= other.md#cup\n//# A cup.\n//= spec.md#pouring\n//= type=exception\n//# The spout MAY drip.\n"
     texts = {"spec.md": SPECIFICATION, "other.md": "# Cup\n\nA cup.\n", "src/a.rs": cited}
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, **texts})
@@ -445,7 +446,7 @@ def test_steps_are_printed_only_on_request_except_with_the_schema_of_upstream(
 
 def test_the_reports_are_named(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/trace.md#reports
-    ##% With our schema, the summary MUST name the reports, and whether the snapshot has changed.
+    ##% With duvet's own schema, the summary MUST name the reports, and say whether the snapshot has changed.
     config = OURS + SPEC + "[report.snapshot]\nenabled = true\n"
     make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": HALF})
 
@@ -477,7 +478,7 @@ def test_the_reports_are_named(tmp_path: Path, duvet_command: str) -> None:
 )
 def test_true_is_a_gate(args: str, found: list[str], tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% Except with the schema of awslabs duvet, `true` MUST have the effect of naming all specifications.
+    ##% Except with awslabs duvet's schema, the value `true` MUST have the same effect as naming all specifications.
     config = OURS + SPEC + "[report.snapshot]\nenabled = true\n"
     make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
     run(duvet_command, tmp_path, "report")
@@ -548,7 +549,7 @@ def test_no_gate_passes_without_requirements(tmp_path: Path, duvet_command: str)
 )
 def test_a_gate_that_nothing_can_break_fails(args: str, problem: str, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% Except with the schema of awslabs duvet, a gate MUST fail when it has nothing to check: a gate on the tests of
+    ##% Except with awslabs duvet's schema, a gate MUST fail when it has nothing to check: a gate on the tests of
     ##% cited requirements without a citation, or a gate on a target without requirements.
     text = "# Kettle\n\nWords.\n\n## Scope\n\nAll kettles.\n\n## Heating\n\nThe kettle MUST boil.\n"
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, "src/a.rs": "fn a() {}\n", "spec.md": text})

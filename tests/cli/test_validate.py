@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -226,14 +227,49 @@ def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_com
 
 def test_a_pattern_that_matches_no_file(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#checks
-    ##% With our schema, `duvet validate` MUST warn about a pattern of a source that matches no file.
+    ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification
+    ##% or requirement, and a specification that is not configured, as `duvet report` does.
     config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'source/*.py'\n"
-    texts = {".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n", "spec.md": "A pot MUST boil.\n"}
+    texts = {
+        ".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n",
+        "spec.md": "# Pot\n\nA pot MUST boil.\n",
+    }
     make(tmp_path, texts)
     done, strict = (run(duvet_command, tmp_path, "validate", *args) for args in ((), ("--strict",)))
     assert (done.code, strict.code) == (0, 1)
     assert done.err.startswith('warning: no file matches "source/*.py" [DUV009]\n')
     assert strict.err.startswith('error: no file matches "source/*.py" [DUV009]\n')
+
+
+@pytest.mark.parametrize(
+    ("table", "specification", "code"),
+    [
+        ("", "", "DUV065"),
+        ("[[specification]]\nsource = 'spec.md'\n", "# Pot\n\nA pot is round.\n", "DUV066"),
+        ("[[specification]]\nsource = 'cup.md'\n", "# Pot\n\nA pot MUST boil.\n", "DUV046"),
+        ("[[specification]]\nsource = 'nope.md'\n", "", "DUV010"),
+    ],
+)
+def test_a_setup_that_is_incomplete(
+    table: str, specification: str, code: str, tmp_path: Path, duvet_command: str
+) -> None:
+    ##= man/spec/validate.md#checks
+    ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification
+    ##% or requirement, and a specification that is not configured, as `duvet report` does.
+    config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n" + table
+    cited = "//= spec.md#pot\n//# A pot MUST boil.\n" if code == "DUV046" else "fn a() {}\n"
+    texts = {
+        ".duvet/config.toml": config,
+        "spec.md": specification,
+        "src/a.rs": cited,
+        "cup.md": "# Cup\n\nA cup MUST hold.\n",
+    }
+    make(tmp_path, texts)
+    validated, reported = (run(duvet_command, tmp_path, command) for command in ("validate", "report"))
+    pattern = r"(error|warning): (.*) \[(DUV\d+)\]"
+    found = re.findall(pattern, validated.err)
+    assert [one[2] for one in found] == [code] and found == re.findall(pattern, reported.err)
+    assert validated.code == reported.code == (1 if code == "DUV010" else 0)
 
 
 def test_annotations_are_counted_as_in_the_report(tmp_path: Path, duvet_command: str) -> None:
