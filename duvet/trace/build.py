@@ -220,9 +220,9 @@ def link_annotations(
     problems: list[Problem] = []
     progress.begin("Loading specifications")
     sections = targets.resolve(annotations, places, problems)
-    progress.end(f"Loaded {len(targets.specifications)} specifications")
+    progress.end(f"Loaded {progress.count(len(targets.specifications), 'specification')}")
     progress.begin("Mapping sections")
-    progress.end(f"Mapped {len(sections)} sections")
+    progress.end(f"Mapped {progress.count(len(sections), 'section')}")
     progress.begin("Matching references")
     codes = _AnnotationCodes(annotations)
     matches: dict[Locator, list[records.Match]] = {}
@@ -242,7 +242,7 @@ def link_annotations(
             targets.failures.update(dict.fromkeys(ids, failure))
             problems += [failure.of(annotations[id], places) for id in ids]
     references = sum([len(match.pieces) * len(match.ids) for found in matches.values() for match in found])
-    progress.end(f"Matched {references} references")
+    progress.end(f"Matched {progress.count(references, 'reference')}")
     return LinkedAnnotations(matches, targets.specifications, first, problems, targets.failures, references)
 
 
@@ -370,7 +370,7 @@ def build_trace(
         for match in coverage.matches:
             for id in match.ids:
                 match_of[id] = match
-    progress.end(f"Sorted {linked.references} references")
+    progress.end(f"Sorted {progress.count(linked.references, 'reference')}")
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet SHOULD warn about two spellings of one specification.
     spellings = [
