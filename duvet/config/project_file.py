@@ -1,6 +1,7 @@
 """Finds and reads the configuration file of a project, and declares the tables of awslabs duvet's schema."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+import os
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self, TypeVar
@@ -201,8 +202,7 @@ CONFIG_PATH = ".duvet/config.toml"
 def find_config(tree: Tree, config_path: str | None = None) -> str | None:
     """Return the given path, or else that of this folder's configuration; None if it has none."""
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
-    ##% name the expected path without a configuration.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named.
     if config_path:
         return config_path
     return CONFIG_PATH if tree.exists(CONFIG_PATH) else None
@@ -223,6 +223,23 @@ RecordType = TypeVar("RecordType", bound=Struct)
 
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
     """Parse a configuration file, or raise ProblemsError with all of its problems."""
+    try:
+        return _parse_config(data, path, environ)
+    except ProblemsError:
+        ##= man/spec/service.md#configuration
+        ##% If a file that is named as the project's configuration is invalid and has the name of a service
+        ##% configuration, duvet MUST say so and name `--service-config`.
+        name = os.path.basename(path)
+        if name.partition(".")[0] not in ("duvet", "contextive") or ".config." not in name:
+            raise
+        message = "this is a service configuration, not a project's configuration"
+        hint = (
+            "name it with `--service-config` on a command that reads it, such as `duvet mcp`, and leave out `--config`"
+        )
+        raise ProblemsError((rules.CONFIG_BAD_VALUE.problem(message, path, hint=hint),)) from None
+
+
+def _parse_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
     try:
         toml = parse_toml_bytes(data, path)
     except DocumentError as error:

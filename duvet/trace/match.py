@@ -117,6 +117,13 @@ class PlainView(Struct, frozen=True):
             low = max(stop, self.section.starts[line])
 
 
+def restrict_view(view: SectionView, start: int, end: int) -> SectionView:
+    """Return the view of a stretch; the offsets of its lines are counted from there."""
+    first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, end)
+    offsets = [one - start for one in view.offsets[first : last + 1]]
+    return SectionView(view.section, view.data[start:end], view.lines[first:last], offsets)
+
+
 def _character_at(data: bytes, byte: int) -> int:
     while byte > 0 and data[byte] & 0xC0 == 0x80:
         byte -= 1
@@ -309,9 +316,11 @@ _GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re
 class QuoteMatcher:
     """Finds quotes in one section; builds its views when it first needs them."""
 
-    def __init__(self, section: Section) -> None:
+    def __init__(self, section: Section, view: SectionView | None = None, name: str = "") -> None:
         self.section = section
-        self._view: SectionView | None = None
+        self.name = name
+        """The requirement of the section that quotes have to be in, if there is one."""
+        self._view = view
         self._near: NearQuoteFinder | None = None
         self._words: PlainQuoteMatcher | None = None
 
@@ -326,6 +335,7 @@ class QuoteMatcher:
             start, end = self.section.heading
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE
         if self.section.plain is not None:
+            name = name or self.name
             self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
             found = self._words.find(quote, name)
             if found is not None or name:
@@ -344,6 +354,15 @@ class QuoteMatcher:
         if self._near is None:
             self._near = NearQuoteFinder(view)
         return self._near.find(quote, allows_edit=allows_edit)
+
+    def restrict(self, text: str, name: str) -> QuoteMatcher:
+        """Return a matcher for this requirement of the section alone; for the whole section if it isn't found."""
+        if self.section.plain is not None:
+            return QuoteMatcher(self.section, name=name)
+        view = self._view = self._view or make_section_view(self.section)
+        data = text.encode()
+        start = view.data.find(data)
+        return QuoteMatcher(self.section, restrict_view(view, start, start + len(data))) if start >= 0 else self
 
     def is_doubtful(self, quote: str) -> bool:
         """True if a quote that differs by one edit means something else or ends where the section's sentence goes on."""
