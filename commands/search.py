@@ -123,7 +123,7 @@ def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue
     yield from describe_answer(answer)
     ##= man/spec/search.md#results
     ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
-    ##% names for an unknown word.
+    ##% words or names for an unknown word.
     if len(answer.rows) < answer.total:
         yield f"{len(answer.rows)} of {answer.total} shown; use --limit 0 to show all"
     if not answer.rows:

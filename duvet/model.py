@@ -195,8 +195,20 @@ class PlainText(Struct, frozen=True, array_like=True):
     offsets: tuple[int, ...]  # The first character of each run.
     starts: tuple[int, ...]  # The first byte of each run in the file.
     ends: tuple[int, ...]
+    code: tuple[tuple[int, int], ...] = ()  # The characters of each code span.
     statements: tuple[Statement, ...] = ()
     uncounted: tuple[Uncounted, ...] = ()
+
+    def quote(self, start: int, end: int) -> str:
+        """Return a stretch of the text on one line, with code as people write it."""
+        parts, at = [], start
+        for low, high in self.code[max(0, bisect_right(self.code, (start, start)) - 1) :]:
+            if low >= end:
+                break
+            if start <= low and high <= end and "`" not in self.text[low:high]:
+                parts += [self.text[at:low], "`", self.text[low:high], "`"]
+                at = high
+        return " ".join("".join([*parts, self.text[at:end]]).split())
 
     def byte_at(self, character: int) -> int:
         """Return the byte of the file at which a character begins; behind the last one, where that ends."""

@@ -128,6 +128,12 @@ NAME_GAP = _warning("DUV112", "name-gap")
 NAME_AMBIGUOUS = Rule("DUV113", "name-ambiguous")
 NAME_UNQUOTED = _warning("DUV114", "name-unquoted")
 
+# Commands
+NOT_FOUND = Rule("DUV120", "not-found")
+MODEL_UNAVAILABLE = Rule("DUV121", "model-unavailable")
+COMMAND_FAILED = Rule("DUV122", "command-failed")
+INDEX_UNUSABLE = Rule("DUV123", "index-unusable")
+
 
 @cache
 def list_rules() -> dict[str, Rule]:

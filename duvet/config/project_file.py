@@ -1,6 +1,7 @@
 """Finds and reads the configuration file of a project, and declares the tables of awslabs duvet's schema."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+import os
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self, TypeVar
@@ -222,6 +223,23 @@ RecordType = TypeVar("RecordType", bound=Struct)
 
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
     """Parse a configuration file, or raise ProblemsError with all of its problems."""
+    try:
+        return _parse_config(data, path, environ)
+    except ProblemsError:
+        ##= man/spec/service.md#configuration
+        ##% If a file that is named as the project's configuration is invalid and has the name of a service
+        ##% configuration, duvet MUST say so and name `--service-config`.
+        name = os.path.basename(path)
+        if name.partition(".")[0] not in ("duvet", "contextive") or ".config." not in name:
+            raise
+        message = "this is a service configuration, not a project's configuration"
+        hint = (
+            "name it with `--service-config` on a command that reads it, such as `duvet mcp`, and leave out `--config`"
+        )
+        raise ProblemsError((rules.CONFIG_BAD_VALUE.problem(message, path, hint=hint),)) from None
+
+
+def _parse_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
     try:
         toml = parse_toml_bytes(data, path)
     except DocumentError as error:

@@ -120,9 +120,9 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
 class Gap(StrEnum):
     """The kinds of gaps that a list selects requirements by."""
 
-    CITATION = "uncited"
+    CITATION = "uncited or to do"
     TEST = "untested"
-    TODO = "to do"
+    TODO = "with a todo"
 
 
 class RequirementGaps(Struct, frozen=True):

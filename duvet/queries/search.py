@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_SIMILARITY = 0.75  # The least similarity of a word that is suggested.
 _DEPTH = 100  # The least number of hits of each ranking that are fused.
 
 
@@ -215,6 +218,13 @@ def is_reference(query: str) -> bool:
     return _REFERENCE.match(query.strip()) is not None
 
 
+def _list_words(catalogue: Catalogue) -> list[str]:
+    """Return the words of requirements and titles, in order and each once."""
+    titles = (title for card in catalogue.specifications for title in (card.name, *card.titles.values()))
+    texts = (*(card.text for card in catalogue.requirements), *titles)
+    return [*dict.fromkeys(word for text in texts for word in _WORD.findall(text.lower()))]
+
+
 def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> str:
     """Suggest names that are similar to a query of one word; empty without any."""
     if len(query.split()) == 1:
@@ -223,6 +233,11 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
         except NotFoundError as error:
             if is_reference(query):
                 return "; ".join(filter(None, [error.message, error.hint]))
+            ##= man/spec/search.md#results
+            ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
+            ##% similar words or names for an unknown word.
+            if words := get_close_matches(query.strip().lower(), _list_words(catalogue), 1, _SIMILARITY):
+                return f"did you mean {words[0]}?"
             if error.hint.endswith("?"):
                 return error.hint
     return ""

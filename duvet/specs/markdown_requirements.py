@@ -111,7 +111,8 @@ class _SectionReader:
                     starts.append(run.start)
                     ends.append(run.end)
                     at += len(run.text)
-        plain = PlainText(self.text, tuple(offsets), tuple(starts), tuple(ends), tuple(self.statements))
+        code = tuple(self._code(0, len(self.text)))
+        plain = PlainText(self.text, tuple(offsets), tuple(starts), tuple(ends), code, tuple(self.statements))
         uncounted = tuple(
             Uncounted(why, self.text[low:high].replace("\n", " "), plain.byte_at(low))
             for why, low, high in self.uncounted

@@ -45,6 +45,8 @@ _MAX_TEXT_BYTES = 1 << 28  # Limits what a damaged or forged text can unpack to.
 class StoreError(DuvetError):
     """A store that can't be read or written."""
 
+    rule_code = "DUV123"
+
 
 class StoreMissingError(StoreError):
     """The project is not indexed yet."""

@@ -234,9 +234,9 @@ def link_annotations(
     problems: list[Problem] = []
     progress.begin("Loading specifications")
     sections = targets.resolve(annotations, places, problems)
-    progress.end(f"Loaded {len(targets.specifications)} specifications")
+    progress.end(f"Loaded {progress.count(len(targets.specifications), 'specification')}")
     progress.begin("Mapping sections")
-    progress.end(f"Mapped {len(sections)} sections")
+    progress.end(f"Mapped {progress.count(len(sections), 'section')}")
     progress.begin("Matching references")
     codes = _AnnotationCodes(annotations)
     matches: dict[Locator, list[records.Match]] = {}
@@ -248,7 +248,7 @@ def link_annotations(
         ##= man/spec/names.md#targets
         ##% A quote below the id of a requirement MUST be part of that requirement, and if another one of the
         ##% specification contains it, duvet MUST say so.
-        matchers = [matcher.restrict(one.name, one.text) for one in target.named] or [matcher]
+        matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
         found, failures = _match_quotes(target, codes, matchers, names, allows_cuts=allows_cuts)
         matches.setdefault(locator, []).extend(found)
@@ -256,7 +256,7 @@ def link_annotations(
             targets.failures.update(dict.fromkeys(ids, failure))
             problems += [failure.of(annotations[id], places) for id in ids]
     references = sum([len(match.pieces) * len(match.ids) for found in matches.values() for match in found])
-    progress.end(f"Matched {references} references")
+    progress.end(f"Matched {progress.count(references, 'reference')}")
     return LinkedAnnotations(matches, targets.specifications, first, problems, targets.failures, references)
 
 
@@ -273,7 +273,8 @@ def _match_quotes(
     failures: list[tuple[records.Failure, list[int]]] = []
     for key, ids in target.quotes.items():
         quote, name = (key, "") if isinstance(key, str) else key
-        found = next(filter(None, (_find_quote(one, quote, name, allows_cuts=allows_cuts) for one in matchers)), None)
+        matching = (_find_quote(one, quote, name, allows_cuts=allows_cuts) for one in matchers)
+        found = next(filter(None, matching), None)
         if found is None:
             failures.append((_make_quote_failure(target, quote, names), ids))
             continue
@@ -292,8 +293,8 @@ def _match_quotes(
 
 def _find_quote(matcher: QuoteMatcher, quote: str, name: str, *, allows_cuts: bool) -> records.FoundQuote | None:
     found = matcher.find(quote, name)
-    is_doubtful = found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_doubtful(quote)
-    return None if is_doubtful and not allows_cuts else found
+    is_near = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT
+    return None if is_near and matcher.is_doubtful(quote) else found
 
 
 def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNames) -> records.Failure:
@@ -385,7 +386,7 @@ def build_trace(
         for match in coverage.matches:
             for id in match.ids:
                 match_of[id] = match
-    progress.end(f"Sorted {linked.references} references")
+    progress.end(f"Sorted {progress.count(linked.references, 'reference')}")
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet SHOULD warn about two spellings of one specification.
     spellings = [

@@ -63,13 +63,6 @@ def make_section_view(section: Section) -> SectionView:
     return SectionView(section, text.encode(), list(compress(count(), trimmed)), offsets)
 
 
-def restrict_view(view: SectionView, start: int, end: int) -> SectionView:
-    """Return the view of a stretch; the offsets of its lines are counted from there."""
-    first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, end)
-    offsets = [one - start for one in view.offsets[first : last + 1]]
-    return SectionView(view.section, view.data[start:end], view.lines[first:last], offsets)
-
-
 class PlainView(Struct, frozen=True):
     """The words of a section without markup, on one line."""
 
@@ -122,6 +115,13 @@ class PlainView(Struct, frozen=True):
             if line >= len(self.section.starts):
                 break
             low = max(stop, self.section.starts[line])
+
+
+def restrict_view(view: SectionView, start: int, end: int) -> SectionView:
+    """Return the view of a stretch; the offsets of its lines are counted from there."""
+    first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, end)
+    offsets = [one - start for one in view.offsets[first : last + 1]]
+    return SectionView(view.section, view.data[start:end], view.lines[first:last], offsets)
 
 
 def _character_at(data: bytes, byte: int) -> int:
@@ -316,19 +316,13 @@ _GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re
 class QuoteMatcher:
     """Finds quotes in one section; builds its views when it first needs them."""
 
-    def __init__(
-        self,
-        section: Section,
-        view: SectionView | None = None,
-        *,
-        name: str = "",
-        words: PlainQuoteMatcher | None = None,
-    ) -> None:
+    def __init__(self, section: Section, view: SectionView | None = None, name: str = "") -> None:
         self.section = section
+        self.name = name
+        """The requirement of the section that quotes have to be in, if there is one."""
         self._view = view
         self._near: NearQuoteFinder | None = None
-        self._name = name
-        self._words = words
+        self._words: PlainQuoteMatcher | None = None
 
     def find(self, quote: str, name: str = "") -> FoundQuote | None:
         """Return the pieces and the fit of a quote; an empty quote refers to the title.
@@ -340,8 +334,8 @@ class QuoteMatcher:
         if not quote:
             start, end = self.section.heading
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE
-        name = name or self._name
         if self.section.plain is not None:
+            name = name or self.name
             self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
             found = self._words.find(quote, name)
             if found is not None or name:
@@ -361,11 +355,12 @@ class QuoteMatcher:
             self._near = NearQuoteFinder(view)
         return self._near.find(quote, allows_edit=allows_edit)
 
-    def restrict(self, name: str, text: str) -> QuoteMatcher:
-        """Return a matcher for the requirement with this id and text; for the whole section if it isn't found."""
+    def restrict(self, text: str, name: str) -> QuoteMatcher:
+        """Return a matcher for this requirement of the section alone; for the whole section if it isn't found."""
         if self.section.plain is not None:
-            self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
-            return QuoteMatcher(self.section, name=name, words=self._words)
+            found = QuoteMatcher(self.section, name=name)
+            found._words = self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
+            return found
         view = self._view = self._view or make_section_view(self.section)
         data = text.encode()
         start = view.data.find(data)

@@ -93,7 +93,7 @@ def test_lists(command: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
 
 
 def test_cite(duvet: Run, folder: Path) -> None:
-    (folder / "login.rs").write_text("fn mail() {}\n")
+    (folder / "login.rs").write_text("fn mail();\n")
     assert duvet("cite", "FR-003", "--at", "login.rs:1").code == 0
     assert (folder / "login.rs").read_text() == (
         "//= login.md#requirements\n//# System SHOULD mail the owner of a locked account.\nfn mail();\n"
