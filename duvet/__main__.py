@@ -9,7 +9,7 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Run the command line and exit with its code."""
-    # A run is short and makes hardly any cycles: looking for them cost a sixth of its time, also during imports.
+    # A run is short and creates few reference cycles; collecting them would take a sixth of its time, even during imports.
     gc.disable()
     from duvet.cli import main as run
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class DuvetError(Exception):
-    """An error that a user can fix; the message says what and where, the hint how."""
+    """An error that a user can fix; the message says what is wrong and where, and the hint how to fix it."""
 
     def __init__(self, message: str, *, path: str = "", line: int = 0, hint: str = "") -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class FetchError(DuvetError):
 
 
 class NotFoundError(DuvetError):
-    """A name matches nothing, or several things."""
+    """A name matches nothing, or more than one thing."""
 
 
 class QueryError(DuvetError):
@@ -65,7 +65,7 @@ class OutputExistsError(OutputError):
 
 
 def describe_os_error(error: OSError | ValueError) -> str:
-    """Return the system's message and error number, or the message for a path with a NUL, which is a ValueError."""
+    """Return the system's message and error number, or a message for the ValueError that a path with NUL causes."""
     if isinstance(error, OSError):
         return f"{error.strerror or error} (os error {error.errno})"
     return "paths can't contain NUL characters"

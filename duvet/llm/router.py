@@ -138,7 +138,7 @@ class Router(Protocol):
     """Chooses the model for a request, and calls it."""
 
     def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
-        """Choose the model; raise NoModelError if there is none."""
+        """Choose the model; raise NoModelError if no model is usable."""
 
     async def invoke(
         self, request: records.ModelRequest, resolved: records.ResolvedModel | None = None

@@ -29,7 +29,7 @@ _ENTRY_POINTS = "entry_points.txt"
 
 
 def find_pack_flaw(pack: object) -> str:
-    """Return the first flaw of a pack, apart from its tools; empty if there is none."""
+    """Return the first flaw of a pack, apart from its tools, or an empty text."""
     if not isinstance(pack, Pack):
         return "it is not a duvet.tools.tool.Pack, and has no PACK that is one"
     if not _is_name(pack.name):
@@ -38,7 +38,7 @@ def find_pack_flaw(pack: object) -> str:
 
 
 def find_tools_flaw(tools: object) -> str:
-    """Return the first flaw in a list of tools; empty if there is none."""
+    """Return the first flaw in a list of tools, or an empty text."""
     if type(tools) not in (list, tuple):
         return "its tools are not a list"
     if len(tools) > MAX_PACK_TOOLS:  # type: ignore[arg-type]
