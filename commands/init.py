@@ -12,7 +12,7 @@ import click
 from duvet.config import new_project
 from duvet.config.project_file import CONFIG_PATH, read_config
 from duvet.config.settings import Config
-from duvet.console.command import Subcommand, current_settings
+from duvet.console.command import OldOption, Subcommand, current_settings
 from duvet.console.completion_values import file_option
 from duvet.console.discovery import find_project_folder
 from duvet.console.options import TEXT_TYPE
@@ -51,7 +51,7 @@ def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
 @click.option("-y", "--yes", "accepts", is_flag=True, help="Trace all specifications that are found.")
 @click.option("--upstream", is_flag=True, help="Write awslabs duvet's configuration.")
 @click.option("--nested", is_flag=True, help="Set up a project inside another project.")
-@click.option("--extended", is_flag=True, hidden=True)
+@click.option("--extended", cls=OldOption, instead="", is_flag=True)
 def init(
     specifications: tuple[str, ...],
     languages: tuple[str, ...],

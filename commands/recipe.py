@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from duvet.config.workflow_tables import VariableType
 from duvet.console.application import make_application
-from duvet.console.command import SubcommandGroup, current_settings, wants_bar
+from duvet.console.command import SubcommandGroup, current_settings, print_deprecation, wants_bar
 from duvet.console.completion_values import complete_recipe_files, complete_recipes, file_option
 from duvet.console.discovery import ReferenceType
 from duvet.console.options import (
@@ -122,6 +122,8 @@ def list_recipes(format: str | None) -> None:
       duvet recipe list
       duvet recipe list --format json
     """
+    if format == "text":
+        print_deprecation("--format text", "--format plain")
     _list_recipes(None if format == "text" else format)
 
 

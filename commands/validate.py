@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from duvet.console.command import Subcommand
+from duvet.console.command import OldOption, Subcommand
 from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
 from duvet.console.discovery import PathType, show_path
 from duvet.console.options import TEXT_TYPE, add_trace_options
@@ -49,9 +49,10 @@ _MAX_SKIPPED_NAMES = 10
 )
 @click.option(
     "--explain",
+    cls=OldOption,
+    instead="duvet explain CODE",
     metavar="CODE",
     shell_complete=complete_rule_codes,
-    hidden=True,
     help="The same as `duvet explain CODE`.",
 )
 @add_problem_format

@@ -69,6 +69,7 @@ _STAYING = ("init", "query")  # The commands that use the working directory as t
     cls=LazyGroup,
     package="duvet.commands",
     sections=COMMAND_GROUPS,
+    unlisted={"rules": "explain"},
     context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="COMMAND",
     epilog="`duvet help COMMAND` shows the options of a command, and `duvet rules` lists the problems that duvet reports.",

@@ -20,6 +20,8 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+_DEPRECATIONS = "duvet.deprecations"  # The old spellings in a command line, each with the new one.
+
 
 class TerminalSettings(Struct, frozen=True):
     environ: Mapping[str, str]
@@ -131,6 +133,19 @@ def make_global_flags() -> list[click.Parameter]:
     return [flag.make_hidden_option() for flag in (QUIET, VERBOSE, NO_CACHE)]
 
 
+class OldOption(click.Option):
+    """An option of an earlier version: hidden, accepted, and with `--verbose` named with its replacement."""
+
+    def __init__(self, *args: Any, instead: str, **attributes: Any) -> None:
+        super().__init__(*args, **{"hidden": True, **attributes})
+        self.instead = instead  # What to write; empty for an option without effect.
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        if ctx.get_parameter_source(self.name or "") is click.core.ParameterSource.COMMANDLINE:
+            note_deprecation(ctx, self.opts[0], self.instead)
+        return super().process_value(ctx, value)
+
+
 class Subcommand(click.Command):
     """Reports all missing options together, and rejects repeated options unless they may be repeated."""
 
@@ -157,6 +172,12 @@ class Subcommand(click.Command):
                 if count > 1 and isinstance(param, click.Option) and (param.is_flag or not param.multiple):
                     raise make_repeated_error(param, ctx)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        # `--verbose` may come after the old spelling.
+        for old, new in ctx.meta.get(_DEPRECATIONS, ()):
+            print_deprecation(old, new)
+        return super().invoke(ctx)
 
 
 def _suggest_option(error: click.UsageError, params: Iterable[click.Parameter]) -> click.UsageError:
@@ -251,18 +272,35 @@ class SubcommandGroup(CommandGroup):
         return [*items, *(item for item in options if item.value not in known)]
 
 
+def note_deprecation(ctx: click.Context, old: str, new: str) -> None:
+    """Keep an old spelling for the note of `--verbose`, which is printed once the whole command line is read."""
+    noted: list[tuple[str, str]] = ctx.meta.setdefault(_DEPRECATIONS, [])
+    if (old, new) not in noted and not ctx.resilient_parsing:
+        noted.append((old, new))
+
+
 def print_deprecation(old: str, new: str) -> None:
-    """With `--verbose`, print the new spelling of a deprecated one."""
+    """With `--verbose`, print what to write in place of an old spelling, or that it has no effect."""
+    ##= man/spec/trace.md#diagnostics
+    ##% With `--verbose`, duvet MUST say how to write an old option, command, state or level now.
     if current_settings().verbose:
-        click.echo(f"note: `{old}` is deprecated; use `{new}`", err=True)
+        click.echo(f"note: `{old}` {f'is deprecated; use `{new}`' if new else 'has no effect here'}", err=True)
 
 
 class LazyGroup(CommandGroup):
     """Lists commands and their summaries under headings; imports the module of a command only to run it."""
 
-    def __init__(self, *args: Any, package: str, sections: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        package: str,
+        sections: Mapping[str, Mapping[str, str]],
+        unlisted: Mapping[str, str],
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.package = package
+        self.unlisted = unlisted  # The module of each command that is not listed.
         self.sections = sections
         self.summaries = {name: summary for section in sections.values() for name, summary in section.items()}
 
@@ -270,6 +308,8 @@ class LazyGroup(CommandGroup):
         return list(self.summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.unlisted and cmd_name not in self.commands:
+            self.add_command(getattr(import_module(f"{self.package}.{self.unlisted[cmd_name]}"), cmd_name))
         if cmd_name in self.summaries and cmd_name not in self.commands:
             command = getattr(import_module(f"{self.package}.{cmd_name}"), cmd_name)
             assert isinstance(command, click.Command)
@@ -289,10 +329,3 @@ class LazyGroup(CommandGroup):
         names = (name for name in self.summaries if name.startswith(incomplete))
         items = [CompletionItem(name, help=self.summaries[name]) for name in names]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[:1] == ["rules"]:
-            args = ["explain", "--rules", *args[1:]]
-        return super().resolve_command(ctx, args)

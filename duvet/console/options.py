@@ -10,10 +10,9 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.console.command import TerminalSettings, current_settings, make_repeated_error
+from duvet.console.command import OldOption, TerminalSettings, make_repeated_error, note_deprecation
 from duvet.console.completion_values import complete_specification_ids, file_option
 from duvet.console.discovery import ReferenceType
-from duvet.console.streams import print_notice
 from duvet.model import Level
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ _CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # The valu
 def add_config_option(function: Function) -> Function:
     """Add `--config`, and the hidden `--config-path`; the command gets `config_path`."""
     # Two options, because a command line of an older version may contain both.
-    hidden = file_option("--config-path", hidden=True, callback=_choose_config)
+    hidden = file_option("--config-path", cls=OldOption, instead="--config", callback=_choose_config)
     return _make_config_option(_note_config)(hidden(function))
 
 
@@ -199,8 +198,7 @@ def _choose_service(ctx: click.Context, param: click.Parameter, value: str | Non
         return value
     if value is not None:
         raise _make_conflict(_SERVICE_OPTION, ctx)
-    if current_settings().verbose:
-        print_notice(f"note: --config names the project's configuration; write {_SERVICE_OPTION} {named}\n")
+    note_deprecation(ctx, f"--config {named}", f"{_SERVICE_OPTION} {named}")
     return named
 
 
@@ -298,7 +296,14 @@ def add_unused_options(function: Function) -> Function:
     """Accept the project and service options of older command lines; they have no effect."""
     before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
     function = add_service_options(add_trace_options(function))
-    for param in getattr(function, "__click_params__", ()):
-        if param not in before:
-            param.hidden, param.expose_value = True, False
+    params: list[click.Parameter] = getattr(function, "__click_params__", [])
+    params[:] = [param if param in before or param.hidden else _make_unused(param) for param in params]
+    for param in params:
+        param.expose_value = param.expose_value and param in before
     return function
+
+
+def _make_unused(param: click.Parameter) -> OldOption:
+    """Return an option without effect that accepts what the given one accepts."""
+    is_flag, multiple = isinstance(param, click.Option) and param.is_flag, param.multiple
+    return OldOption(list(param.opts), instead="", is_flag=is_flag, multiple=multiple, expose_value=False)

@@ -44,15 +44,21 @@ def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
     return [replace(one, severity=Severity.ERROR) if one.code in SETUP_CODES else one for one in problems]
 
 
-def print_setup_failure(setup: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
-    """Print the setup problems as errors and the verdict of the gate; return whether there are any."""
-    problems = promote_setup_problems(setup)
-    if problems:
-        print_problems(problems)
-        if annotate:
-            print_annotations(problems)
-        print_notice(f"FAIL: {gate}: not checked because of {format_count(len(problems), 'error')}\n")
-    return bool(problems)
+def print_gate_failure(problems: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
+    """Print the problems that keep a gate from running, and its verdict; return whether any of them is an error."""
+    found = promote_setup_problems(problems)
+    if not has_errors(found):
+        return False
+    print_problems(found)
+    if annotate:
+        print_annotations(found)
+    print_notice(f"FAIL: {gate}: {describe_obstacles(found)}\n")
+    return True
+
+
+def describe_obstacles(problems: Iterable[Problem]) -> str:
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    return f"not checked because of {format_count(errors, 'error')}"
 
 
 def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:

@@ -43,6 +43,7 @@ from duvet.trace.gates import (
     find_freed_annotations,
     find_unimplemented,
     find_untested,
+    has_implementation,
     word_like_upstream,
 )
 from duvet.trace.records import AnnotationPlaces, Finished, Requirement
@@ -247,6 +248,14 @@ def _check_targets(
     snapshot: bytes,
 ) -> list[Problem]:
     selected, unknown = _select_targets(project, gate, option)
+    ##= man/spec/gates.md#verdicts
+    ##% Except with awslabs duvet's schema, a gate MUST fail when it has nothing to check: a gate on the tests of
+    ##% cited requirements without a citation, or a gate on a target without requirements.
+    if not (gate.everything or selected or unknown or project.is_like_upstream):
+        names = " and ".join(gate.targets)
+        message = f"{names} {'has' if len(gate.targets) == 1 else 'have'} no requirements, so {option} checks nothing"
+        hint = "name a specification or a section with requirements, or remove the target"
+        return [rules.GATE_UNKNOWN_TARGET.problem(message, hint=hint)]
     return [*find(project.requirements if gate.everything else selected), *unknown]
 
 
@@ -283,7 +292,15 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
     freed = find_freed_annotations(project.requirements) if project.not_applicable else frozenset()
-    return _choose_words(project, check_gates(project.trace, citations=citations, tests=tests, freed=freed))
+    problems = check_gates(project.trace, citations=citations, tests=tests, freed=freed)
+    ##= man/spec/gates.md#verdicts
+    ##% Except with awslabs duvet's schema, a gate MUST fail when it has nothing to check: a gate on the tests of
+    ##% cited requirements without a citation, or a gate on a target without requirements.
+    if not (citations or has_implementation(project.trace) or project.is_like_upstream):
+        path = project.config.path if project.config else ""
+        hint = "cite requirements in the code that implements them, or leave out `--require-citations false`"
+        return [rules.GATE_NOT_TESTED.problem("no code cites a requirement, so no test is required", path, hint=hint)]
+    return _choose_words(project, problems)
 
 
 def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from duvet.templates import guide_topics
+from duvet.templates import guide_parts, guide_topics
 
 _TOP = {"duvet": "", "duvet help": "run `duvet help` to list the topics and commands"}
 """Command groups that suggest any command in them, each with its hint for a name without similar ones."""
@@ -83,7 +83,7 @@ def suggest_command(word: str, names: Iterable[str], path: str) -> str:
     names = tuple(names)
     is_top = path in _TOP
     page = _find_page(word) if is_top else ""
-    topics = () if path == "duvet" else tuple(guide_topics()) if is_top else ()
+    topics = () if path == "duvet" else (*guide_topics(), *guide_parts()) if is_top else ()
     found = _suggest(word, (*names, *topics), _COMMANDS if is_top else _SUBCOMMANDS)
     if topics:
         # `duvet help` takes no options.
@@ -96,7 +96,7 @@ def _find_page(word: str) -> str:
     """Return the command that shows a topic of the guide, or explains a rule or a state, of this name."""
     from duvet.console.explanations import is_topic
 
-    if topics := [name for name in guide_topics() if name.rstrip("s") == word.lower().rstrip("s")]:
+    if topics := [name for name in (*guide_topics(), *guide_parts()) if name.rstrip("s") == word.lower().rstrip("s")]:
         return f"duvet help {topics[0]}"
     return f"duvet explain {word}" if is_topic(word) else ""
 

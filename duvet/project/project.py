@@ -27,6 +27,7 @@ from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count
 from duvet.trace.build import add_problems, build_trace
 from duvet.trace.catalogue import build_catalogue, list_unreferenced_specifications, load_card_specification
+from duvet.trace.names import find_name_problems
 from duvet.trace.records import Finished, NotApplicable, Requirement, SettledRequirements, Trace, list_requirements
 from duvet.tree.cache import Cache
 from duvet.tree.files import DiskTree, MemoryTree, Tree
@@ -303,9 +304,10 @@ class Project:
         problems = [*extraction.problems, *inputs.problems]
         reading = InputReader(self.tree, self.memory, extraction, problems.append, self.progress)
         annotations = reading.annotations(inputs)
-        return build_trace(
+        trace = build_trace(
             annotations, self.library, self.tree, self.root, problems, self.progress, allows_cuts=self.allows_cuts
         )
+        return trace if self.is_like_upstream else add_problems(trace, find_name_problems(trace))
 
     @property
     def allows_cuts(self) -> bool:

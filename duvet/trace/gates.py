@@ -69,6 +69,11 @@ def check_gates(
     return tuple(problems)
 
 
+def has_implementation(trace: records.Trace) -> bool:
+    """Tell whether an annotation implements, implies or excepts a part of a specification."""
+    return any(match.flags & _IMPLEMENTED for coverage in trace.coverages for match in coverage.matches)
+
+
 def _lines(matches: Iterable[records.Match], flags: int) -> set[tuple[int, int]]:
     return {(match.section, piece.line) for match in matches if match.flags & flags for piece in match.pieces}
 
@@ -195,7 +200,17 @@ class RequirementsByTarget:
         else:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
             if not spots:
-                raise make_section_error(cards, section)
+                ##= man/spec/names.md#references
+                ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone
+                ##% or as `SPEC#ID`.
+                ids = {card.id for card in cards}
+                named = {
+                    i: one.name for i, one in enumerate(self.requirements) if one.specification.id in ids and one.name
+                }
+                found = [i for i, one in named.items() if one == section]
+                if found := found or [i for i, one in named.items() if one.casefold() == section.casefold()]:
+                    return found
+                raise make_section_error(cards, section, named.values())
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
     def is_unavailable(self, target: str) -> bool:

@@ -234,12 +234,13 @@ class NoSectionError(NotFoundError):
         """The id of the specification; empty for several."""
 
 
-def make_section_error(cards: Iterable[SpecificationCard], name: str) -> NotFoundError:
-    """Make the error about a section that is in none of the specifications."""
+def make_section_error(cards: Iterable[SpecificationCard], name: str, names: Iterable[str] = ()) -> NotFoundError:
+    """Make the error about a section that is in none of the specifications; `names` are ids of requirements."""
     looked = list(cards)
     alone = looked[0] if len(looked) == 1 else None
     where = f" of {alone.locator}" if alone else ""
-    near = SectionNames(section for card in looked for section in card.sections).nearest(name.removeprefix("#"))
+    sections = (section for card in looked for section in card.sections)
+    near = SectionNames(sections, names).nearest(name.removeprefix("#"))
     message = f"unknown section {quote_text(name)}{where}"
     if near:
         return NotFoundError(message, hint=f"did you mean {' or '.join(near)}?")

@@ -110,9 +110,10 @@ def write_requirement_rows(
         look = anchors.STATE_LOOKS[card.state]
         cited = [references.citations[number] for number in card.citations]
         kinds = [one.kind for one in cited]
+        named = f" · {anchors.escape_html(card.name)}" if card.name else ""
         written.append(
             f'<tr class={look.mark}><td><a href="{places.requirements[index].link}">{look.badge}</a>'
-            f"<td>{anchors.name_level(card.level)}<td>{names.section(card.specification, card.section)}"
+            f"<td>{anchors.name_level(card.level)}<td>{names.section(card.specification, card.section)}{named}"
             f"<td>{anchors.escape_html(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
             f"<td class=n>{kinds.count(Kind.TEST)}<td>{_notes(cited)}\n"
         )

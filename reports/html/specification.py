@@ -225,7 +225,8 @@ class ArticleWriter:
             f'<h3><a href="{link}">{anchors.escape_html(title)}</a>{outside}</h3>\n'
             f"{shown}{self._items(place)}</section>\n"
         )
-        return written, marking.marks + 6 + 4 * len(place.requirements) + (4 if place.others else 0)
+        named = sum(number in self.places.names for number in place.requirements)
+        return written, marking.marks + 6 + 4 * len(place.requirements) + named + (4 if place.others else 0)
 
     def _owners(self, place: anchors.SectionPlace) -> dict[int, TextOwner]:
         owners: dict[int, TextOwner] = {}
@@ -251,6 +252,8 @@ class ArticleWriter:
         anchor, link = self.places.requirements[index]
         level = f" · {card.level.name}" if card.level else ""
         words = anchors.escape_html(shorten_text(card.text, _WORDS))
+        if index in self.places.names:
+            words = f'<b id="{self.places.names[index].anchor}">{anchors.escape_html(card.name)}</b> {words}'
         begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} · {words}'
         held = self._lacks(index) + (self.notes.explained(index) if self.notes else "")
         if not card.citations:

@@ -321,13 +321,14 @@ class PageCitation(Struct, frozen=True):
     type: str
 
 
-class PageRequirement(Struct, frozen=True):
+class PageRequirement(Struct, frozen=True, omit_defaults=True):
     identifier: str
     full_path: str
     target: str
     text: str
     status: str
     citations: tuple[PageCitation, ...]
+    name: str = ""
 
 
 class PageRow(Struct, frozen=True, kw_only=True):
@@ -378,6 +379,7 @@ def find_page_requirements(collection: PageCollection, page: Page) -> tuple[Page
                 text=card.text,
                 status=card.state.words,
                 citations=tuple(PageCitation(one.path, one.line, one.kind.name.lower()) for one in citations),
+                name=card.name,
             )
         )
     return tuple(found) or None
