@@ -137,7 +137,7 @@ INDEX_UNUSABLE = Rule("DUV123", "index-unusable")
 
 @cache
 def list_rules() -> dict[str, Rule]:
-    """Return every rule by its code, in the order of codes."""
+    """Return every rule by its code, sorted by code."""
     return dict(sorted((rule.code, rule) for rule in globals().values() if isinstance(rule, Rule)))
 
 
@@ -148,7 +148,7 @@ def find_rule_name(code: str) -> str:
 
 
 def format_rule_title(code: str) -> str:
-    """Return the code and name of a rule; `duvet` for a problem without a rule."""
+    """Return the code and the name of a rule; `duvet` for a problem without a rule."""
     return f"{code} {find_rule_name(code)}".strip() or "duvet"
 
 
@@ -159,5 +159,5 @@ def find_broken_rule(error: DuvetError) -> Rule:
         OutputError: FILE_UNWRITABLE,
         NotRegularError: FILE_NOT_REGULAR,
     }
-    # Only an error in the text of a file has a line.
+    # Only an error in a file's content has a line.
     return kinds.get(type(error), FILE_NOT_UTF8 if error.line else FILE_UNREADABLE)

@@ -52,7 +52,7 @@ def build_json_v1(report: records.Finished) -> Json:
 def list_source_keys(report: records.Finished) -> list[str]:
     """Return the key of each specification; a file in two formats gets two keys, where upstream repeats one.
 
-    One file under two paths that show alike has one key, whose last value counts, as in upstream's report.
+    A file under two paths that look alike has one key with the last value, as in upstream's report.
     """
     formats: dict[str, Format] = {}
     names: list[str] = []
@@ -70,7 +70,7 @@ def _specification(coverage: records.Coverage) -> Json:
     found["format"] = "markdown" if specification.format is Format.MARKDOWN else "ietf"
     by_section: dict[int, list[int]] = {}
     for match in coverage.matches:
-        # A requirement that only names the section's title is not on any line.
+        # A requirement that names only the section's title is not on any line.
         if match.flags & records.SPEC and match.pieces[0].line != records.TITLE_LINE:
             by_section.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
     stated = {section: sorted(ids) for section, ids in by_section.items()}

@@ -76,7 +76,7 @@ def _line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iter
 
 
 def _kind(segment: records.Segment) -> int:
-    """Encode a segment's citation types and level as one number; 0 means none."""
+    """Encode the citation types and the level of a segment as one number; 0 means none."""
     return segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT
 
 

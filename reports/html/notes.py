@@ -21,7 +21,7 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS
 LinkLookup = Callable[[str], str]
 """Returns the escaped link within the report for a link to a file, or an empty text."""
 
-NOWHERE = "nowhere:"  # The target of links that become plain text with a tooltip.
+NOWHERE = "nowhere:"  # A placeholder target for links that become plain text with a tooltip.
 _HEAD_END = "</tr></thead>\n<tbody>\n"
 _PIECES = {
     "Paragraph": ("<p>", "</p>"),
@@ -34,7 +34,7 @@ _PIECES = {
 }
 _CELL, _HEAD_CELL = ("<td>", "</td>"), ('<th scope="col">', "</th>")
 _BREAKS = {"SoftBreak": "\n", "HardBreak": "<br>\n", "Rule": "<hr>\n"}
-_SHIFT = 3  # The level of page titles, which headings in pages go below.
+_SHIFT = 3  # The heading level of page titles; headings in pages are below it.
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
@@ -116,7 +116,7 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
 
 
 _MOST_TEXT = 1_000_000
-"""The most characters of all pages; more would make the report slow to load."""
+"""Maximum number of characters of all pages; more would make the report slow to load."""
 _MOST_NAMED = 20
 
 
