@@ -43,6 +43,10 @@ class NotRegularError(UnreadableError):
     """The path of a file names a folder or a device."""
 
 
+class MarkdownError(UnreadableError):
+    """The Markdown parser fails on a text."""
+
+
 class ConfigAbsentError(UnreadableError):
     """The project has no configuration."""
 

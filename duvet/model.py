@@ -171,12 +171,23 @@ class Section(Struct, frozen=True):
     path: tuple[str, ...] = ()  # The titles of the sections above it, outermost first.
 
 
-class Locator(Struct, frozen=True):
+class Locator(Struct, frozen=True, eq=False):
     """The identity of a specification: a normalised URL or a path, read in a format."""
 
     name: str
     is_url: bool = False
     format: Format = Format.AUTO
+    written: str = ""  # The path as it was written, such as `docs/./s.md`; it does not count for the identity.
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Locator) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[str, bool, Format]:
+        return self.name, self.is_url, self.format
 
 
 class Specification(Struct, frozen=True, dict=True):

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 from msgspec import Struct
 
-from duvet.errors import ConfigAbsentError, DuvetError, FetchError, NotRegularError, OutputError
+from duvet.errors import ConfigAbsentError, DuvetError, FetchError, MarkdownError, NotRegularError, OutputError
 from duvet.model import Fix, Note, Place, Problem, Severity
 
 
@@ -51,6 +51,9 @@ FILE_ODD_NAME = _warning("DUV014", "file-odd-name")
 
 # Writing files
 FILE_UNWRITABLE = Rule("DUV015", "file-unwritable")
+
+# Parsing files
+MARKDOWN_UNPARSED = Rule("DUV016", "markdown-unparsed")
 
 # Annotations in comments
 COMMENT_UNKNOWN_KEY = Rule("DUV020", "comment-unknown-key")
@@ -156,6 +159,7 @@ def find_broken_rule(error: DuvetError) -> Rule:
     kinds = {
         ConfigAbsentError: CONFIG_ABSENT,
         FetchError: SPECIFICATION_UNFETCHED,
+        MarkdownError: MARKDOWN_UNPARSED,
         OutputError: FILE_UNWRITABLE,
         NotRegularError: FILE_NOT_REGULAR,
     }

@@ -21,6 +21,7 @@ from duvet.progress import Progress
 from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
+from duvet.sources.glob import spell_paths
 from duvet.specs.extraction import Extraction, extract_configured
 from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification
@@ -381,7 +382,17 @@ class Project:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link
             issue_link = html.issue_link if issue_link is None else issue_link
-        return Finished(self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable)
+        return Finished(
+            self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable, self._spell_paths()
+        )
+
+    def _spell_paths(self) -> dict[str, str]:
+        sources = [*(self.config.sources if self.config else ()), *self.options.sources]
+        requirements = [*(self.config.requirements if self.config else ()), *self.options.requirements]
+        patterns = [*(pattern for rule in sources for pattern in rule.patterns), *requirements]
+        if not any("/./" in pattern for pattern in patterns):
+            return {}
+        return spell_paths(patterns, [one.path for one in self.trace.annotations])
 
 
 def _disk_of(tree: Tree | None) -> DiskTree | None:

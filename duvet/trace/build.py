@@ -165,7 +165,10 @@ class TargetResolver:
             if locator.is_url:
                 self.library.prefetch(self._urls)
             try:
-                self.specifications[locator] = self.library.load(locator)
+                found = self.library.load(locator)
+                # The first annotation decides how the path is written.
+                is_same = found.locator.written == locator.written
+                self.specifications[locator] = found if is_same else replace(found, locator=locator)
             except DuvetError as error:
                 is_reported = locator.name in self._unavailable
                 self._unloaded[locator] = records.Failure(
