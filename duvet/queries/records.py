@@ -48,7 +48,7 @@ def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, An
         "identifier": id[:SHORT_ID_DIGITS],
         "full_path": specification.requirement_path(card.section, id),
         "specification": specification.id,
-        "section": card.section,
+        "section": specification.section_names.get(card.section, card.section),
         "section_title": specification.titles.get(card.section, ""),
         "target": catalogue.target_of(card),
         "level": format_level(card.level),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
@@ -19,17 +19,20 @@ from duvet.progress import Progress
 from duvet.specs.library import Library, assign_ids
 from duvet.specs.locator import (
     SectionNames,
-    find_section_index,
+    find_section_indexes,
     is_url,
     locate_specification,
     locator_key,
     resolve_specification,
 )
-from duvet.text import quote_text
+from duvet.text import join_names, quote_text
 from duvet.trace import records
+from duvet.trace.catalogue import select_unreferenced_specifications
 from duvet.trace.coverage import cover_specification
 from duvet.trace.match import QuoteMatcher
 from duvet.tree.files import Tree
+
+_MOST_NAMES = 8  # The most names of sections in a message.
 
 IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
 
@@ -42,8 +45,8 @@ class TargetSection(Struct, frozen=True):
     quotes: IdsByQuote
 
 
-_TargetKey = str | tuple[str, Format, str]
-"""A target; with its format and the base of its path if these are not the usual ones."""
+_TargetKey = str | tuple[str, Format, str, bool]
+"""A target; with its format, the base of its path, and whether it is extracted, if these are not the usual ones."""
 
 
 class TargetResolver:
@@ -72,7 +75,9 @@ class TargetResolver:
         for id, annotation in enumerate(annotations):
             key: _TargetKey = annotation.target
             if annotation.from_file or annotation.format:
-                key = (annotation.target, annotation.format, annotation.path if annotation.from_file else self.base)
+                is_extracted = annotation.from_file and annotation.kind is Kind.SPEC
+                base = annotation.path if annotation.from_file else self.base
+                key = (annotation.target, annotation.format, base, is_extracted)
             quotes = by_key.get(key)
             if quotes is None:
                 found = self._resolve(*key) if isinstance(key, tuple) else self._resolve(key, Format.AUTO, self.base)
@@ -92,7 +97,9 @@ class TargetResolver:
                 problems.append(failure.of(annotations[id], places))
         return list(self._sections.values())
 
-    def _resolve(self, target: str, format: Format, base: str) -> TargetSection | records.Failure:
+    def _resolve(
+        self, target: str, format: Format, base: str, is_extracted: bool = False
+    ) -> TargetSection | records.Failure:
         name, hash_sign, section = target.partition("#")
         try:
             locator = self._located.get((name, format)) or self._locate(name, format, base)
@@ -108,7 +115,19 @@ class TargetResolver:
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
-        index = find_section_index(specification, section)
+        found = find_section_indexes(specification, section, has_prefixes=specification.format is Format.IETF)
+        ##= man/spec/trace.md#sections
+        ##% An entry for a requirement in a requirement file MUST belong to the section with exactly the id in its target.
+        index = specification.by_id.get(section) if is_extracted else None
+        if index is None and len(found) > 1:
+            ##= man/spec/trace.md#sections
+            ##% duvet MUST report a target that several sections match, list their names, and propose the section that
+            ##% contains the quote as a fix.
+            names = join_names([f"#{specification.sections[one].name}" for one in found], _MOST_NAMES)
+            message = f"{quote_text(section)} names {len(found)} sections of {locator.name}: {names}"
+            return records.Failure(rules.TARGET_AMBIGUOUS, message, "write the name of the section that you mean")
+        if index is None and found:
+            (index,) = found
         if index is None:
             if locator not in self._names:
                 self._names[locator] = SectionNames(specification.sections)
@@ -276,12 +295,13 @@ def build_trace(
     progress: Progress,
     *,
     allows_cuts: bool = True,
+    configured: Sequence[Specification] = (),
 ) -> records.Trace:
-    """Resolve targets, match quotes and compute coverage; `problems` are those found before."""
+    """Resolve targets, match quotes and compute coverage; `before` are the problems found before."""
     linked = link_annotations(annotations, library, tree, base, progress, allows_cuts=allows_cuts)
     progress.begin("Sorting references")
     locators = sorted(linked.matches, key=locator_key)
-    named = assign_ids(linked.specifications[locator] for locator in locators)
+    named = _name_specifications([linked.specifications[locator] for locator in locators], linked.matches, configured)
     coverages = tuple(
         cover_specification(specification, linked.matches[locator])
         for locator, specification in zip(locators, named, strict=True)
@@ -302,6 +322,31 @@ def build_trace(
     ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     found = {*before, *linked.problems, *spellings}
     return add_problems(records.Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
+
+
+def _name_specifications(
+    cited: Sequence[Specification],
+    matches: Mapping[Locator, Sequence[records.Match]],
+    configured: Sequence[Specification],
+) -> tuple[Specification, ...]:
+    """Give each cited specification its id, in their order."""
+    ##= man/spec/trace.md#specifications
+    ##% Of specifications with the same name, duvet MUST give a configured one the id without a number, or else the one
+    ##% that most annotations cite.
+    wanted = {(one.locator.name, one.format) for one in configured}
+    own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
+    others = select_unreferenced_specifications(configured, cited)
+    own.update(one.locator for one in others)
+
+    def rank(one: Specification) -> int:
+        uses = sum(len(match.ids) - len(match.stating) for match in matches.get(one.locator, ()))
+        return -uses - (_ALWAYS_MORE if one.locator in own else 0)
+
+    ids = {one.locator: one for one in assign_ids((*cited, *others), rank=rank)}
+    return tuple([replace(ids[one.locator], is_configured=one.locator in own) for one in cited])
+
+
+_ALWAYS_MORE = 1 << 40
 
 
 def add_problems(trace: records.Trace, problems: Iterable[Problem]) -> records.Trace:
