@@ -361,12 +361,14 @@ class _Section(Protocol):
 
 
 class SectionNames:
-    def __init__(self, sections: Iterable[_Section]) -> None:
+    def __init__(self, sections: Iterable[_Section], others: Iterable[str] = ()) -> None:
+        """Prepare the search among sections and other names, which are the ids of requirements."""
         named = [(section.name, _bare(section.id), make_anchor(section.title)) for section in sections]
         by_title = [(name, title) for name, bare, title in named if title != bare]
         by_path = [(name, name) for name, _, _ in named if "/" in name]
-        self._own = [name for name, _, _ in named] + [name for name, _ in by_title + by_path]
-        self._names = [bare for _, bare, _ in named] + [words for _, words in by_title + by_path]
+        further = [*by_title, *by_path, *((id, id.lower()) for id in others)]
+        self._own = [name for name, _, _ in named] + [name for name, _ in further]
+        self._names = [bare for _, bare, _ in named] + [words for _, words in further]
 
     def nearest(self, name: str) -> list[str]:
         """The names of the few sections with the most similar id, title or name, best first."""
