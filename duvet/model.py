@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from enum import IntEnum, StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Rank(IntEnum):
@@ -157,6 +161,9 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
     name: str = ""  # The id that the specification gives the requirement, such as `FR-001`.
 
 
+BREADCRUMB_SIGN = " \u203a "  # Between the titles of a breadcrumb.
+
+
 class Section(Struct, frozen=True):
     """A part of a specification. Offsets count bytes in the specification's file."""
 
@@ -169,6 +176,38 @@ class Section(Struct, frozen=True):
     breaks: frozenset[int] = frozenset()
     """Indexes of lines before which a list item begins or ends: no sentence crosses them."""
     path: tuple[str, ...] = ()  # The titles of the sections above it, outermost first.
+    anchors: tuple[str, ...] = ()
+    """The ids of the sections above it and its own, each without the number that makes it unique; empty if there are
+    no paths of headings, as with the schema of awslabs duvet."""
+    qualified: str = ""  # The shortest path of anchors that names this section alone; empty if the id does.
+
+    @property
+    def name(self) -> str:
+        """The name in targets, which no other section has."""
+        return self.qualified or self.id
+
+    @property
+    def breadcrumb(self) -> str:
+        """The title, behind the titles of the sections above it where others have the same title."""
+        above = self.qualified.count("/")
+        return BREADCRUMB_SIGN.join([*self.path[-above:], self.title]) if above else self.title
+
+
+class NamedSection(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def anchors(self) -> tuple[str, ...]: ...
+
+
+def index_section_names(sections: Iterable[NamedSection]) -> dict[str, tuple[int, ...]]:
+    """Return the indexes of the sections that have each name: their id, or the anchor of their heading."""
+    found: dict[str, list[int]] = {}
+    for index, section in enumerate(sections):
+        for name in {section.id, *section.anchors[-1:]}:
+            found.setdefault(name, []).append(index)
+    return {name: tuple(indexes) for name, indexes in found.items()}
 
 
 class Locator(Struct, frozen=True, eq=False):
@@ -203,11 +242,17 @@ class Specification(Struct, frozen=True, dict=True):
     description: str
     data: bytes
     sections: tuple[Section, ...]
+    is_configured: bool = False  # False if only annotations name it.
 
     @cached_property
     def by_id(self) -> dict[str, int]:
         """The index of each section by its id."""
         return {section.id: index for index, section in enumerate(self.sections)}
+
+    @cached_property
+    def by_name(self) -> dict[str, tuple[int, ...]]:
+        """The indexes of the sections by their ids and by the anchors of their headings."""
+        return index_section_names(self.sections)
 
 
 class ExtractedSentence(Struct, frozen=True):

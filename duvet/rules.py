@@ -84,6 +84,7 @@ TARGET_UNKNOWN_SECTION = Rule("DUV043", "target-unknown-section")
 TARGET_TWO_SPELLINGS = _warning("DUV044", "target-two-spellings")
 SPECIFICATION_UNFETCHED = Rule("DUV045", "specification-unfetched")
 SPECIFICATION_UNCONFIGURED = _warning("DUV046", "specification-unconfigured")
+TARGET_AMBIGUOUS = Rule("DUV047", "target-ambiguous")
 
 # Quotes
 QUOTE_NOT_FOUND = Rule("DUV050", "quote-not-found")

@@ -255,7 +255,9 @@ class Project:
         ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads
         ##% and the cache.
         # Only a project on disk is completed by downloads.
-        return Library(self.tree, self.downloads, self._fetch if self.on_disk else None, self.root, self.memory)
+        fetch = self._fetch if self.on_disk else None
+        has_paths = not self.is_like_upstream
+        return Library(self.tree, self.downloads, fetch, self.root, self.memory, has_paths=has_paths)
 
     @property
     def downloads(self) -> str:
@@ -307,7 +309,14 @@ class Project:
         reading = InputReader(self.tree, self.memory, extraction, problems.append, self.progress)
         annotations = reading.annotations(inputs)
         trace = build_trace(
-            annotations, self.library, self.tree, self.root, problems, self.progress, allows_cuts=self.allows_cuts
+            annotations,
+            self.library,
+            self.tree,
+            self.root,
+            problems,
+            self.progress,
+            allows_cuts=self.allows_cuts,
+            configured=tuple(self._configured()),
         )
         return trace if self.is_like_upstream else add_problems(trace, find_name_problems(trace))
 

@@ -17,7 +17,7 @@ from duvet.queries.full_text import MatchSpans, RequirementIndex, compute_shares
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.locations import ProjectFiles, find_section, find_sections, match_whole_specifications
+from duvet.trace.locations import ProjectFiles, list_section_tree, match_sections, match_whole_specifications
 from duvet.tree.cache import Cache
 from duvet.tree.recorder import digest_content
 from duvet.words import MAX_QUERY_CHARACTERS, make_storable, parse_query
@@ -189,9 +189,7 @@ def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) ->
     yield references.RequirementRef(catalogue.named.get(name) or catalogue.named_in_any_case.get(name.casefold(), ()))
     yield from map(references.SpecRef, match_whole_specifications(catalogue, name))
     for index, card in enumerate(catalogue.specifications):
-        section = find_section(card, name)
-        if section is not None:
-            yield references.SectionRef(index, section)
+        yield from (references.SectionRef(index, section) for section in match_sections(card, name))
     with suppress(NotFoundError):
         place = references.resolve_place(catalogue, name, files)
         if place is not None:
@@ -209,7 +207,7 @@ def _list_below(catalogue: Catalogue, found: references.ResolvedReference) -> It
         case references.SectionRef(specification, section):
             ##= man/spec/queries.md#filters
             ##% A filter for a numbered section MUST include the sections below it.
-            sections = find_sections(catalogue.specifications[specification], section)
+            sections = list_section_tree(catalogue.specifications[specification], section)
     return (index for section in sections for index in catalogue.stated.get((specification, section), ()))
 
 

@@ -12,10 +12,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet.errors import MarkdownError
 from duvet.model import Section
-from duvet.specs.locator import make_anchor, split_rows
+from duvet.specs.locator import make_anchor, qualify_sections, split_rows
 from duvet.text import trim
 
 if TYPE_CHECKING:
@@ -116,13 +117,15 @@ class MarkdownDocument(Struct, frozen=True):
     sections: tuple[Section, ...]
 
 
-def parse_markdown(data: bytes) -> MarkdownDocument:
+def parse_markdown(data: bytes, *, has_paths: bool = False) -> MarkdownDocument:
+    """Parse a document; with `has_paths`, sections know the headings above them."""
     text = data.decode()
     outline = _Outline(data, text)
     outline.read(walk_markdown(_parser(), text))
-    sections = outline.sections()
+    sections = outline.sections(has_paths=has_paths)
     title = next((s.title for s, part in zip(sections, outline.parts, strict=True) if part.level == "H1"), "")
-    return MarkdownDocument(title, outline.description, tuple(sorted(sections, key=lambda one: one.heading)))
+    ordered = tuple(sorted(sections, key=lambda one: one.heading))
+    return MarkdownDocument(title, outline.description, qualify_sections(ordered) if has_paths else ordered)
 
 
 @cache
@@ -213,11 +216,12 @@ class _Outline:
             self.row = last
         self.break_due = False
 
-    def sections(self) -> list[Section]:
+    def sections(self, *, has_paths: bool) -> list[Section]:
         texts, starts = tuple(self.rows.texts), tuple(self.rows.starts)
         stops = [part.row for part in self.parts[1:]]
         stops.append(len(texts))
         counts: dict[str, int] = {}
+        above: list[tuple[str, str, str]] = []  # The level, title and anchor of each heading above, and of the section.
         sections = []
         for part, stop in zip(self.parts, stops, strict=False):
             heading = part.heading
@@ -237,7 +241,16 @@ class _Outline:
             inside = self.breaks[bisect_right(self.breaks, first) : bisect_left(self.breaks, last)]
             marks = frozenset([row - first for row in inside])
             title = full_title.replace("\n", " ")
-            sections.append(Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks))
+            one = Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks)
+            if has_paths:
+                ##= man/spec/trace.md#sections
+                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them
+                ##% apart by the headings above them or, in IETF text, by their titles.
+                above = [each for each in above if each[0] < part.level]
+                path = tuple([each[1] for each in above])
+                above.append((part.level, title, wanted))
+                one = replace(one, path=path, anchors=tuple([each[2] for each in above]))
+            sections.append(one)
         return sections
 
 

@@ -29,7 +29,7 @@ from duvet.project.findings import PageFindings
 from duvet.project.project import Project
 from duvet.text import shorten_text, suggest_nearest
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, SpecificationCard
-from duvet.trace.locations import find_section, find_specifications
+from duvet.trace.locations import describe_ambiguous_section, find_specifications, match_sections
 from duvet.tree import cache, recorder
 
 _Rows = dict[str, tuple[recorder.FileStamp | None, ParsedPage]]
@@ -173,9 +173,10 @@ class PageReferenceFinder:
         for number in self._find_specifications(link.target):
             if not link.heading:
                 return PageReference(link.written, (), number)
-            section = find_section(self.catalogue.specifications[number], link.heading)
-            if section is not None:
-                return PageReference(link.written, self.catalogue.stated.get((number, section), ()), number, section)
+            found = match_sections(self.catalogue.specifications[number], link.heading)
+            if len(found) == 1:
+                stated = self.catalogue.stated.get((number, found[0]), ())
+                return PageReference(link.written, stated, number, found[0])
         return None
 
     def _find_specifications(self, name: str) -> list[int]:
@@ -416,9 +417,12 @@ def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLin
         message = f"link to unknown requirement `{link.written}`"
         hint = f"write `{REQUIREMENT_PREFIX}` and at least 4 digits that identify one requirement"
     elif card is not None:
+        named = match_sections(card, link.heading)
         message = f"`{link.target}` has no section `{link.heading}`"
-        near = suggest_nearest(shorten_text(link.heading), [*card.titles])
+        near = suggest_nearest(shorten_text(link.heading), card.section_names.values())
         hint = near or "link to an existing section, or to the specification alone"
+        if named:
+            message, hint = describe_ambiguous_section(card, link.heading, named)
     else:
         message = f"link to unknown page `{link.written}`"
         hint = collection.suggest(link.target) or "create the page, or remove the link"
