@@ -27,6 +27,7 @@ from duvet.knowledge.pages.page import (
 )
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
+from duvet.queries.references import RequirementRef, find_by_name
 from duvet.text import shorten_text, suggest_nearest
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, SpecificationCard
 from duvet.trace.locations import describe_ambiguous_section, find_specifications, match_sections
@@ -168,7 +169,8 @@ class PageReferenceFinder:
         ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
         ##% requirement with that id, unless a page has that name.
         if self.is_id(link):
-            indexes = self._find_id(link.target[len(REQUIREMENT_PREFIX) :].strip().lower())
+            name = link.target[len(REQUIREMENT_PREFIX) :].strip()
+            indexes = self._find_name(name) or self._find_id(name.lower())
             return PageReference(link.written, indexes) if indexes else None
         for number in self._find_specifications(link.target):
             if not link.heading:
@@ -177,7 +179,22 @@ class PageReferenceFinder:
             if len(found) == 1:
                 stated = self.catalogue.stated.get((number, found[0]), ())
                 return PageReference(link.written, stated, number, found[0])
+            indexes = () if found else self._find_name(link.heading, number)
+            if indexes:
+                section = self.catalogue.requirements[indexes[0]].section
+                return PageReference(link.written, indexes, number, section)
         return None
+
+    def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
+        """Return the requirement with this id of a specification, or of the only one that has it."""
+        ##= man/spec/names.md#references
+        ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
+        ##% `SPEC#ID`.
+        try:
+            found = find_by_name(self.catalogue, name, None if specification is None else [specification])
+        except errors.NotFoundError:
+            return ()
+        return found.indexes if isinstance(found, RequirementRef) else ()
 
     def _find_specifications(self, name: str) -> list[int]:
         if name not in self._specifications:
