@@ -30,6 +30,7 @@ COMMAND_GROUPS = {
     },
     "Gates and CI": {
         "diff": "Show changes in requirements and coverage since a revision.",
+        "query": "Check annotations against code, tests and test coverage.",
     },
     "Specifications": {
         "init": "Set up a project in this folder.",

@@ -136,6 +136,44 @@ class SpecificationTable(settings.Table, frozen=True, kw_only=True):
         return settings.SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
 
 
+Bound = Annotated[int, Meta(ge=1)]
+
+
+class DuplicateClaimsTable(settings.Table, frozen=True, kw_only=True):
+    """Annotations of the same text that awslabs duvet allows. duvet accepts the table and does not apply it."""
+
+    test: Annotated[Bound, settings.doc("Tests that may quote the same text; not applied")] = 1
+    implementation: Annotated[Bound, settings.doc("Implementations that may quote the same text; not applied")] = 1
+    types: Annotated[
+        tuple[str, ...], settings.doc("Types that may quote the same text, such as `test+implementation`; not applied")
+    ] = ()
+
+
+class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
+    """Annotations of the same line of code that awslabs duvet allows. duvet accepts the table and does not apply it."""
+
+    count: Annotated[Bound | None, settings.doc("Annotations that may refer to one line of code; not applied")] = None
+    sections: Annotated[
+        Bound | None, settings.doc("Sections that one line of code may be annotated with; not applied")
+    ] = None
+    types: Annotated[
+        tuple[str, ...],
+        settings.doc("Types that may refer to the same line of code, such as `exception+test`; not applied"),
+    ] = ()
+
+
+class DuplicatesTable(settings.Table, frozen=True, kw_only=True):
+    """Duplicates that a later version of awslabs duvet allows. duvet accepts these tables and does not apply them."""
+
+    ##= man/spec/query.md#duplicates
+    ##% duvet MUST accept the tables `[duplicates.claims]` and `[duplicates.targets]` of awslabs duvet in either schema,
+    ##% and MUST NOT apply them.
+    claims: Annotated[DuplicateClaimsTable, settings.doc("Annotations of the same text")] = DuplicateClaimsTable()
+    targets: Annotated[DuplicateTargetsTable, settings.doc("Annotations of the same line of code")] = (
+        DuplicateTargetsTable()
+    )
+
+
 class ConfigTable(settings.Table, frozen=True, kw_only=True):
     """A whole configuration, in either schema."""
 
@@ -143,6 +181,9 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
     requirement: Annotated[tuple[RequirementTable, ...], settings.doc("Additional requirement files to read")] = ()
     report: Annotated[settings.Report, settings.doc("Reports to write")] = settings.Report()
     specification: Annotated[tuple[SpecificationTable, ...], settings.doc("Specifications to trace")] = ()
+    duplicates: Annotated[
+        DuplicatesTable, settings.doc("Duplicates that awslabs duvet allows; accepted, but not applied")
+    ] = DuplicatesTable()
     schema: Annotated[SchemaName, settings.doc("Schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
