@@ -89,7 +89,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     if gates or _is_ci(project, request):
         found = promote_setup_problems(found)
     problems = _sort_problems((*finished.trace.problems, *found))
-    problems = tuple(map(_offer_fix, problems))
+    problems = tuple(_offer_fix(problem, project.is_like_upstream) for problem in problems)
     if request.strict:
         problems = promote_warnings(problems)
     snapshot = None
@@ -113,12 +113,13 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     )
 
 
-def _offer_fix(problem: Problem) -> Problem:
+def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
     """Return a problem with a quote with the commands that show and use the nearest text."""
     # A quote of an empty section has another hint.
     if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
         return problem
-    hint = "run `duvet validate` to see the nearest text, and `duvet validate --fix` to use it"
+    option = "--fix" if is_like_upstream else "--interactive"
+    hint = f"run `duvet validate` to see the nearest text, and `duvet validate {option}` to use it"
     return replace(problem, hint=hint)
 
 
