@@ -10,7 +10,7 @@ import click
 from duvet.config.project_file import find_config, require_config
 from duvet.config.schema import Setting, SettingOrigin, explain_file, json_schema, service_schema
 from duvet.config.service import find_service_file, load_service
-from duvet.console.command import SubcommandGroup, current_settings, print_deprecation
+from duvet.console.command import OldOption, SubcommandGroup, current_settings
 from duvet.console.options import add_config_option, add_service_option
 from duvet.console.output import detect_table_look, is_on_terminal
 from duvet.console.problems import add_problem_format, has_errors, list_error_problems, make_problem_output
@@ -28,8 +28,8 @@ _SCHEMAS = ("upstream", "extended", "service")
 
 @click.group(cls=SubcommandGroup, default="show")
 def config() -> None:
-    """The project's configuration is .duvet/config.toml. The service's, which `duvet mcp` and the commands for tools and
-    models read, is duvet.config.json, .yaml or .toml.
+    """The project's configuration is .duvet/config.toml. The service's configuration, which `duvet mcp` and the
+    commands for tools and models read, is duvet.config.json, .yaml or .toml.
 
     Without a COMMAND, `duvet config` shows the settings of the project.
 
@@ -44,7 +44,14 @@ def config() -> None:
 @config.command("show")
 @add_config_option
 @click.option("--format", type=click.Choice(["table", "json"]), default="table", help="Output format [default: table].")
-@click.option("--schema", type=click.Choice(_SCHEMAS), is_flag=False, flag_value="upstream", hidden=True)
+@click.option(
+    "--schema",
+    cls=OldOption,
+    instead="duvet config schema",
+    type=click.Choice(_SCHEMAS),
+    is_flag=False,
+    flag_value="upstream",
+)
 def show_config(config_path: str | None, format: str, schema: str | None) -> None:
     """Show each setting of the project, its value and its origin.
 
@@ -57,7 +64,6 @@ def show_config(config_path: str | None, format: str, schema: str | None) -> Non
       duvet config show --format json | jq '.[] | select(.origin == "file")'
     """
     if schema:
-        print_deprecation("duvet config --schema", "duvet config schema")
         _print_schema(schema)
         return
     settings = current_settings()
@@ -86,7 +92,7 @@ def check(
 ) -> None:
     """Check the configuration of the project and the service.
 
-    Unknown keys, wrong values and undefined environment variables are errors: then the exit code is 1.
+    Exits with 1 for unknown keys, invalid values and undefined environment variables.
 
     \b
     Examples:

@@ -33,13 +33,13 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
     "written",
     type=click.Choice(["AUTO", "auto", "IETF", "ietf", "MARKDOWN", "markdown", "md"]),
     default="IETF",
-    help="Format of the specification. [default: IETF]",
+    help="The specification's format. [default: IETF]",
 )
 @click.option(
     "-e", "--extension", metavar="toml|rs", default="toml", help="Format of the files to write. [default: toml]"
 )
 @folder_option("-o", "--out", default=".", help="Write the files to this folder. [default: .]")
-@click.option("--prune", is_flag=True, help="Remove files that an earlier extraction wrote and this one does not.")
+@click.option("--prune", is_flag=True, help="Remove files that an earlier extraction wrote and this one doesn't.")
 def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **options: Any) -> None:
     """Write the sentences of TARGET_PATH that contain an RFC 2119 keyword to a file per section, as TOML for
     `duvet report` or as Rust comments. TARGET_PATH is a URL or a file.

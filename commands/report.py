@@ -46,8 +46,8 @@ _MAX_NAMES = 3
 def report(
     ctx: click.Context, /, format: str | None, output: str | None, opens: bool, watch: bool, **options: Any
 ) -> None:
-    """Extracts requirements, reads the annotations of all sources, and writes the configured reports. A summary goes to
-    standard error.
+    """duvet extracts requirements, reads the annotations in all sources, and writes the configured reports. It prints a
+    summary to standard error.
 
     Exits with 1 if an annotation is invalid or a gate fails.
 
@@ -94,7 +94,7 @@ def watch_reports(
             changes.follow(project)
             # The browser shows the report; opening it again would only add a tab.
             opens = opens and not reported
-            progress.begin("Watching for changes; Ctrl-C ends it")
+            progress.begin("Watching for changes; press Ctrl-C to stop")
             # The command line turns the garbage collector off.
             ##= man/spec/watch.md#reporting-again
             ##% A process that watches or serves MUST NOT use more memory with each run.
@@ -131,7 +131,7 @@ def run_watched_report(
     cache = DiskCache(DiskTree(), settings.environ, kept=wants_cache(settings), today=settings.today)
     project = open_project(cache, **options)
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.
+    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and keep watching.
     try:
         page_rules = load_page_rules(options, cache.tree)
         project = open_project(cache, rules=page_rules, **options)

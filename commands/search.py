@@ -18,7 +18,15 @@ from duvet.console.streams import FAILED, OK, print_remark
 from duvet.errors import QueryError
 from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
 from duvet.reports.cells import escape_cell
-from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Listing
+from duvet.reports.tables import (
+    ID_COLUMN,
+    LEVEL_COLUMN,
+    NAME_COLUMN,
+    SECTION_COLUMN,
+    STATUS_COLUMN,
+    TEXT_COLUMN,
+    Listing,
+)
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
@@ -26,7 +34,14 @@ from duvet.tree.cache import Cache
 if TYPE_CHECKING:
     from duvet.queries.embeddings import Embedder
 
-_COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT_COLUMN, marks=lambda row: row.marks))
+_COLUMNS = (
+    ID_COLUMN,
+    NAME_COLUMN,
+    LEVEL_COLUMN,
+    STATUS_COLUMN,
+    SECTION_COLUMN,
+    replace(TEXT_COLUMN, marks=lambda row: row.marks),
+)
 
 
 @click.command(cls=Subcommand)

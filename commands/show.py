@@ -35,8 +35,8 @@ def show(reference: str, context: int, format: str, **options: Any) -> None:
     """A requirement is shown with its status, citations and code; a section with its text; a specification with its
     coverage; a file with its citations.
 
-    REF is the first digits of a requirement id, a specification, SPEC#SECTION, a file, FILE:LINE, or a path that another
-    command printed. A line of code stands for the citations right above it, a line of a specification for the
+    REF is the first digits of a requirement id, a specification, SPEC#SECTION, a file, FILE:LINE, or a path that
+    another command printed. A line of code refers to the citations right above it, and a line of a specification to the
     requirement that begins there.
 
     \b

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from duvet.console.command import Subcommand
+from duvet.console.command import OldOption, Subcommand
 from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
 from duvet.console.discovery import PathType, show_path
 from duvet.console.fix_prompt import FixPrompt, require_terminal
@@ -42,19 +42,20 @@ _MAX_SKIPPED_NAMES = 10
 
 @click.command(cls=Subcommand)
 @click.argument("names", nargs=-1, type=PathType(), metavar="[FILE|DIR|-]...", shell_complete=complete_files)
-@click.option("--fix", is_flag=True, help="Correct targets and quotes where only one correction fits and is safe.")
+@click.option("--fix", is_flag=True, help="Correct targets and quotes if exactly one safe correction fits.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that accept a changed requirement.")
 @click.option("--interactive", is_flag=True, help="Apply safe fixes, and ask about each of the others.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @file_option(
-    "--stdin-path", type=TEXT_TYPE, metavar="PATH", help="Treat the text that `-` reads as the file at this path."
+    "--stdin-path", type=TEXT_TYPE, metavar="PATH", help="Treat standard input (`-`) as the content of this file."
 )
 @click.option(
     "--explain",
+    cls=OldOption,
+    instead="duvet explain CODE",
     metavar="CODE",
     shell_complete=complete_rule_codes,
-    hidden=True,
     help="The same as `duvet explain CODE`.",
 )
 @add_problem_format
@@ -158,7 +159,7 @@ def _find_problems(project: Project) -> ProjectFindings:
 
 
 def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOutput) -> int:
-    """Fix the files that are named, or print the difference; report the problems that remain."""
+    """Fix the named files, or print the changes as a diff; report the remaining problems."""
     from duvet.knowledge.pages.catalogue import find_page_problems
     from duvet.project.validation import fix_project, is_safely_fixed, overlay_project, write_fixes
 
@@ -208,7 +209,7 @@ def _approve_all(problem: Problem, text: str) -> bool:
 
 
 def _describe_fix(problem: Problem) -> str:
-    """The place and the description of a fix, and below it the new quote with the differing words marked."""
+    """Return the place and description of a fix, followed by the new quote with the changed words marked."""
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST list each fix with the differing words marked.
     assert problem.fix is not None
@@ -227,7 +228,7 @@ def _open_project_with_stdin(options: Mapping[str, Any], request: ValidateReques
         raise DuvetError("standard input is closed", path=STANDARD_INPUT)
     data, name = sys.stdin.buffer.read(), request.stdin_path or ""
     project = open_project_quietly(open_cache(), options, load_page_rules(options))
-    # The path has to be spelled as the patterns spell it.
+    # The path must have the same spelling as in the patterns.
     inputs = [path for _, paths in project.inputs.sources for path in paths] + project.inputs.requirements
     found = choose_inputs([name], [*inputs, *find_page_files(project).prefixes], project.root, project.tree).paths
     path = found[0] if len(found) == 1 else normalise_input_name(name, project.root, project.tree)

@@ -69,6 +69,7 @@ _STAYING = ("init", "query")  # The commands for which the working directory is 
     cls=LazyGroup,
     package="duvet.commands",
     sections=COMMAND_GROUPS,
+    unlisted={"rules": "explain"},
     context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="COMMAND",
     epilog="`duvet help COMMAND` shows the options of a command, and `duvet rules` lists the problems that duvet reports.",
@@ -150,8 +151,8 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None) 
         ##= man/spec/trace.md#diagnostics
         ##% An input MUST NOT cause a traceback or control the terminal.
         ##= man/spec/trace.md#diagnostics
-        ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when
-        ##% interrupted.
+        ##% duvet MUST exit with 0 on success, 1 if a check fails or nothing is found, 2 for a usage error, 3 for a bug
+        ##% in duvet, and 130 when interrupted.
         return _print_error(error, ctx)
     except (KeyboardInterrupt, click.Abort):
         print_notice("\ninterrupted\n")

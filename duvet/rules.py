@@ -121,6 +121,13 @@ PAGE_FRONT_MATTER = _warning("DUV102", "page-front-matter")
 PAGE_LINK_DANGLING = _warning("DUV103", "page-link-dangling")
 PAGE_UNREAD = _warning("DUV104", "page-unread")
 
+# Ids that specifications give their requirements
+NAME_REPEATED = _warning("DUV110", "name-repeated")
+NAME_UNKNOWN = _warning("DUV111", "name-unknown")
+NAME_GAP = _warning("DUV112", "name-gap")
+NAME_AMBIGUOUS = Rule("DUV113", "name-ambiguous")
+NAME_UNQUOTED = _warning("DUV114", "name-unquoted")
+
 
 @cache
 def list_rules() -> dict[str, Rule]:

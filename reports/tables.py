@@ -142,6 +142,7 @@ class Column(Struct, frozen=True):
     marks: Callable[[Any], HighlightSpans] = lambda row: ()  # The parts of the value to highlight.
     in_heading: bool = False  # True for a column that headings replace.
     colour: Callable[[Any], HighlightMarks | None] = lambda row: None  # The colour of the value on a terminal.
+    is_optional: bool = False  # Whether to leave the column out if no row has a value.
 
 
 class Listing(Struct, frozen=True):
@@ -150,9 +151,14 @@ class Listing(Struct, frozen=True):
     heading: Callable[[Any], str] | None = None  # The heading above neighbouring rows that share it.
 
     @property
+    def used(self) -> Sequence[Column]:
+        """The columns without the optional ones that are empty."""
+        return [one for one in self.columns if not one.is_optional or any(map(one.value, self.rows))]
+
+    @property
     def grouped(self) -> Sequence[Column]:
-        """The columns that headings don't already show."""
-        return [column for column in self.columns if self.heading is None or not column.in_heading]
+        """The used columns that headings don't already show."""
+        return [column for column in self.used if self.heading is None or not column.in_heading]
 
     @property
     def groups(self) -> list[tuple[str, list[Any]]]:
@@ -173,8 +179,9 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
         case ListFormat.PLAIN:
             # One line a row with tabs between values, for `cut`, `sort` and `grep`.
             marks = BOLD_MARKS if look.colour else PLAIN_MARKS
+            columns = listing.used
             lines = [
-                "\t".join(highlight_text(one.value(row), one.marks(row), marks, escape_cell) for one in listing.columns)
+                "\t".join(highlight_text(one.value(row), one.marks(row), marks, escape_cell) for one in columns)
                 for row in listing.rows
             ]
             return "".join(f"{line}\n" for line in lines).encode(errors="replace")
@@ -193,8 +200,9 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
 
             out = StringIO()
             writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(column.name for column in listing.columns)
-            writer.writerows([escape_cell(column.value(row)) for column in listing.columns] for row in listing.rows)
+            columns = listing.used
+            writer.writerow(column.name for column in columns)
+            writer.writerows([escape_cell(column.value(row)) for column in columns] for row in listing.rows)
             return out.getvalue().encode(errors="replace")
         case _:
             is_lines = format is ListFormat.JSONL
@@ -295,6 +303,7 @@ def format_section_heading(row: RequirementRow) -> str:
 
 
 ID_COLUMN = Column("id", lambda row: row.identifier)
+NAME_COLUMN = Column("name", lambda row: row.name, is_optional=True)
 LEVEL_COLUMN = Column("level", lambda row: row.level or "")
 STATUS_COLUMN = Column("status", lambda row: row.status, colour=lambda row: STATE_MARKS.get(row.status))
 SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)

@@ -201,8 +201,7 @@ CONFIG_PATH = ".duvet/config.toml"
 def find_config(tree: Tree, config_path: str | None = None) -> str | None:
     """Return the given path, or else that of this folder's configuration; None if it has none."""
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
-    ##% name the expected path without a configuration.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named.
     if config_path:
         return config_path
     return CONFIG_PATH if tree.exists(CONFIG_PATH) else None

@@ -108,8 +108,9 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
     """Report the tables that both the service's file and the project's define."""
     for name in sorted(at.document.values.keys() & project.values.keys() - {"$schema"} if project else ()):
         ##= man/spec/service.md#configuration
-        ##% A table in both this file and `.duvet/config.toml` MUST be an error with both places, and `server` MUST be
-        ##% read from the one that has it.
+        ##% A table that is in both this file and `.duvet/config.toml` MUST be an error that names both places.
+        ##= man/spec/service.md#configuration
+        ##% duvet MUST read `server` from the file that contains it.
         assert project is not None
         place = project.key_place(name)
         message = f"this table is also in `{project.path}:{place.line}:{place.column}`"
@@ -119,8 +120,8 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
 def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
     if project and "server" in project.values:
         ##= man/spec/mcp.md#handshake
-        ##% The server MUST answer `initialize` without waiting for the SDK or the project, with the same answer as
-        ##% later, and even with an invalid configuration.
+        ##% The server MUST answer `initialize` without waiting for the SDK or the project, even with an invalid
+        ##% configuration, and its answer MUST be the same as later.
         with suppress(ValidationError):
             return build_table(project.values["server"], ServerTable)
     return None

@@ -183,6 +183,8 @@ class Auto(StrEnum):
 
 _Switch = bool | Auto
 _FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
+##= man/spec/knowledge.md#search
+##% duvet MUST reject a template for editor URIs that has an unknown field.
 _TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{PATTERN_END}"
 _URI = f"a URI template with the fields {_FIELDS}"
 EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
@@ -228,7 +230,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     def rule(self, environ: Mapping[str, str]) -> IngestRule:
         """Return the settings of this table; environment variables supply the keys that it doesn't set."""
         ##= man/spec/knowledge.md#files
-        ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
+        ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` if
         ##% `ingest.editorUri` is not set.
         symbols = None if self.symbols is Auto.AUTO else bool(self.symbols)
         return IngestRule(
@@ -310,8 +312,8 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
         doc("Content root, the folder for uploads; by default the project. Files outside the project are not indexed"),
     ] = None
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside the
-    ##% content root, even by `..` or through a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, not portable, a configuration file, or outside
+    ##% the content root, even by way of `..` or a link.
     docs_subdir: Annotated[
         str,
         doc(
@@ -335,8 +337,8 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
         """Return the settings of this table; environment variables supply the keys that it doesn't set."""
         ##= man/spec/gateway.md#uploads
-        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` where
-        ##% `uploads` sets nothing, and refuse to start if one of them is invalid.
+        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` for the
+        ##% values that `uploads` does not set, and refuse to start if one of these variables is invalid.
         root = self.root or environ.get(ROOT_VARIABLE, "").strip()
         return UploadRule(
             root=root,

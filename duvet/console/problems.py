@@ -37,22 +37,28 @@ def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """Turn the warnings about a setup that leaves a gate nothing to check into errors."""
+    """Turn warnings about a setup in which gates have nothing to check into errors."""
     ##= man/spec/gates.md#verdicts
-    ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
-    ##% or no requirement, or when a pattern of a source matches no file.
+    ##% With duvet's own schema or without a configuration, a gate MUST fail when there is no configuration, no
+    ##% specification or no requirement, or when a source pattern matches no file.
     return [replace(one, severity=Severity.ERROR) if one.code in SETUP_CODES else one for one in problems]
 
 
-def print_setup_failure(setup: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
-    """Print the setup problems as errors and the verdict of the gate; return whether there are any."""
-    problems = promote_setup_problems(setup)
-    if problems:
-        print_problems(problems)
-        if annotate:
-            print_annotations(problems)
-        print_notice(f"FAIL: {gate}: not checked because of {format_count(len(problems), 'error')}\n")
-    return bool(problems)
+def print_gate_failure(problems: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
+    """Print the problems that keep a gate from running, and its verdict; return whether any of them is an error."""
+    found = promote_setup_problems(problems)
+    if not has_errors(found):
+        return False
+    print_problems(found)
+    if annotate:
+        print_annotations(found)
+    print_notice(f"FAIL: {gate}: {describe_obstacles(found)}\n")
+    return True
+
+
+def describe_obstacles(problems: Iterable[Problem]) -> str:
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    return f"not checked because of {format_count(errors, 'error')}"
 
 
 def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
@@ -106,7 +112,7 @@ def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) 
         return
     line = f'run "duvet explain {code}" for details\n'
     context = click.get_current_context(silent=True)
-    # `--watch` has no end of a run.
+    # With `--watch`, a run has no last line.
     if context and context.params.get("watch"):
         return
     if context is None:
@@ -157,8 +163,10 @@ class ProblemOutput(Struct, frozen=True):
         problems, sources = tuple(problems), sources or SourceLines()
         try:
             ##= man/spec/problems.md#formats
-            ##% duvet MUST write problems as text to standard error or, in any other format and even without problems,
-            ##% to standard output or the file of `--output`.
+            ##% duvet MUST write problems to the file that `--output` names or, without it, as text to standard error
+            ##% and in any other format to standard output.
+            ##= man/spec/problems.md#formats
+            ##% In a format other than text, duvet MUST write its result even if there are no problems.
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
                 if self.format is ProblemFormat.TEXT:
@@ -197,7 +205,7 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def make_problem_output(format: str | None, output: str | None, others: Iterable[str | None] = ()) -> ProblemOutput:
-    """Return the output that the options ask for; `others` are the destinations of other results of the run."""
+    """Return the output that the options request; `others` are the destinations of the run's other results."""
     on_stdout = sum(path is not None and is_standard_output(path) for path in others)
     if format not in (None, ProblemFormat.TEXT) or output is not None:
         path = "-" if output is None else output
@@ -256,6 +264,6 @@ def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
 
 
 def _split_lines(text: str) -> list[str]:
-    """Split a text into lines; a last line without an end gets the note of unified diffs."""
+    """Split a text into lines; a last line without a line feed gets the note that unified diffs use."""
     *lines, last = text.split("\n")
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

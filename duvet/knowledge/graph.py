@@ -237,7 +237,7 @@ class FoundNode(Struct, frozen=True):
 def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
     """Return the nodes whose names or texts contain the term in any case, best match first."""
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-search` MUST find a term literally, in any case, in names and in the texts of requirements.
+    ##% `km-graph-search` MUST find a term literally, ignoring case, in names and in requirement texts.
     term = term.strip()[:_MAX_TERM]
     folded = term.casefold()
     # The names of requirements are only the beginnings of their texts.

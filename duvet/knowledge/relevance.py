@@ -68,7 +68,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
         needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file
-        ##% cites, and a unique `request_id`.
+        ##% cites.
         inside = range(chunk.piece.line_start, chunk.piece.line_end + 1)
         cited = sorted(
             self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())

@@ -95,7 +95,7 @@ def restore_backup(
 def _store_folder(places: StorePaths) -> Iterator[None]:
     """Make the folder of the store, and remove it again after an error if it was new."""
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST NOT create an index when it only reads, and MUST report that the project is not indexed yet.
+    ##% If there is no index to read, duvet MUST report that the project is not indexed yet, and MUST NOT create one.
     made, at = [], places.folder
     while at and not os.path.lexists(at):
         made.append(at)

@@ -37,7 +37,7 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
 
     def format_uri(path: str, symbol: Symbol) -> str:
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST return an editor URI for each symbol, and reject a template with an unknown field.
+        ##% `km-search` MUST return an editor URI for each symbol.
         return template.format(
             abs_path=quote(f"{base}/{path}"),
             path=quote(path),
@@ -226,6 +226,8 @@ class SearchEngine:
             weights=structs.asdict(self._profile.weights),
             hybrid_weights={"vector": 0.5, "lexical": 0.5} if both else {"vector": 0.0, "lexical": 1.0},
             filters_applied=filters or UNSET,
+            ##= man/spec/knowledge.md#search
+            ##% Each answer of `km-search` MUST have a unique `request_id`.
             request_id=uuid4().hex,
         )
         return search_query.SearchResponse(query=question.text, results=results, metadata=metadata)

@@ -177,8 +177,8 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
 def parse_search_request(arguments: Mapping[str, Any]) -> SearchRequest:
     """Parse the arguments of a search; raise QueryError if they are invalid."""
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST reject a missing query, an unknown or mistyped field, and a blank or too long filter, and name
-    ##% it.
+    ##% `km-search` MUST reject a missing query, an unknown or mistyped field, and a filter that is blank or too long,
+    ##% and name the field.
     query = arguments.get("query")
     unknown = _find_unknown(arguments, tuple(_CHECKS), "field")
     if query is None or (isinstance(query, str) and not query.strip()):
@@ -240,8 +240,7 @@ def _find_unknown(arguments: Mapping[str, Any], known: tuple[str, ...], what: st
 
 def compute_result_limit(request: SearchRequest) -> int:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
-    ##% and a unique `request_id`.
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites.
     return min(request.limit, MAX_RESULTS)
 
 

@@ -140,8 +140,8 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 def check_destination(root: str, path: str) -> str:
     """Return the shortest form of a path under the root; raise QueryError if writing there is forbidden."""
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside the
-    ##% content root, even by `..` or through a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, not portable, a configuration file, or outside
+    ##% the content root, even by way of `..` or a link.
     if reason := find_path_fault(path):
         raise _refuse(path, reason)
     if _CONFIGURATION.fullmatch(posixpath.basename(path)):

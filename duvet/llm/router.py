@@ -117,8 +117,10 @@ class ModelDiscovery:
 
     async def _request_hints(self, endpoint: Endpoint) -> tuple[ModelHint, ...]:
         ##= man/spec/ask.md#discovery
-        ##% duvet MUST read no more than 64 KiB of `llms.txt`, from the provider's own origin and without the key, and
-        ##% keep the hints in it out of prompts.
+        ##% duvet MUST read at most 64 KiB of `llms.txt`, only from the provider's own origin and without sending the
+        ##% key.
+        ##= man/spec/ask.md#discovery
+        ##% duvet MUST keep the hints in `llms.txt` out of prompts.
         keyless = structs.replace(endpoint, key=None)
         data = await self._http.get(keyless, f"{endpoint.origin}/{HINTS_PATH}", {}, _TIMEOUT, _MAX_HINTS_BYTES)
         return parse_model_hints(endpoint.without_key(data.decode(errors="replace")))

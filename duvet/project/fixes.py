@@ -16,7 +16,13 @@ from duvet.errors import DuvetError
 from duvet.model import Annotation, Applicability, Edit, Fix, Format, Kind, Problem, Source, Specification
 from duvet.project.history import TextHistory, differs_in_form, squeeze_text
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_edit, split_words
+from duvet.sources.editor import (
+    apply_edits,
+    make_comment_quote_edits,
+    make_edit,
+    make_quote_insertion_edits,
+    split_words,
+)
 from duvet.specs import requirement_files
 from duvet.specs.locator import (
     SectionNames,
@@ -27,6 +33,7 @@ from duvet.specs.locator import (
 )
 from duvet.text import load_rapidfuzz
 from duvet.trace.build import find_second_spellings
+from duvet.trace.names import NO_NAMES, NamedText, find_stated_names
 from duvet.trace.nearest import Neighbourhood, TextStretch, describe_changed_meaning, make_word_diff
 from duvet.trace.records import AnnotationPlaces
 
@@ -61,6 +68,22 @@ class ResolvedTarget(NamedTuple):
 
     near: Neighbourhood
     section: int | None
+    named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
+
+    def holds(self, quote: str) -> bool:
+        """True if what the target names contains the quote unchanged, or the quote is empty."""
+        if self.named:
+            return self.section is not None and self.near.holds_named(self.named, quote)
+        return self.section is not None and self.near.holds(self.section, quote)
+
+
+def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
+    """Find a section of a specification, or the one section with the requirements that have this id."""
+    index = find_section_index(near.specification, section)
+    named = tuple(near.names.find(section)) if index is None else ()
+    if len({one.section for one in named}) == 1:
+        index = named[0].section
+    return ResolvedTarget(near, index, named)
 
 
 class SpecificationTexts:
@@ -79,12 +102,12 @@ class SpecificationTexts:
             specification = self.project.library.load(locator)
         except DuvetError:
             return None
-        return ResolvedTarget(self._neighbourhood(specification), find_section_index(specification, section))
+        return resolve_section(self._neighbourhood(specification), section)
 
     def is_valid(self, annotation: Annotation) -> bool:
-        """True if the section that an annotation names contains its quote."""
+        """True if the section or requirement that an annotation names contains its quote."""
         spot = self.spot(annotation)
-        return spot is not None and spot.section is not None and spot.near.holds(spot.section, annotation.quote)
+        return spot is not None and spot.holds(annotation.quote)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
         """Every cited or configured specification except one, with its name in targets."""
@@ -107,15 +130,17 @@ class SpecificationTexts:
             trace = self.project.trace
             sentences: dict[int, list[str]] = {}
             cited: dict[int, set[str]] = {}
+            names = NO_NAMES
             for coverage in trace.coverages:
                 if coverage.specification.locator == specification.locator:
+                    names = find_stated_names(coverage, trace.annotations)
                     for match in coverage.matches:
                         quotes = [trace.annotations[id].quote for id in match.stating[:1]]
                         sentences.setdefault(match.section, []).extend(quotes)
                         related = [id for one in match.stating[:1] for id in coverage.tallies[one].related]
                         if any(trace.annotations[id].kind is not Kind.SPEC for id in related):
                             cited.setdefault(match.section, set()).update(" ".join(split_words(one)) for one in quotes)
-            self._near[key] = Neighbourhood(specification, sentences, cited)
+            self._near[key] = Neighbourhood(specification, sentences, cited, names)
         return self._near[key]
 
 
@@ -123,12 +148,45 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
     spot, quote = texts.spot(annotation), annotation.quote
     if spot is None or spot.section is None:
         return Correction()
+    if spot.named:
+        return _correct_named_quote(annotation, spot)
     held = spot.near.holding(quote)
     own = spot.near.near(spot.section, quote)
     if held:
         moved = _correct_moved_quote(annotation, spot.near, held)
         return moved._replace(target=None) if own is not None and own.score > _SECOND else moved
-    return _correct_misplaced_quote(texts, annotation, spot.near) if own is None else _quote_nearest(quote, own)
+    if own is None:
+        return _correct_misplaced_quote(texts, annotation, spot.near)
+    return _quote_nearest(quote, own, spot.near.names.having(spot.section, own.text))
+
+
+def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correction:
+    """Correct a quote that the requirement with the id in the target does not contain."""
+    quote, name = annotation.quote, spot.named[0].name
+    ids = list(dict.fromkeys(one.name for one in spot.near.names.containing(quote)))
+    if ids:
+        verb = "contains" if len(ids) == 1 else "contain"
+        is_sure = len(ids) == 1 and len(quote.split()) >= _FEWEST_WORDS
+        target = f"{annotation.target.partition('#')[0]}#{ids[0]}" if is_sure else None
+        return Correction(f"{' and '.join(ids[:_MOST_SHOWN])} {verb} this text", target)
+    found = [spot.near.near_named(one, quote) for one in spot.named]
+    best = max(found, key=lambda one: load_rapidfuzz().fuzz.ratio(quote, one.text))
+    return Correction(_describe_named_change(name, quote, best.text), quote=best.text if len(found) == 1 else None)
+
+
+def _describe_named_change(name: str, quote: str, text: str) -> str:
+    ##= man/spec/names.md#targets
+    ##% `duvet validate` MUST say that a requirement with an id has changed, with the differing words marked, if a quote
+    ##% of it is outdated.
+    return f"{name} has changed:\n{_show_change(quote, text)}"
+
+
+def _add_named_quote(texts: SpecificationTexts, annotation: Annotation) -> Correction:
+    ##= man/spec/names.md#targets
+    ##% `duvet validate --fix` MUST add the quote.
+    spot = texts.spot(annotation)
+    is_sure = spot is not None and len(spot.named) == 1
+    return Correction(quote=" ".join(split_words(spot.named[0].text))) if spot and is_sure else Correction()
 
 
 def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Correction:
@@ -153,11 +211,13 @@ def _correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list
     return Correction(f"the quote is in {names}{more}", target)
 
 
-def _quote_nearest(quote: str, own: TextStretch) -> Correction:
+def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
     ##= man/spec/validate.md#checks
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
     ##% differing words marked, and name another section that contains the quote.
     hint = f"the nearest text in this section is:\n{_show_change(quote, own.text)}"
+    if name and own.is_clear:
+        hint = _describe_named_change(name, quote, own.text)
     return Correction(hint, quote=own.text if own.is_clear else None)
 
 
@@ -211,7 +271,11 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
     if spot is None:
         return Correction()
     name, _, section = annotation.target.partition("#")
-    near = SectionNames(spot.near.specification.sections).nearest(section) if section else []
+    near = SectionNames(spot.near.specification.sections, spot.near.names).nearest(section) if section else []
+    named = {one.name for one in spot.near.names.containing(annotation.quote) if one.name in near}
+    if len(named) == 1:
+        (id,) = named
+        return Correction(f"did you mean #{id}?", f"{name}#{id}")
     held = spot.near.holding(annotation.quote)
     if held:
         ids = {spot.near.section_id(index): index for index in held}
@@ -270,6 +334,7 @@ def _correct_spelling(texts: SpecificationTexts, annotation: Annotation) -> Corr
 _CORRECTIONS: dict[str, Callable[[SpecificationTexts, Annotation], Correction]] = {
     rules.QUOTE_NOT_FOUND.code: correct_drifted_quote,
     rules.QUOTE_ONE_EDIT.code: _correct_one_edit,
+    rules.NAME_UNQUOTED.code: _add_named_quote,
     rules.TARGET_UNKNOWN_SECTION.code: correct_section,
     rules.TARGET_NO_SECTION.code: correct_section,
     rules.TARGET_UNRESOLVED.code: _correct_specification,
@@ -329,9 +394,11 @@ class AnnotationFixer:
         edits = self._edits(annotation, correction, text)
         if not edits or not self._is_valid(annotation, correction, apply_edits(text, edits)):
             return None
-        what = "update the quote" if correction.quote is not None else ""
+        what = "" if correction.quote is None else "update the quote" if annotation.quote else "add the quote"
         name = f"change the target to {correction.target}" if correction.target is not None else ""
-        change = "" if correction.quote is None else _show_change(annotation.quote, correction.quote)
+        change = (
+            "" if correction.quote is None or not annotation.quote else _show_change(annotation.quote, correction.quote)
+        )
         doubt = "" if self.texts.project.is_like_upstream else self._find_doubt(annotation, correction, text)
         applicability = Applicability.UNSAFE if doubt else Applicability.SAFE
         return Fix(" and ".join(filter(None, (name, what))), edits, applicability, change, doubt)
@@ -348,13 +415,13 @@ class AnnotationFixer:
             return ""
         ##= man/spec/validate.md#safe-fixes
         ##% A fix that changes a keyword, a negation or a number MUST be unsafe.
-        if changed := describe_changed_meaning(old, new):
+        if old and (changed := describe_changed_meaning(old, new)):
             return changed.partition(";")[0]
         spot = self.texts.spot(replace(annotation, target=correction.target or annotation.target))
         if spot is None:
             return "no earlier text of the specification is known"
         doubt = self.history.find_doubt(spot.near.specification, annotation, new, text)
-        is_typo = load_rapidfuzz().fuzz.ratio(squeeze_text(old), squeeze_text(new)) >= _TYPO
+        is_typo = not old or load_rapidfuzz().fuzz.ratio(squeeze_text(old), squeeze_text(new)) >= _TYPO
         return doubt or ("" if is_typo else "the quote and the specification differ in more than a typo")
 
     def _find_target_doubt(self, annotation: Annotation, correction: Correction) -> str:
@@ -367,6 +434,10 @@ class AnnotationFixer:
         if spot is None or spot.section is None or self.texts.is_valid(annotation):
             return ""
         own = spot.near.near(spot.section, annotation.quote)
+        moved = self.texts.spot(replace(annotation, target=correction.target or ""))
+        if moved is not None and (moved.near, moved.section) == (spot.near, spot.section):
+            # Another requirement of the section has the quote.
+            return ""
         if own is None or not own.is_clear or self.history.has_moved(spot.near.specification, annotation.quote):
             return ""
         return "the section that is cited has similar text"
@@ -381,9 +452,11 @@ class AnnotationFixer:
             if correction.target is not None:
                 new = correction.target if style else format_one_line_string(correction.target)
                 edits += (make_edit(text, *annotation.source.target, new),)
-            if correction.quote is not None and style:
+            if correction.quote is not None and style and not annotation.quote:
+                edits += make_quote_insertion_edits(text, annotation, style, correction.quote)
+            elif correction.quote is not None and style:
                 edits += make_comment_quote_edits(text, annotation, style, correction.quote)
-            elif correction.quote is not None:
+            elif correction.quote is not None and annotation.quote:
                 edits += requirement_files.make_entry_quote_edits(text, annotation, correction.quote)
         return edits
 

@@ -88,6 +88,8 @@ class TextHistory:
     def _compare(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
         old_words, new_words = squeeze_text(annotation.quote), squeeze_text(new)
         revisions = self._read_revisions(specification.path)
+        if not old_words:
+            return self._find_newer_requirement(annotation, new_words, text, revisions)
         for revision in revisions.known:
             if old_words in revision.text:
                 return f"the specification had the quoted words in commit {revision.commit[:_SHORT]}"
@@ -108,6 +110,16 @@ class TextHistory:
         commit = self._find_last_change(annotation, text) if revisions.is_complete else ""
         written = self._read_at(commit, revisions) if commit else ""
         return "" if new_words in written else "the specification may have changed since the citation was written"
+
+    def _find_newer_requirement(
+        self, annotation: Annotation, words: str, text: str, revisions: SpecificationRevisions
+    ) -> str:
+        """Return why a citation without a quote may be older than its requirement; empty if nothing says so."""
+        if all(words in one.text for one in revisions.known):
+            return ""
+        commit = self._find_last_change(annotation, text)
+        written = self._read_at(commit, revisions) if commit else ""
+        return "" if words in written else "the requirement is newer than the citation"
 
     @cached_property
     def _snapshot(self) -> str:
@@ -182,7 +194,8 @@ class TextHistory:
         except DuvetError:
             return ""
         starts = line_starts(text)
-        first, last = (find_line_index(starts, at) + 1 for at in annotation.source.quote)
+        span = annotation.source.quote if annotation.quote else annotation.source.target
+        first, last = (find_line_index(starts, at) + 1 for at in span)
         out = git.ask("blame", "--porcelain", "-L", f"{first},{last}", "--", annotation.path)
         if out is None:
             return "HEAD"

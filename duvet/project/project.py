@@ -27,6 +27,7 @@ from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count
 from duvet.trace.build import add_problems, build_trace
 from duvet.trace.catalogue import build_catalogue, list_unreferenced_specifications, load_card_specification
+from duvet.trace.names import find_name_problems
 from duvet.trace.records import Finished, NotApplicable, Requirement, SettledRequirements, Trace, list_requirements
 from duvet.tree.cache import Cache
 from duvet.tree.files import DiskTree, MemoryTree, Tree
@@ -240,7 +241,7 @@ class Project:
 
     @property
     def is_like_upstream(self) -> bool:
-        """Tell whether the project has the schema of awslabs duvet, or is described by its options alone."""
+        """Return whether the project has the schema of awslabs duvet, or is described by its options alone."""
         if self.config is None:
             return bool(self.options.sources or self.options.requirements)
         return not self.config.extended
@@ -303,13 +304,14 @@ class Project:
         problems = [*extraction.problems, *inputs.problems]
         reading = InputReader(self.tree, self.memory, extraction, problems.append, self.progress)
         annotations = reading.annotations(inputs)
-        return build_trace(
+        trace = build_trace(
             annotations, self.library, self.tree, self.root, problems, self.progress, allows_cuts=self.allows_cuts
         )
+        return trace if self.is_like_upstream else add_problems(trace, find_name_problems(trace))
 
     @property
     def allows_cuts(self) -> bool:
-        """Tell whether a quote with one wrong character may end before the specification's sentence ends."""
+        """Return whether a quote with one wrong character may end before the specification's sentence ends."""
         return self.config is None or not self.config.extended
 
     @cached_property

@@ -48,7 +48,7 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
         *_find_duplicates(trace, places),
         *_find_cited_exceptions(trace, places),
         ##= man/spec/validate.md#checks
-        ##% With our schema, `duvet validate` MUST warn about a pattern of a source that matches no file.
+        ##% With duvet's own schema, `duvet validate` MUST warn about a source pattern that matches no file.
         *(Finding(one) for one in project.setup_problems if one.code == rules.PATTERN_UNMATCHED.code),
     ]
     problems = iter(fixer.add_fixes([(trace.annotations[one.id], one.problem) for one in found if one.id >= 0]))

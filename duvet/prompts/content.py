@@ -174,7 +174,7 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
         lines += wrap(line, MAX_ITEM_CHARACTERS) if len(line) > MAX_ITEM_CHARACTERS else [line]
     shown = fit_items(lines, lambda line: f"> {line}", room)
     rows = [structs.replace(one, text=shorten_text(one.text, MAX_ITEM_CHARACTERS)) for one in section.requirements]
-    requirements = fit_items(rows, lambda one: f"- `{one.identifier}`, {one.status}: {one.text}", room)
+    requirements = fit_items(rows, lambda one: f"- `{one.identifier}`, {_list_words(one)}: {one.text}", room)
     return {
         "section": section,
         "lines": shown,
@@ -182,6 +182,10 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
         "requirements": requirements,
         "left_out": len(section.requirements) - len(requirements),
     }
+
+
+def _list_words(row: records.RequirementRow) -> str:
+    return f"{row.name}, {row.status}" if row.name else row.status
 
 
 def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
@@ -196,7 +200,7 @@ def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Ma
     strongest = sorted(found.indexes, key=lambda index: -catalogue.requirements[index].level)
     rows = [records.make_requirement_row(catalogue, catalogue.requirements[index]) for index in strongest]
     rows = [structs.replace(row, text=shorten_text(row.text, MAX_ITEM_CHARACTERS)) for row in rows]
-    shown = fit_items(rows, lambda row: row.identifier + row.specification + row.section + row.text)
+    shown = fit_items(rows, lambda row: row.identifier + row.name + row.specification + row.section + row.text)
     return {
         "specification": catalogue.specifications[require_specification(catalogue, spec)[0]].name if spec else "",
         "level": word.lower(),

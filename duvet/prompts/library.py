@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, json, yaml
@@ -154,7 +155,7 @@ def complete_prompt_argument(catalogue: Catalogue, argument: str, value: str) ->
 def _list_values(catalogue: Catalogue, argument: str) -> Iterable[str]:
     match argument:
         case "requirement":
-            return (id[:SHORT_ID_DIGITS] for id in catalogue.ids)
+            return chain(catalogue.named, (id[:SHORT_ID_DIGITS] for id in catalogue.ids))
         case "spec":
             return (card.id for card in catalogue.specifications)
         case "section":

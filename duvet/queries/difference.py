@@ -112,11 +112,11 @@ class StaleCitation(Struct, frozen=True, kw_only=True):
 
 def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     pairing = pair_requirements(then, now)
-    # A requirement file may give the same text another level.
-    relevelled = [
+    # A requirement file may give the same text another level, and a specification another id.
+    relabelled = [
         (old, new)
         for old, new in (*pairing.same, *pairing.moved)
-        if then.requirements[old].level is not now.requirements[new].level
+        if _have_other_labels(then.requirements[old], now.requirements[new])
     ]
     coverage = list(_find_coverage_changes(then, now, pairing.pairs))
     ##= man/spec/diff.md#differences
@@ -143,11 +143,15 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
         coverage_gained=tuple(change for change, is_loss in coverage if not is_loss),
         requirements_added=make_requirement_rows(now, pairing.added),
         requirements_removed=make_requirement_rows(then, pairing.removed),
-        requirements_changed=_make_changes(then, now, [*pairing.changed, *relevelled]),
+        requirements_changed=_make_changes(then, now, [*pairing.changed, *relabelled]),
         requirements_moved=_make_changes(then, now, pairing.moved),
         citations_removed=ours.subtract(theirs),
         citations_added=theirs.subtract(ours),
     )
+
+
+def _have_other_labels(then: RequirementCard, now: RequirementCard) -> bool:
+    return then.level is not now.level or bool(then.name and now.name and then.name != now.name)
 
 
 def _count_coverage(catalogue: Catalogue) -> CoverageCount:
@@ -177,7 +181,10 @@ def _find_coverage_changes(
         lost, gained = (tuple(name for name in _LAYERS if name in one) for one in (had - has, has - had))
         ##= man/spec/diff.md#differences
         ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests
-        ##% are gone, and otherwise as gained coverage when its status rose or it got code or tests.
+        ##% are gone.
+        ##= man/spec/diff.md#differences
+        ##% `duvet diff` MUST list any other applicable requirement as gained coverage when its status rose or it gained
+        ##% code or tests.
         # A todo that comes or goes is neither a loss nor a gain.
         state_then, state_now = (max(one.state, State.TO_DO) for one in (before, after))
         is_loss = state_now < state_then or bool(lost)
@@ -218,7 +225,10 @@ class RequirementPairing(Struct, frozen=True):
 
 
 def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
-    """Pair requirements: first those in their old section, then those that moved, then those that were reworded."""
+    """Pair requirements: first those in their old section, then those that moved, then those that were reworded.
+
+    A reworded requirement is the one with the same id or, without ids, the most similar one in its section.
+    """
     rest = _Unpaired(then, now)
     same = rest.take(lambda catalogue, card: (*_section_key(catalogue, card), card.text))
     moved = [
@@ -229,8 +239,20 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
     ##% when their section or specification was renamed.
-    changed = [*rest.take_alike({}), *rest.take_alike(_find_successors(then, now, moved))]
+    changed = [
+        *rest.take(_make_name_key),
+        *rest.take_alike({}),
+        *rest.take_alike(_find_successors(then, now, moved)),
+    ]
     return RequirementPairing(same, moved, changed, rest.then, rest.now)
+
+
+def _make_name_key(catalogue: Catalogue, card: RequirementCard) -> Hashable:
+    """Return a key that requirements with the same id in one specification share."""
+    ##= man/spec/names.md#changes
+    ##% `duvet diff` MUST list a requirement that kept its id, but not its text, as changed.
+    # A requirement without an id has a key of its own.
+    return (catalogue.specification_of(card).locator, card.name) if card.name else object()
 
 
 class _Unpaired:

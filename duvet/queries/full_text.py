@@ -68,8 +68,8 @@ class RequirementIndex:
         rows = _query(self._connection, _SCORES, expression)
         scores = sorted((float(f"{score:.6g}"), index) for index, score in rows)
         ##= man/spec/search.md#results
-        ##% `duvet search` MUST list the best match first, count a word in a title for more than one in the text, and
-        ##% keep equal matches in the order of reports.
+        ##% `duvet search` MUST list the best match first, give a word in a title more weight than one in the text, and
+        ##% keep equal matches in report order.
         # In sqlite, the lowest score is the best.
         return {index: -score for score, index in scores}
 

@@ -49,6 +49,10 @@ def parse_level(word: str) -> Level | None:
     return LEVELS_BY_WORD.get(LEVEL_SYNONYMS.get(name, name))
 
 
+_Spot = tuple[int, str] | tuple[int, str, str]
+"""The indexes of a specification and the id of a section, or instead of that nothing and the id of a requirement."""
+
+
 class RequirementFilter(Struct, frozen=True):
     """Filters of a list of requirements; values of one filter are alternatives, and an empty filter selects all."""
 
@@ -77,7 +81,9 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
         yield lambda card: card.specification in named
     if filters.sections:
         spots = {spot for name in filters.sections for spot in _find_spots(catalogue, filters.specifications, name)}
-        yield lambda card: (card.specification, card.section) in spots
+        yield (
+            lambda card: not spots.isdisjoint([(card.specification, card.section), (card.specification, "", card.name)])
+        )
     if filters.levels:
         yield lambda card: card.level in filters.levels
     if filters.states:
@@ -86,8 +92,8 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
         yield lambda card: any(catalogue.citations[number].kind in filters.kinds for number in card.citations)
 
 
-def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[tuple[int, str]]:
-    """Return the sections of this name, each with its specification."""
+def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[_Spot]:
+    """Return the sections of this name, or the ids of requirements, each with its specification."""
     from duvet.trace.locations import find_sections, make_section_error, require_specification
 
     spec, _, section = name.rpartition("#")
@@ -97,9 +103,16 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
     cards = [(index, catalogue.specifications[index]) for index in searched]
     ##= man/spec/queries.md#filters
     ##% A filter for a numbered section MUST include the sections below it.
-    spots = [(index, id) for index, card in cards for id in find_sections(card, section)]
+    spots: list[_Spot] = [(index, id) for index, card in cards for id in find_sections(card, section)]
     if not spots:
-        raise make_section_error([card for _, card in cards], section)
+        ##= man/spec/names.md#references
+        ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
+        ##% `SPEC#ID`.
+        found = catalogue.named.get(section) or catalogue.named_in_any_case.get(section.casefold(), ())
+        named = [catalogue.requirements[index] for index in found]
+        spots = [(one.specification, "", one.name) for one in named if one.specification in dict(cards)]
+    if not spots:
+        raise make_section_error([card for _, card in cards], section, catalogue.named)
     return spots
 
 

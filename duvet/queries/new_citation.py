@@ -58,8 +58,10 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
         raise DuvetError("an exception needs a reason", hint="add --reason TEXT")
     before = project.tree.read(path)
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source and with the
-    ##% indentation of the line, and omit a type that is the default.
+    ##% `duvet cite` MUST insert a citation above the given line, in the source's comment style and with the line's
+    ##% indentation.
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST omit the type if it is the default.
     annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
     new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
     after = new.text.encode()

@@ -17,10 +17,13 @@ from duvet.trace.coverage import CountedRequirement, Total, compute_level_totals
 from duvet.trace.records import NotApplicable, State
 
 
-class RequirementRow(Struct, frozen=True, kw_only=True):
+class RequirementRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A requirement in a list."""
 
+    ##= man/spec/names.md#references
+    ##% Each list and detail of a requirement MUST show its id in a field of its own if the requirement has one.
     identifier: str  # The first digits of the id (the hex BLAKE3 of the text).
+    name: str = ""  # The id that the specification gives it, such as `FR-001`.
     full_path: str
     specification: str
     section: str
@@ -46,6 +49,7 @@ def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, An
     specification, id = catalogue.specification_of(card), card.id
     return {
         "identifier": id[:SHORT_ID_DIGITS],
+        "name": card.name,
         "full_path": specification.requirement_path(card.section, id),
         "specification": specification.id,
         "section": card.section,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -67,6 +67,7 @@ def resolve_reference(
     if specifications := locations.match_whole_specifications(catalogue, name):
         return SpecRef(specifications[0])
     found = resolve_place(catalogue, name, files) or _resolve_target(catalogue, name)
+    found = found or find_by_name(catalogue, name)
     if found is not None:
         return found
     if _ID.match(name):
@@ -78,11 +79,44 @@ def resolve_reference(
     # Only for names that look like ids: any word is similar to some of thousands of ids.
     ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(file_path) else {}
     paths = {card.path: card.path for card in catalogue.citations}
-    hint = suggest_nearest(file_path, ids | locations.list_specification_names(catalogue) | paths)
+    names = {name: name for name in catalogue.named}
+    hint = suggest_nearest(file_path, ids | names | locations.list_specification_names(catalogue) | paths)
     raise NotFoundError(
         f"nothing matches {quote_text(name)}",
         hint=hint or "give the first digits of an id, a specification, SPEC#SECTION, a file or FILE:LINE",
     )
+
+
+def find_by_name(
+    catalogue: Catalogue, name: str, specifications: Collection[int] | None = None
+) -> RequirementRef | SectionRef | None:
+    """Return the requirement with this id in the specifications, or its section if it has all with the id.
+
+    Raises a NotFoundError if several specifications or requirements have the id.
+    """
+
+    def select(indexes: Sequence[int]) -> tuple[int, ...]:
+        return tuple(
+            i for i in indexes if specifications is None or catalogue.requirements[i].specification in specifications
+        )
+
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept an id in other upper or lower case if no id has the written one.
+    found = select(catalogue.named.get(name, ())) or select(catalogue.named_in_any_case.get(name.casefold(), ()))
+    cards = [catalogue.requirements[index] for index in found]
+    if len({card.specification for card in cards}) > 1:
+        ##= man/spec/names.md#references
+        ##% duvet MUST NOT guess between specifications that share an id, and list the targets that are not ambiguous.
+        targets = [f"{catalogue.specification_of(card).locator}#{card.name}" for card in cards]
+        message = f"{quote_text(name)} is the id of requirements in {len(set(targets))} specifications"
+        raise NotFoundError(message, hint=_list_candidates("use one of these:", list(dict.fromkeys(targets))))
+    if len({catalogue.ids[index] for index in found}) > 1:
+        (first, *_), sections = cards, {card.section for card in cards}
+        title = catalogue.specification_of(first).titles.get(first.section, "")
+        if len(sections) == 1 and first.name in title:
+            return SectionRef(first.specification, first.section)
+        raise _make_ambiguous_error(catalogue, name, list(found))
+    return RequirementRef(found) if found else None
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
@@ -128,7 +162,9 @@ def resolve_resource(catalogue: Catalogue, resource: locations.ResourcePath) -> 
     section = _require_section(catalogue, specification, resource.section)
     if resource.id is None:
         return section
-    places = find_requirements_by_id(catalogue, resource.id)
+    named = find_by_name(catalogue, resource.id, [specification])
+    by_name = named.indexes if isinstance(named, RequirementRef) else ()
+    places = by_name or find_requirements_by_id(catalogue, resource.id)
     cards = catalogue.requirements
     indexes = tuple(i for i in places if SectionRef(cards[i].specification, cards[i].section) == section)
     if not indexes:
@@ -153,15 +189,25 @@ def _require_section(catalogue: Catalogue, specification: int, name: str) -> Sec
     card = catalogue.specifications[specification]
     id = locations.find_section(card, name)
     if id is None:
-        raise locations.make_section_error([card], name)
+        names = {one.name for one in catalogue.requirements if one.name and one.specification == specification}
+        raise locations.make_section_error([card], name, sorted(names))
     return SectionRef(specification, id)
 
 
-def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | None:
-    """Return the section of a target, or the only section of any specification with this name."""
+def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | RequirementRef | None:
+    """Return what a target names, or the only section of any specification with this name."""
     spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)
+        ##= man/spec/names.md#references
+        ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
+        ##% `SPEC#ID`.
+        ##= man/spec/names.md#references
+        ##% The exact name of a section MUST win over the id of a requirement.
+        if locations.find_section(catalogue.specifications[specification], section) is None:
+            found = find_by_name(catalogue, section, [specification])
+            if found is not None:
+                return found
         return _require_section(catalogue, specification, section)
     named = [(index, locations.find_section(card, name)) for index, card in enumerate(catalogue.specifications)]
     sections = [SectionRef(index, id) for index, id in named if id is not None]

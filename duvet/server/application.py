@@ -107,8 +107,9 @@ class Application:
     def _connect_gateway(self) -> GatewayConnection | None:
         ##= man/spec/gateway.md#forwarding
         ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack
-        ##% `knowledge` unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
-        ##% `duvet recipe run`.
+        ##% `knowledge` unless the configuration disables it.
+        ##= man/spec/gateway.md#forwarding
+        ##% With `KM_GATEWAY_URL`, they MUST forward calls to the tools of that pack, except `km-help`, to the gateway.
         environ = self.settings.environ
         # An HTTP server answers from its own index: otherwise two servers could forward calls to each other forever.
         if not is_forwarded(environ) or self.mode == HTTP_MODE:
@@ -260,8 +261,8 @@ class Application:
     def require_variables(self) -> None:
         """Raise DuvetError for an invalid variable of the environment."""
         ##= man/spec/gateway.md#uploads
-        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` where
-        ##% `uploads` sets nothing, and refuse to start if one of them is invalid.
+        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` for the
+        ##% values that `uploads` does not set, and refuse to start if one of these variables is invalid.
         self.service.config.ingest.rule(self.settings.environ)
         self.service.config.uploads.rule(self.settings.environ)
 
@@ -362,8 +363,8 @@ class Application:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):
                 return
             ##= man/spec/gateway.md#audit
-            ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
-            ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
+            ##% For each call to a tool that changes something, the server MUST write the time, the tool, the outcome
+            ##% and the caller to `audit.jsonl` and the log before it answers.
             self.log.note(
                 "audit",
                 tool=entry.tool,

@@ -46,6 +46,9 @@ class ConfigReloader:
     def page_size(self, project: Project) -> int:
         """Apply edits of the configuration, and return the most entries of a list in an answer."""
         try:
+            ##= man/spec/service.md#configuration
+            ##% The server MUST apply a valid edit of its configuration to the next request, except for edits of
+            ##% `uploads` and `store` over HTTP.
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
             dispatcher = self._application.dispatcher
             if dispatcher is not None and not service.has_same_content(self._application.service):
@@ -54,8 +57,7 @@ class ConfigReloader:
         except DuvetError as error:
             fault = str(make_tool_error(error))
         ##= man/spec/service.md#configuration
-        ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads`
-        ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
+        ##% After an invalid edit, the server MUST keep the previous configuration.
         if fault and fault != self._fault:
             self._application.log.write_event(
                 log.EventLevel.ERROR, "the configuration is invalid; the previous one remains in effect", reason=fault

@@ -189,8 +189,8 @@ class _Walk:
 
     def _match_any_depth(self, folder: str, index: int, above: tuple[object, ...]) -> None:
         ##= man/spec/trace.md#sources
-        ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains
-        ##% itself once.
+        ##% `**` MUST match any number of folders, including hidden and linked ones, but enter a folder that contains
+        ##% itself only once.
         rest = self.components[index + 1 :]
         test = rest[0].matches if len(rest) == 1 else None
         if rest and test is None:

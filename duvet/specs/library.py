@@ -143,7 +143,7 @@ class Library:
                 self.memory.note_written(missing[url], outcome)
             else:
                 ##= man/spec/cache.md#freshness
-                ##% duvet MUST NOT cache the answer of a run in which a file could not be read, a download failed, or an
+                ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or an
                 ##% input changed.
                 self.memory.forgo()
 

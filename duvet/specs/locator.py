@@ -272,11 +272,13 @@ class _Section(Protocol):
 
 
 class SectionNames:
-    def __init__(self, sections: Iterable[_Section]) -> None:
+    def __init__(self, sections: Iterable[_Section], others: Iterable[str] = ()) -> None:
+        """Prepare the search among sections and other names, which are the ids of requirements."""
         named = [(section.id, _bare(section.id), make_anchor(section.title)) for section in sections]
         by_title = [(id, title) for id, bare, title in named if title != bare]
-        self._ids = [id for id, _, _ in named] + [id for id, _ in by_title]
-        self._names = [bare for _, bare, _ in named] + [title for _, title in by_title]
+        ids = list(others)
+        self._ids = [id for id, _, _ in named] + [id for id, _ in by_title] + ids
+        self._names = [bare for _, bare, _ in named] + [title for _, title in by_title] + list(map(str.lower, ids))
 
     def nearest(self, name: str) -> list[str]:
         """The ids of the few sections with the most similar id or title, best first."""

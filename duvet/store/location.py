@@ -29,7 +29,8 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
     check_plain_file(path)
     if not os.path.lexists(path):
         ##= man/spec/knowledge.md#storage
-        ##% duvet MUST NOT create an index when it only reads, and MUST report that the project is not indexed yet.
+        ##% If there is no index to read, duvet MUST report that the project is not indexed yet, and MUST NOT create
+        ##% one.
         if not create:
             hint = "index the project first"
             raise db.StoreMissingError("this project is not indexed yet", path=path, hint=hint)

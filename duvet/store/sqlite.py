@@ -90,7 +90,7 @@ class SqliteStore(text_index.ChunkSearch):
     @contextmanager
     def writing(self, patience: float = 0.0) -> Iterator[SqliteWriter]:
         ##= man/spec/knowledge.md#ingest-runs
-        ##% A second run at the same time MUST say that it waits, wait up to 10 seconds, and then fail.
+        ##% A second run at the same time MUST say that it is waiting, wait up to 10 seconds, and then fail.
         if self.database.is_in_transaction:
             raise db.make_busy_error(self.database.path)
         self.database.patiently(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
@@ -102,8 +102,7 @@ class SqliteStore(text_index.ChunkSearch):
             self.database.run("COMMIT")
         except BaseException:
             ##= man/spec/knowledge.md#ingest-runs
-            ##% An ingest run that fails or is killed MUST leave the index unchanged, and record the reason of a
-            ##% failure.
+            ##% An ingest run that fails or is killed MUST leave the index unchanged.
             self.database.undo()
             raise
         finally:

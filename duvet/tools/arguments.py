@@ -144,7 +144,7 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     """Raise a ToolError if a caller with these scopes may not call the tool."""
     ##= man/spec/gateway.md#access
     ##% The server MUST NOT list maintainers' tools to other callers. Whatever the arguments, the server MUST refuse
-    ##% another caller's call of a maintainers' tool as `unauthorized` if tokens are configured and the caller sends
+    ##% another caller's call to a maintainers' tool as `unauthorized` if tokens are configured and the caller sends
     ##% none, and otherwise as `forbidden`.
     if tool.withheld is not None:
         raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)

@@ -121,8 +121,10 @@ class AuditLog(Struct, frozen=True):
             parameters=call.given,
         )
         ##= man/spec/gateway.md#audit
-        ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
-        ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
+        ##% For each call to a tool that changes something, the server MUST write the time, the tool, the outcome and
+        ##% the caller to `audit.jsonl` and the log before it answers.
+        ##= man/spec/gateway.md#audit
+        ##% If writing to `audit.jsonl` takes more than 10 seconds, the server MUST log the delay and answer.
         self.on_entry(entry)
         if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self.places().folder):
             return

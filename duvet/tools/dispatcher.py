@@ -74,8 +74,7 @@ class ToolDispatcher:
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         """Run the tool with that name; ToolError if it is unknown or fails."""
         ##= man/spec/service.md#calls
-        ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`, which also finds the
-        ##% tools of disabled packs.
+        ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`.
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
     async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
@@ -183,9 +182,9 @@ class ToolDispatcher:
             if not pack.is_guest or isinstance(error, (ToolError, PendingError)):
                 raise
             ##= man/spec/service.md#packs
-            ##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or
-            ##% with another type than declared, the server MUST answer with an error without the exception's text, and
-            ##% go on.
+            ##% When a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that
+            ##% is too large or of another type than declared, the server MUST answer with an error without the
+            ##% exception's text, and keep running.
             hint = "see the log of the server"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} failed", hint) from error
 

@@ -58,8 +58,9 @@ class Gateway(Struct, frozen=True, kw_only=True):
     def token(self, scope: Scope) -> Secret | None:
         """Return the token for calls of a tool of this scope."""
         ##= man/spec/gateway.md#forwarding
-        ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward
-        ##% maintainers' tools without the admin's token.
+        ##% duvet MUST forward a call with the reader's token or, without one, with the admin's token.
+        ##= man/spec/gateway.md#forwarding
+        ##% Without the admin's token, duvet MUST neither list nor forward maintainers' tools.
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:
@@ -79,8 +80,9 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     if parts is None:
         raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the URL of a server", hint=_URL_HINT)
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
-    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
+    ##% duvet MUST reach a gateway over HTTPS with a valid certificate, unless the gateway is on the same machine.
+    ##= man/spec/gateway.md#forwarding
+    ##% duvet MUST NOT follow a gateway's redirects, and MUST refuse a `KM_GATEWAY_URL` that contains credentials.
     if not http_client.is_safe_address(parts):
         hint = "use https://; http:// would send the tokens unencrypted to another machine"
         raise errors.QueryError(f"{GATEWAY_VARIABLE} does not use https://", hint=hint)
@@ -125,7 +127,7 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
         kind = TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES else ToolError
         return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with status {reply.status}", _CHECK_SERVER)
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
+    ##% duvet MUST pass on the gateway's errors, and answer `upstream_error` for a response that is not an answer of the
     ##% tool or is larger than 32 MiB.
     kind = (
         TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES and reply.headers.get("retry-after") else ToolError
@@ -152,8 +154,7 @@ def _clean(text: object, gateway: Gateway) -> str:
 
 def _hide_tokens(text: str, gateway: Gateway) -> str:
     ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens, nor the folder of the project or the text of exceptions except in
-    ##% `stored_path` and in the reason why an index cannot be read.
+    ##% Answers and log lines MUST NOT contain tokens.
     for token in (gateway.reader, gateway.admin):
         if token is not None and len(token.reveal()) >= _SHORTEST_HIDDEN:
             for form in (token.reveal(), json.encode(token.reveal())[1:-1].decode()):
@@ -178,8 +179,10 @@ class GatewayConnection:
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
         with anyio.move_on_after(seconds):
             ##= man/spec/gateway.md#forwarding
-            ##% duvet MUST retry a call that only reads up to twice when the gateway is unavailable, send any other
-            ##% call only once, and give up after `server.toolTimeout` or, for changes, 30 minutes.
+            ##% When the gateway is unavailable, duvet MUST retry a call that only reads up to twice, and send any other
+            ##% call only once.
+            ##= man/spec/gateway.md#forwarding
+            ##% duvet MUST give up after `server.toolTimeout` or, if the call changes something, after 30 minutes.
             return await http_client.retry(
                 lambda: self._send(tool, body, ctx),
                 TemporaryGatewayError,
@@ -218,9 +221,7 @@ class GatewayConnection:
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with its calls forwarded."""
     ##= man/spec/gateway.md#forwarding
-    ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
-    ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
-    ##% `duvet recipe run`.
+    ##% With `KM_GATEWAY_URL`, they MUST forward calls to the tools of that pack, except `km-help`, to the gateway.
     tools = EnabledPack(KNOWLEDGE).tools()
     return structs.replace(
         KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, connection) for tool in tools]

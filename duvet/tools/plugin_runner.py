@@ -77,7 +77,7 @@ class PluginRunner:
         """Return the answer of the tool, within `limit` seconds unless the tool sets its own limit."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             ##= man/spec/service.md#packs
-            ##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
+            ##% The server MUST refuse further calls to a pack while many of its calls are past their time limit.
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR,
                 f"{tool.name} does not answer",
@@ -121,8 +121,9 @@ class PluginRunner:
 
 def _make_timeout(tool: Tool, seconds: float) -> ToolError:
     ##= man/spec/service.md#packs
-    ##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with
-    ##% another type than declared, the server MUST answer with an error without the exception's text, and go on.
+    ##% When a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that is too
+    ##% large or of another type than declared, the server MUST answer with an error without the exception's text, and
+    ##% keep running.
     return ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} did not answer within {seconds:g} s")
 
 

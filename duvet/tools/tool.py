@@ -85,8 +85,8 @@ def find_server_hint(error: DuvetError) -> str:
     """Return the hint of an error for clients of a server, without commands."""
     if isinstance(error, NoSectionError):
         ##= man/spec/mcp.md#errors
-        ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a
-        ##% `message` and a `hint` without commands, and a call of an unknown tool with the protocol error -32602.
+        ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message`
+        ##% and a `hint` without commands.
         return f"list the sections with /specifications/{error.specification or '{spec_id}'}/sections"
     is_request_error = isinstance(error, (NotFoundError, QueryError))
     is_project_error = not is_request_error and (bool(error.path) or isinstance(error, FetchError))

@@ -29,6 +29,7 @@ from duvet.text import quote_text
 from duvet.trace import records
 from duvet.trace.coverage import cover_specification
 from duvet.trace.match import QuoteMatcher
+from duvet.trace.names import NO_NAMES, NamedText, NamesOf, RequirementNames
 from duvet.tree.files import Tree
 
 IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
@@ -40,6 +41,7 @@ class TargetSection(Struct, frozen=True):
     specification: Specification
     section: int
     quotes: IdsByQuote
+    named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
 
 _TargetKey = str | tuple[str, Format, str]
@@ -47,7 +49,7 @@ _TargetKey = str | tuple[str, Format, str]
 
 
 class TargetResolver:
-    def __init__(self, library: Library, tree: Tree, base: str) -> None:
+    def __init__(self, library: Library, tree: Tree, base: str, names_of: NamesOf | None = None) -> None:
         self.library = library
         self.tree = tree
         self.base = base
@@ -57,7 +59,11 @@ class TargetResolver:
         self._located: dict[tuple[str, Format], Locator] = {}
         self._unloaded: dict[Locator, records.Failure] = {}
         self._names: dict[Locator, SectionNames] = {}
-        self._sections: dict[tuple[Locator, int], TargetSection] = {}
+        self.names_of = names_of or self._find_names
+        """Returns the ids that a specification gives its requirements; by default those of the annotations."""
+        self._sections: dict[tuple[Locator, int, tuple[NamedText, ...]], TargetSection] = {}
+        self._annotations: Sequence[Annotation] = ()
+        self._stated: dict[Locator, RequirementNames] | None = None
         self._unavailable = {locator.name for locator in library.failures}
         self._urls: Iterator[Locator] = iter(())
         """The URLs of all annotations, which the first of them downloads."""
@@ -66,7 +72,7 @@ class TargetResolver:
         self, annotations: Sequence[Annotation], places: records.AnnotationPlaces, problems: list[Problem]
     ) -> list[TargetSection]:
         """Resolve all targets; annotations that lead nowhere become problems and `failures`."""
-        self._urls = _urls(annotations)
+        self._urls, self._annotations = _urls(annotations), annotations
         by_key: dict[_TargetKey, IdsByQuote] = {}
         failed: list[tuple[records.Failure, IdsByQuote]] = []
         for id, annotation in enumerate(annotations):
@@ -109,14 +115,43 @@ class TargetResolver:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
         index = find_section_index(specification, section)
+        named: tuple[NamedText, ...] = ()
         if index is None:
-            if locator not in self._names:
-                self._names[locator] = SectionNames(specification.sections)
-            near = self._names[locator].nearest(section)
-            hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
-            message = f"missing section {quote_text(section)} in {locator.name}"
-            return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
-        return self._sections.setdefault((locator, index), TargetSection(specification, index, defaultdict(list)))
+            ##= man/spec/names.md#targets
+            ##% duvet MUST resolve a target that names no section, but the id of a requirement, to that requirement.
+            named = tuple(self.names_of(locator).find(section))
+            if not named:
+                return self._make_unknown_failure(specification, section)
+            index, *others = dict.fromkeys(one.section for one in named)
+            if others:
+                return _make_ambiguous_failure(specification, named)
+        return self._sections.setdefault(
+            (locator, index, named), TargetSection(specification, index, defaultdict(list), named)
+        )
+
+    def _make_unknown_failure(self, specification: Specification, section: str) -> records.Failure:
+        locator = specification.locator
+        if locator not in self._names:
+            self._names[locator] = SectionNames(specification.sections, self.names_of(locator))
+        near = self._names[locator].nearest(section)
+        hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
+        message = f"missing section {quote_text(section)} in {locator.name}"
+        return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
+
+    def _find_names(self, locator: Locator) -> RequirementNames:
+        if self._stated is None:
+            found: dict[Locator, list[NamedText]] = {}
+            for one in self._annotations:
+                if one.name:
+                    target, _, section = one.target.partition("#")
+                    with suppress(DuvetError):
+                        place = self._locate(target, one.format, one.path if one.from_file else self.base)
+                        specification = self._load(place)
+                        index = find_section_index(specification, section) if specification else None
+                        if index is not None:
+                            found.setdefault(place, []).append(NamedText(one.name, index, one.quote))
+            self._stated = {place: RequirementNames(texts) for place, texts in found.items()}
+        return self._stated.get(locator, NO_NAMES)
 
     def _locate(self, name: str, format: Format, base: str) -> Locator:
         locator = resolve_specification(name, format, base, self.tree)
@@ -137,6 +172,16 @@ class TargetResolver:
                     rules.find_broken_rule(error), str(error), error.hint, once=True, is_reported=is_reported
                 )
         return self.specifications.get(locator)
+
+
+def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedText]) -> records.Failure:
+    ##= man/spec/names.md#targets
+    ##% duvet MUST report a target whose id several sections of the specification have, and list these sections.
+    name = specification.locator.name
+    sections = dict.fromkeys(specification.sections[one.section].id for one in named)
+    message = f"{quote_text(named[0].name)} is the id of requirements in {len(sections)} sections of {name}"
+    hint = f"write {' or '.join(f'{name}#{id}' for id in sections)}"
+    return records.Failure(rules.NAME_AMBIGUOUS, message, hint)
 
 
 def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
@@ -165,12 +210,13 @@ def link_annotations(
     matcher_of: Callable[[Section], QuoteMatcher] = QuoteMatcher,
     *,
     allows_cuts: bool = True,
+    names_of: NamesOf | None = None,
 ) -> LinkedAnnotations:
     """Match every annotation, or report it; annotations are in their final order.
 
     With `allows_cuts`, as in awslabs duvet, a quote with one wrong character may end where the sentence goes on.
     """
-    targets, places = TargetResolver(library, tree, base), records.AnnotationPlaces(tree)
+    targets, places = TargetResolver(library, tree, base, names_of), records.AnnotationPlaces(tree)
     problems: list[Problem] = []
     progress.begin("Loading specifications")
     sections = targets.resolve(annotations, places, problems)
@@ -185,7 +231,12 @@ def link_annotations(
         locator = target.specification.locator
         first.setdefault(locator, next(iter(target.quotes.values()))[0])
         matcher = matcher_of(target.specification.sections[target.section])
-        found, failures = _match_quotes(target, codes, matcher, allows_cuts=allows_cuts)
+        ##= man/spec/names.md#targets
+        ##% A quote below the id of a requirement MUST be part of that requirement, and if another one of the
+        ##% specification contains it, duvet MUST say so.
+        matchers = [matcher.restrict(one.text) for one in target.named] or [matcher]
+        names = targets.names_of(locator) if target.named else NO_NAMES
+        found, failures = _match_quotes(target, codes, matchers, names, allows_cuts=allows_cuts)
         matches.setdefault(locator, []).extend(found)
         for failure, ids in failures:
             targets.failures.update(dict.fromkeys(ids, failure))
@@ -196,29 +247,57 @@ def link_annotations(
 
 
 def _match_quotes(
-    target: TargetSection, codes: _AnnotationCodes, matcher: QuoteMatcher, *, allows_cuts: bool
+    target: TargetSection,
+    codes: _AnnotationCodes,
+    matchers: Sequence[QuoteMatcher],
+    names: RequirementNames,
+    *,
+    allows_cuts: bool,
 ) -> tuple[list[records.Match], list[tuple[records.Failure, list[int]]]]:
     """Return the matches of the quotes, and each failure with its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
     for quote, ids in target.quotes.items():
-        found = matcher.find(quote)
-        is_cut = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_cut(quote)
-        if found is None or is_cut:
-            ##= man/spec/trace.md#targets-and-quotes
-            ##% duvet MUST report a quote that its section does not contain.
-            section = target.specification.sections[target.section]
-            message = f'could not find text in section "{section.id}" of {target.specification.locator.name}'
-            hint, label = "remove the quote to cite the title of the section", "section is empty"
-            if any(section.lines):
-                hint, label = "copy the words of the section; only spacing may differ", "not in this section"
-            failures.append((records.Failure(rules.QUOTE_NOT_FOUND, message, hint, label, is_of_quote=True), ids))
+        found = next(filter(None, (_find_quote(one, quote, allows_cuts=allows_cuts) for one in matchers)), None)
+        if found is None:
+            failures.append((_make_quote_failure(target, quote, names), ids))
             continue
         pieces, fit = found
         matches.append(codes.match(target.section, pieces, fit, ids))
         if fit is records.Fit.ONE_EDIT:
             failures.append((_ONE_EDIT, ids))
+        elif target.named and fit is records.Fit.TITLE:
+            ##= man/spec/names.md#targets
+            ##% duvet MUST warn about a citation that names the id of a requirement but quotes nothing, because it covers
+            ##% nothing.
+            message = f"this annotation quotes nothing of {target.named[0].name}, so it covers nothing"
+            failures.append((records.Failure(rules.NAME_UNQUOTED, message, "quote the requirement"), ids))
     return matches, failures
+
+
+def _find_quote(matcher: QuoteMatcher, quote: str, *, allows_cuts: bool) -> records.FoundQuote | None:
+    found = matcher.find(quote)
+    is_cut = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_cut(quote)
+    return None if is_cut else found
+
+
+def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNames) -> records.Failure:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a quote that its section does not contain.
+    section, locator = target.specification.sections[target.section], target.specification.locator
+    message = f'could not find text in section "{section.id}" of {locator.name}'
+    hint, label = "remove the quote to cite the title of the section", "section is empty"
+    if target.named:
+        name = target.named[0].name
+        message = f"{name} of {locator.name} does not contain this text"
+        others = list(dict.fromkeys(one.name for one in names.containing(quote) if one.name != name))
+        hint, label = f"copy the words of {name}; only spacing may differ", f"not in {name}"
+        if others:
+            verb = "contains" if len(others) == 1 else "contain"
+            hint = f"{' and '.join(others)} {verb} it; write {locator.name}#{others[0]}"
+    elif any(section.lines):
+        hint, label = "copy the words of the section; only spacing may differ", "not in this section"
+    return records.Failure(rules.QUOTE_NOT_FOUND, message, hint, label, is_of_quote=True)
 
 
 _ONE_EDIT = records.Failure(

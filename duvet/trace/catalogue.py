@@ -130,6 +130,20 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         return tuple([card.id for card in self.requirements])
 
     @cached_property
+    def named(self) -> dict[str, tuple[int, ...]]:
+        """The requirements by the ids that their specifications give them."""
+        found = _grouped(card.name for card in self.requirements)
+        found.pop("", None)
+        return found
+
+    @cached_property
+    def named_in_any_case(self) -> dict[str, tuple[int, ...]]:
+        """The requirements by their case-folded ids."""
+        found = _grouped(card.name.casefold() for card in self.requirements)
+        found.pop("", None)
+        return found
+
+    @cached_property
     def stated(self) -> dict[tuple[int, str], tuple[int, ...]]:
         """The requirements of each section, by the index of its specification and its id."""
         return _grouped((card.specification, card.section) for card in self.requirements)

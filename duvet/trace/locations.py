@@ -219,8 +219,8 @@ def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> 
     yield section
     if below and section.startswith(("section-", "appendix-")):
         ##= man/spec/gates.md#not-applicable
-        ##% An entry MUST apply to all requirements of its specification, to those of its section and, in
-        ##% IETF text, of its subsections, or to the one requirement that it quotes.
+        ##% An entry MUST apply to the requirement that it quotes or, without a quote, to all requirements of its
+        ##% section (in IETF text, including subsections) or of its specification.
         # The ids of Markdown sections contain no dot.
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 
@@ -234,12 +234,13 @@ class NoSectionError(NotFoundError):
         """The id of the specification; empty for several."""
 
 
-def make_section_error(cards: Iterable[SpecificationCard], name: str) -> NotFoundError:
-    """Make the error about a section that is in none of the specifications."""
+def make_section_error(cards: Iterable[SpecificationCard], name: str, names: Iterable[str] = ()) -> NotFoundError:
+    """Make the error about a section that is in none of the specifications; `names` are ids of requirements."""
     looked = list(cards)
     alone = looked[0] if len(looked) == 1 else None
     where = f" of {alone.locator}" if alone else ""
-    near = SectionNames(section for card in looked for section in card.sections).nearest(name.removeprefix("#"))
+    sections = (section for card in looked for section in card.sections)
+    near = SectionNames(sections, names).nearest(name.removeprefix("#"))
     message = f"unknown section {quote_text(name)}{where}"
     if near:
         return NotFoundError(message, hint=f"did you mean {' or '.join(near)}?")

@@ -101,7 +101,9 @@ class BlobStore:
         """Replace the value under the name, if the folder can be written to."""
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#storage
-        ##% duvet MUST NOT fail because it cannot write the cache, and concurrent or killed runs MUST NOT damage it.
+        ##% duvet MUST NOT fail because it cannot write the cache.
+        ##= man/spec/cache.md#storage
+        ##% Concurrent or killed runs MUST NOT damage the cache.
         # File names that are not UTF-8 and times in the far future can't be encoded.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
             # Encoded into the file itself: a second copy might be many megabytes.

@@ -46,8 +46,8 @@ class FolderWatcher:
         """Watch these folders and no others; events not yet read are dropped."""
         self.close()
         ##= man/spec/watch.md#noticing-changes
-        ##% duvet MUST watch only folders that contain inputs, with notifications of the system, and poll
-        ##% only if `WATCHFILES_FORCE_POLLING` is set.
+        ##% duvet MUST watch only folders that contain inputs, with the system's notifications, and poll only if
+        ##% `WATCHFILES_FORCE_POLLING` is set.
         if self.polling:
             return
         for _ in range(_ATTEMPTS):

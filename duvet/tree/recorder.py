@@ -53,8 +53,8 @@ def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
 def is_fresh(info: os.stat_result, now: int) -> bool:
     """Check whether a file changed so recently, or in the future, that another change may look the same."""
     ##= man/spec/cache.md#freshness
-    ##% duvet MUST compare the content of a file, and not trust its timestamps, if the file changed less than two
-    ##% seconds before duvet read it, or later.
+    ##% duvet MUST compare a file's content, rather than its timestamps, if the file changed after duvet read it or less
+    ##% than two seconds before.
     return not _TIMES_TELL or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
 
 
@@ -90,7 +90,7 @@ class TreeRecord(Struct, array_like=True):
         was = stamps.get(path)
         if was is not None and not was.agrees(stamp):
             ##= man/spec/cache.md#freshness
-            ##% duvet MUST NOT cache the answer of a run in which a file could not be read, a download failed, or an
+            ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or an
             ##% input changed.
             self._unsettle(stamps, path)
         stamps[path] = stamp

@@ -48,8 +48,8 @@ class WaitTable(RecipeTable, frozen=True, kw_only=True):
     params: dict[str, Any] = field(default_factory=dict)
     until: CheckTable
     ##= man/spec/gateway.md#recipes
-    ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` and
-    ##% `timeout_seconds` differ.
+    ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` or
+    ##% `timeout_seconds` says otherwise.
     interval_seconds: Annotated[float, Meta(ge=0.5, le=3_600)] = 5.0
     timeout_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 300.0
 
@@ -90,8 +90,7 @@ def make_recipe_workflow(name: str, recipe: Recipe) -> records.Workflow:
 
 def _make_variable(default: Any) -> records.Variable:
     ##= man/spec/gateway.md#recipes
-    ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type, and require every
-    ##% variable whose value in the file is null.
+    ##% Before the first step, duvet MUST require a value for each variable that is null in the file.
     if default is None:
         return records.Variable(None)
     # 1.0 is a number, not an integer.
@@ -383,8 +382,8 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
 def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
     """Return the calls that the recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that are known
-    ##% only during a run, and call nothing.
+    ##% With `--dry-run`, `duvet recipe run` MUST call nothing and show what each step would call, leaving references to
+    ##% values that are known only during a run unresolved.
     scope = {"vars": variables}
     steps = [_plan_step(step, scope) for step in workflow.steps]
     return RecipePlan(recipe=records.recipe_name(workflow.name), vars=variables, steps=steps)

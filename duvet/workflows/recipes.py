@@ -62,8 +62,10 @@ class RecipeCatalogue:
 
     def _list_paths(self) -> Iterator[str]:
         ##= man/spec/gateway.md#recipes
-        ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
-        ##% project, and prefer them to built-in recipes with the same name.
+        ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, but MUST NOT follow links out
+        ##% of the project.
+        ##= man/spec/gateway.md#recipes
+        ##% duvet MUST prefer a project's recipe to a built-in recipe with the same name.
         for folder in RECIPE_FOLDERS:
             names = sorted(one.name for one in self._disk.entries(folder))
             # Backup files of editors begin with a dot.
@@ -113,8 +115,9 @@ class RecipeRunner:
             raise ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})
         try:
             ##= man/spec/gateway.md#recipes
-            ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type, and require
-            ##% every variable whose value in the file is null.
+            ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type.
+            ##= man/spec/gateway.md#recipes
+            ##% Before the first step, duvet MUST require a value for each variable that is null in the file.
             workflow.resolve_variables(found.workflow, given)
         except references.WorkflowError as error:
             raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
@@ -131,8 +134,7 @@ def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recip
     found = recipes.get(name)
     if found is None:
         ##= man/spec/gateway.md#recipes
-        ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps if a
-        ##% recipe fails, and `recipe_not_found` with the available names if it is unknown.
+        ##% For an unknown recipe, `km-recipe-run` MUST answer `recipe_not_found` with the available names.
         hint = text.suggest_nearest(text.shorten_text(name), list(recipes))
         names = [name for name, one in recipes.items() if one.workflow]
         available = f"available: {text.join_names(names, _MAX_NAMES)}"

@@ -151,7 +151,8 @@ def clip_message(text: str) -> str:
 def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
     """Return the record with its largest results shortened if it is too large."""
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST shorten the record of a run to 200,000 bytes, largest results first, and warn about it.
+    ##% The engine MUST shorten the record of a run to 200,000 bytes, starting with the largest results, and warn about
+    ##% it.
     bounded, excess = run, references.measure_value(run) - MAX_RECORD_BYTES
     for head in _HEADS:
         if references.measure_value(bounded) > MAX_RECORD_BYTES:

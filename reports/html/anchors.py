@@ -105,6 +105,7 @@ class ReportPlaces(Struct, frozen=True):
     specifications: dict[str, str]  # The anchors of cited specifications by id, not escaped.
     sections: list[dict[str, SectionPlace]]  # For each specification, by the ids of sections.
     requirements: list[AnchorLink]
+    names: dict[int, AnchorLink] = {}  # The anchors of the ids that specifications give, by requirement.
     notes: dict[str, AnchorLink] = {}  # The anchors of pages by slug.
     notes_view: str = ""  # The anchor of the list of pages.
 
@@ -138,15 +139,19 @@ def assign_places(page: ReportData) -> ReportPlaces:
         ##% Each specification, each section shown and each requirement MUST have a unique anchor; a requirement's
         ##% anchor consists of its specification, its section and the first 12 digits of its id.
         requirements.append(_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
-    if page.notes is None:
-        return ReportPlaces(specifications, sections, requirements)
-    view = names.new("pages")
-    anchors = {note.slug: names.new(f"{view}/{note.slug}") for note in page.notes.pages}
-    notes = {
-        slug: AnchorLink(escape_attribute(name), escape_attribute(make_fragment_link(name)))
-        for slug, name in anchors.items()
+    own = list(specifications.values())
+    ##= man/spec/names.md#references
+    ##% The HTML report MUST show a requirement with its id, and open it at the anchor `SPEC/ID`.
+    named = {
+        index: _escape_anchor(names.new(f"{own[card.specification]}/{card.name}"))
+        for index, card in enumerate(page.catalogue.requirements)
+        if card.name
     }
-    return ReportPlaces(specifications, sections, requirements, notes, view)
+    if page.notes is None:
+        return ReportPlaces(specifications, sections, requirements, named)
+    view = names.new("pages")
+    notes = {note.slug: _escape_anchor(names.new(f"{view}/{note.slug}")) for note in page.notes.pages}
+    return ReportPlaces(specifications, sections, requirements, named, notes, view)
 
 
 def _shown(page: ReportData) -> Iterable[Iterable[str]]:
@@ -156,8 +161,7 @@ def _shown(page: ReportData) -> Iterable[Iterable[str]]:
     for number, coverage in enumerate(page.finished.trace.coverages):
         sections = coverage.specification.sections
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST show how many sections it leaves out; with `spec-text = "full"`, it MUST show every section
-        ##% of the cited specifications.
+        ##% With `spec-text = "full"`, the report MUST show every section of the cited specifications.
         whole = page.whole_text or number in stating
         yield (
             [section.id for section in sections]
@@ -166,9 +170,13 @@ def _shown(page: ReportData) -> Iterable[Iterable[str]]:
         )
 
 
+def _escape_anchor(name: str) -> AnchorLink:
+    return AnchorLink(escape_attribute(name), escape_attribute(make_fragment_link(name)))
+
+
 def _section(names: AnchorNames, wanted: str) -> SectionPlace:
     name = names.new(wanted)
-    spot = AnchorLink(escape_attribute(name), escape_attribute(make_fragment_link(name)))
+    spot = _escape_anchor(name)
     return SectionPlace(name, spot, [], [], _below(names, name, spot, "cited"))
 
 
@@ -278,7 +286,7 @@ def link_number(
 ) -> LinkedNumber:
     """Link a number to the filtered list of requirements that it counts."""
     ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
+    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to a list of them.
     if not count:
         return LinkedNumber(0, "")
     facts = {

@@ -82,8 +82,7 @@ class ReferenceWriter:
 
     def _item(self, number: int) -> str:
         ##= man/spec/page.md#size-and-accessibility
-        ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at
-        ##% most 200 bytes, apart from its code.
+        ##% A citation MUST add at most 200 bytes to the report, apart from its code.
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags,
         ##% and list the citations of each file.

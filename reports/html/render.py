@@ -102,8 +102,7 @@ def write_requirement_rows(
 ) -> Markup:
     """Write the rows of the table, the least finished first, then by level."""
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
-    ##% missing code or tests, both in its section and in a table that begins with the least finished.
+    ##% The table MUST begin with the least finished requirements.
     cards = page.catalogue.requirements
     written: list[str] = []
     for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):
@@ -111,9 +110,10 @@ def write_requirement_rows(
         look = anchors.STATE_LOOKS[card.state]
         cited = [references.citations[number] for number in card.citations]
         kinds = [one.kind for one in cited]
+        named = f" · {anchors.escape_html(card.name)}" if card.name else ""
         written.append(
             f'<tr class={look.mark}><td><a href="{places.requirements[index].link}">{look.badge}</a>'
-            f"<td>{anchors.name_level(card.level)}<td>{names.section(card.specification, card.section)}"
+            f"<td>{anchors.name_level(card.level)}<td>{names.section(card.specification, card.section)}{named}"
             f"<td>{anchors.escape_html(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
             f"<td class=n>{kinds.count(Kind.TEST)}<td>{_notes(cited)}\n"
         )

@@ -177,8 +177,7 @@ class ArticleWriter:
             written.append(text)
             elements += size
         ##= man/spec/page.md#size-and-accessibility
-        ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at
-        ##% most 200 bytes, apart from its code.
+        ##% The report MUST NOT make a browser create more than 20,000 elements at first.
         is_later = elements > self.room
         if not is_later:
             self.room -= elements
@@ -224,7 +223,8 @@ class ArticleWriter:
             f'<h3><a href="{link}">{anchors.escape_html(title)}</a>{outside}</h3>\n'
             f"{shown}{self._items(place)}</section>\n"
         )
-        return written, marking.marks + 6 + 4 * len(place.requirements) + (4 if place.others else 0)
+        named = sum(number in self.places.names for number in place.requirements)
+        return written, marking.marks + 6 + 4 * len(place.requirements) + named + (4 if place.others else 0)
 
     def _owners(self, place: anchors.SectionPlace) -> dict[int, TextOwner]:
         owners: dict[int, TextOwner] = {}
@@ -244,12 +244,14 @@ class ArticleWriter:
     def _requirement(self, index: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
-        ##% missing code or tests, both in its section and in a table that begins with the least finished.
+        ##% missing code or tests, both in its section and in a table.
         card = self.page.catalogue.requirements[index]
         look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]
         level = f" · {card.level.name}" if card.level else ""
         words = anchors.escape_html(shorten_text(card.text, _WORDS))
+        if index in self.places.names:
+            words = f'<b id="{self.places.names[index].anchor}">{anchors.escape_html(card.name)}</b> {words}'
         begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} · {words}'
         held = self._lacks(index) + (self.notes.explained(index) if self.notes else "")
         if not card.citations:

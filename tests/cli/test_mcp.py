@@ -213,8 +213,8 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
 )
 def test_config_may_name_the_configuration_of_the_service(name: str, duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#configuration
-    ##% A `--config` that names `duvet.config.*`, `contextive.config.*`, a JSON file or a YAML file MUST mean the same as
-    ##% `--service-config`, for commands that have that option.
+    ##% For a command that has `--service-config`, a `--config` that names `duvet.config.*`, `contextive.config.*`, a
+    ##% JSON file or a YAML file MUST mean the same.
     text = "[server]\nname = 'team'\n" if name.endswith(".toml") else '{"server": {"name": "team"}}'
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text(text)

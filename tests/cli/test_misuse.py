@@ -49,7 +49,7 @@ ABOUT_REQUIREMENTS: Refused = [
 OF_TOOLS: Refused = [
     ("call search_requirements", 2, 'query is missing\nKeywords, "a phrase", an id, file:line or spec#section'),
     ("call search_requirements --qwery a", 2, 'search_requirements has no argument "qwery"\ndid you mean query?'),
-    ("call search_requirements lid", 2, 'unexpected word "lid"\n`duvet tools search_requirements` shows'),
+    ("call search_requirements lid", 2, 'unexpected argument "lid"\n`duvet tools search_requirements` shows'),
     ("call search_requirements --query", 2, "--query needs a value"),
     ("call list_uncited_requirements --limit many", 2, "limit: expected int, got str"),
     ("call list_uncited_requirements --limit 05", 2, "limit: expected int, got str"),

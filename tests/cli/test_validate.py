@@ -241,7 +241,7 @@ def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_com
 
 def test_a_pattern_that_matches_no_file(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#checks
-    ##% With our schema, `duvet validate` MUST warn about a pattern of a source that matches no file.
+    ##% With duvet's own schema, `duvet validate` MUST warn about a source pattern that matches no file.
     config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'source/*.py'\n"
     texts = {".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n", "spec.md": "A pot MUST boil.\n"}
     make(tmp_path, texts)

@@ -86,8 +86,7 @@ class IngestReader:
     def modified(self, path: str, seen: FileStamp | None) -> float | None:
         """Return the modification time of an unchanged file, or None for a file that must be read."""
         ##= man/spec/knowledge.md#ingest-runs
-        ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the
-        ##% model or more than a fifth of the chunks has changed.
+        ##% `duvet ingest` MUST process only files whose content has changed.
         if seen is None or seen.digest or not self._project.on_disk:
             return None
         try:

@@ -128,7 +128,7 @@ class DefaultExcludes:
     def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:
         """Return whether a path is excluded by its name or because it is inside of an excluded folder."""
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST skip files that may contain secrets and vendored folders, unless `ingest.include` names
+        ##% `duvet ingest` MUST skip vendored folders, and files that may contain secrets, unless `ingest.include` names
         ##% their exact path.
         if path in self._included:
             return False

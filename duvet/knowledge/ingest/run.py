@@ -80,7 +80,7 @@ def ingest_project(
         raise
     except BaseException as error:
         ##= man/spec/knowledge.md#ingest-runs
-        ##% An ingest run that fails or is killed MUST leave the index unchanged, and record the reason of a failure.
+        ##% An ingest run that fails MUST record the reason.
         with suppress(Exception), store.writing() as writing:
             writing.put_run(run.failed(error))
         raise
@@ -89,7 +89,7 @@ def ingest_project(
 @contextmanager
 def _writing(store: Store, progress: Progress, patience: float) -> Iterator[StoreWriter]:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% A second run at the same time MUST say that it waits, wait up to 10 seconds, and then fail.
+    ##% A second run at the same time MUST say that it is waiting, wait up to 10 seconds, and then fail.
     with ExitStack() as stack:
         try:
             writing = stack.enter_context(store.writing())
@@ -375,8 +375,8 @@ class VectorUpdate(Struct, frozen=True):
         todo = [artifact for artifact in artifacts if artifact.chunk_count]
         total = sum(artifact.chunk_count for artifact in todo)
         ##= man/spec/knowledge.md#ingest-runs
-        ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the
-        ##% model or more than a fifth of the chunks has changed.
+        ##% `duvet ingest` MUST recompute all vectors when the model has changed, or when more than a fifth of the
+        ##% chunks have.
         data, size = self.store.kept(SPACE_KEY), int.from_bytes(self.store.kept(SPACE_SIZE_KEY) or b"")
         space = self.embedder.space(data) if data and abs(total - size) * _TOLERANCE <= size else None
         if space is not None:

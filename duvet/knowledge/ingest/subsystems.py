@@ -88,8 +88,8 @@ class SubsystemIndex:
     def of(self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
         """Return the membership of a file whose front matter names this subsystem and that imports these modules."""
         ##= man/spec/knowledge.md#subsystems
-        ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else the one with the
-        ##% longest matching pattern, or else the one that its path names, in any case.
+        ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the one with the longest
+        ##% matching pattern, or else to the one that its path names, ignoring case.
         name = named or self._code.get(path) or self._find_by_path(path) or self._find_by_subject(path, kind, imports)
         if not name:
             return SubsystemMembership()
@@ -387,8 +387,8 @@ class CatalogueSubsystem(Struct, frozen=True):
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     """Return the subsystems of the first catalogue file, if any; raise ProblemsError with all its errors."""
     ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
-    ##% `.metadata` or `docs`, and fail with the line of each error in this file.
+    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top of the project, in
+    ##% `.duvet`, `.metadata` or `docs`, and fail with the line of each error in this file.
     path = next((path for path in _CATALOGUE_PATHS if tree.is_file(path)), None)
     if path is None:
         return ()

@@ -242,8 +242,9 @@ class PageCollection:
     def outlinks(self, page: Page) -> tuple[str, ...]:
         """Return the slugs that the page links to, in order and even if there is no such page."""
         ##= man/spec/pages.md#links
-        ##% duvet MUST list as outlinks of a page the slugs that it links to outside code and comments, each once and in
-        ##% order, and as backlinks the other pages that link to it.
+        ##% The outlinks of a page MUST be the slugs that it links to outside code and comments, each once and in order.
+        ##= man/spec/pages.md#links
+        ##% The backlinks of a page MUST be the other pages that link to it.
         links = (
             link
             for link in page.links
@@ -320,13 +321,14 @@ class PageCitation(Struct, frozen=True):
     type: str
 
 
-class PageRequirement(Struct, frozen=True):
+class PageRequirement(Struct, frozen=True, omit_defaults=True):
     identifier: str
     full_path: str
     target: str
     text: str
     status: str
     citations: tuple[PageCitation, ...]
+    name: str = ""
 
 
 class PageRow(Struct, frozen=True, kw_only=True):
@@ -377,6 +379,7 @@ def find_page_requirements(collection: PageCollection, page: Page) -> tuple[Page
                 text=card.text,
                 status=card.state.words,
                 citations=tuple(PageCitation(one.path, one.line, one.kind.name.lower()) for one in citations),
+                name=card.name,
             )
         )
     return tuple(found) or None

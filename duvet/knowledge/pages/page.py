@@ -247,7 +247,9 @@ def normalise_slug(text: str) -> str:
 def make_slug(path: str, prefix: str) -> str:
     ##= man/spec/pages.md#files
     ##% duvet MUST take the slug of a page from its front matter, or else from its path inside the configured folder
-    ##% without `.md`, and find it in every Unicode form.
+    ##% without `.md`.
+    ##= man/spec/pages.md#files
+    ##% duvet MUST find a page by every Unicode form of its slug.
     return normalise_slug(_ENDING.sub("", path.removeprefix(prefix)))
 
 
@@ -357,8 +359,8 @@ class _MarkdownScan:
             if tag == "CodeBlock" or kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
                 if kind != "End":
                     ##= man/spec/pages.md#links
-                    ##% duvet MUST list as outlinks of a page the slugs that it links to outside code and comments, each
-                    ##% once and in order, and as backlinks the other pages that link to it.
+                    ##% The outlinks of a page MUST be the slugs that it links to outside code and comments, each once
+                    ##% and in order.
                     self.hidden.append((start, end))
             elif kind == "Start" and tag == "HtmlBlock":
                 self.html.append((start, end))

@@ -161,7 +161,7 @@ def search_pages(index: PageIndex, query: str) -> list[PageHit]:
     phrase = flatten_text(query)
     words = tuple(dict.fromkeys(phrase.split(" ")))[:_MAX_WORDS]
     ##= man/spec/pages.md#tools
-    ##% `search` MUST find up to 20 pages that contain every word of the query, in any case and also inside longer
+    ##% `search` MUST find up to 20 pages that contain every word of the query, ignoring case and also inside longer
     ##% words.
     paths = index.find(words[0])
     for word in words[1:]:

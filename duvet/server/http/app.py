@@ -255,8 +255,7 @@ class HttpApplication:
     async def end(self) -> None:
         """Answer requests for a limited time, and close every stream."""
         ##= man/spec/service.md#rest
-        ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
-        ##% stops with 503 and `Retry-After`.
+        ##% Before the server stops, it MUST answer the calls that it cannot finish with 503 and `Retry-After`.
         # Accept requests that the system has already received.
         for _ in range(_TURNS):
             await anyio.lowlevel.checkpoint()
@@ -365,8 +364,8 @@ class SessionManager(StreamableHTTPSessionManager):
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
         if len(self._server_instances) >= self._max_sessions:
             ##= man/spec/mcp.md#limits
-            ##% The server MUST close connections beyond their limit and, beyond the limit of sessions, end the longest
-            ##% idle session of the client with the most sessions.
+            ##% When there are too many sessions, the server MUST end the session that has been idle for longest, of the
+            ##% client with the most sessions.
             counts = Counter(self._clients.get(id) for id in self._server_instances)
             idle = [
                 (-counts[self._clients.get(id)], one.idle_scope.deadline, id)

@@ -218,8 +218,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast(asyncio.Transport, CoalescingTransport(transport)))
         ##= man/spec/mcp.md#limits
-        ##% The server MUST close connections beyond their limit and, beyond the limit of sessions, end the longest idle
-        ##% session of the client with the most sessions.
+        ##% The server MUST close connections above the limit.
         if len(self.connections) > self._limits.connections:
             transport.abort()
         self._arrival.begin(transport)

@@ -134,8 +134,8 @@ class KnowledgeMetrics(Collector):
 
     def count(self, call: audit.CallRecord) -> None:
         ##= man/spec/gateway.md#telemetry
-        ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, starting at 0
-        ##% and without labels that callers choose.
+        ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code, start each count at
+        ##% 0, and have no labels that callers can choose.
         result = _RESULTS[bool(call.code)]
         self._requests.labels(call.tool, result).inc()
         self._seconds.labels(call.tool).observe(call.seconds)

@@ -299,8 +299,7 @@ class Subscriptions:
             self._put(group, RESOURCES, self._outboxes.values())
         if self._registry is not self._dispatcher.registry:
             ##= man/spec/service.md#configuration
-            ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads`
-            ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
+            ##% After a valid edit, the server MUST notify its clients.
             self._registry = self._dispatcher.registry
             for event, kind in (
                 (subscriptions.ToolsListChanged(), TOOLS),
@@ -313,8 +312,9 @@ class Subscriptions:
         for outbox in outboxes:
             if outbox.put(uri):
                 ##= man/spec/mcp.md#freshness
-                ##% The server MUST notify each client independently of slow ones, over HTTP as soon as the client opens
-                ##% a stream.
+                ##% A slow client MUST NOT delay the notifications of other clients.
+                ##= man/spec/mcp.md#freshness
+                ##% Over HTTP, the server MUST notify a client as soon as it opens a stream.
                 group.start_soon(outbox.deliver)
 
 

@@ -188,6 +188,8 @@ class ToolsPart:
             tool = await self._dispatcher.require(params.name, arguments, caller)
         except ToolError as error:
             data = {"hint": error.hint} if error.hint else None
+            ##= man/spec/mcp.md#errors
+            ##% The server MUST answer a call to an unknown tool with the protocol error -32602.
             raise MCPError(code=types.INVALID_PARAMS, message=error.message, data=data) from error
         try:
             caller = session.attach_client_model(caller, request, params)
@@ -242,8 +244,8 @@ def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
 def make_error_result(error: ToolError) -> types.CallToolResult:
     """Return an error as JSON text only: structured content would have to match the output schema."""
     ##= man/spec/mcp.md#errors
-    ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message`
-    ##% and a `hint` without commands, and a call of an unknown tool with the protocol error -32602.
+    ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message` and
+    ##% a `hint` without commands.
     details = {} if error.details is None else {"details": error.details}
     fields = {"code": error.code.value, "message": error.message, "hint": error.hint, **details}
     text = json.encode({"status": "error", "error": fields}).decode()

@@ -165,8 +165,9 @@ class ModelWantedError(PendingError):
 def make_state_seal(audience: str) -> RequestStateBoundary:
     """Return middleware that seals the state sent to clients, and accepts it only unchanged and for the same call."""
     ##= man/spec/service.md#models-of-clients
-    ##% The server MUST refuse state from a client that it did not issue for the same call, and fail a call after 32
-    ##% rounds or with results that are too large for the client.
+    ##% The server MUST refuse a client's state unless the server issued it for the same call.
+    ##= man/spec/service.md#models-of-clients
+    ##% The server MUST fail a call after 32 rounds, or if its results are too large for the client.
     return RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=_STATE_SECONDS), default_audience=audience)
 
 

@@ -59,13 +59,17 @@ class SectionDocument(SectionEntry, frozen=True):
     content: str
 
 
-class RequirementEntry(Struct, frozen=True):
+class RequirementEntry(Struct, frozen=True, omit_defaults=True):
     identifier: str
     text: str
+    name: str = ""  # The id that the specification gives it.
 
 
-class RequirementDocument(RequirementEntry, frozen=True):
+class RequirementDocument(Struct, frozen=True, omit_defaults=True):
+    identifier: str
+    text: str
     status: str
+    name: str = ""
 
 
 class CitationEntry(Struct, frozen=True):
@@ -79,10 +83,11 @@ class CitationDocument(Struct, frozen=True):
     context_lines: tuple[str, ...]
 
 
-class PlacedRequirement(Struct, frozen=True):
+class PlacedRequirement(Struct, frozen=True, omit_defaults=True):
     full_path: str
     identifier: str
     text: str
+    name: str = ""
 
 
 class PlacedCitation(Struct, frozen=True):
@@ -107,7 +112,7 @@ def make_document(context: ProjectSnapshot, node: tree.ResourceNode) -> Resource
             return SectionDocument(node.section, section.title, format_section_text(section))
         case tree.NodeKind.REQUIREMENT:
             card = catalogue.requirements[node.requirement]
-            return RequirementDocument(_short_id(catalogue, node), card.text, card.state.words)
+            return RequirementDocument(_short_id(catalogue, node), card.text, card.state.words, card.name)
         case tree.NodeKind.CITATION:
             (found, *_) = context.material().citations.by_type(node.citations)
             return CitationDocument(found.file_path, found.line_number, found.comment_text, found.context_lines)
@@ -120,12 +125,14 @@ def make_entry(context: ProjectSnapshot, collection: tree.ResourceNode, node: tr
         case tree.NodeKind.SECTIONS:
             return SectionEntry(node.section, catalogue.specifications[node.specification].titles[node.section])
         case tree.NodeKind.REQUIREMENTS:
-            return RequirementEntry(_short_id(catalogue, node), catalogue.requirements[node.requirement].text)
+            card = catalogue.requirements[node.requirement]
+            return RequirementEntry(_short_id(catalogue, node), card.text, card.name)
         case tree.NodeKind.CITATIONS:
             return CitationEntry(catalogue.citations[node.citations[0]].id)
         case tree.NodeKind.ALL_REQUIREMENTS:
             path = tree.make_node_path(tree.get_resource_tree(context), node)
-            return PlacedRequirement(path, _short_id(catalogue, node), catalogue.requirements[node.requirement].text)
+            card = catalogue.requirements[node.requirement]
+            return PlacedRequirement(path, _short_id(catalogue, node), card.text, card.name)
         case tree.NodeKind.ALL_CITATIONS:
             path = tree.make_node_path(tree.get_resource_tree(context), node)
             return PlacedCitation(path, catalogue.citations[node.citations[0]].id)
@@ -192,7 +199,8 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
     id, text = requirement.id[:SHORT_ID_DIGITS], shorten_text(requirement.text)
     if node.kind is tree.NodeKind.CITATIONS:
         return f"{id}/citations", f"Citations of {id}", f"Where code and tests cite: {text}"
-    return id, text, f"A requirement of {card.name}, {card.titles[node.section]}"
+    named = f"{requirement.name}: {text}" if requirement.name else text
+    return id, named, f"A requirement of {card.name}, {card.titles[node.section]}"
 
 
 def read_resource(

@@ -77,8 +77,8 @@ def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instr
     line, end, _ = read.partition(b"\n")
     answer = make_early_answer(line, identity, instructions) if end else None
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` without waiting for the SDK or the project, with the same answer as later,
-    ##% and even with an invalid configuration.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, even with an invalid
+    ##% configuration, and its answer MUST be the same as later.
     if answer:
         rest = memoryview(messages.encode_message(answer))
         while rest:

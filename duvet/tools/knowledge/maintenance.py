@@ -75,8 +75,9 @@ async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options
             return failed
 
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave the
-    ##% index unchanged.
+    ##% During an ingest run, the server MUST keep answering and report progress.
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% A cancelled ingest run MUST leave the index unchanged.
     return await index.run_in_thread(ctx, work)
 
 
@@ -437,13 +438,15 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool
     run = await recipes.run(name, arguments.vars, ctx)
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
-    ##% step, and record the run as a workflow run is recorded.
+    ##% step.
+    ##= man/spec/gateway.md#recipes
+    ##% `km-recipe-run` MUST record its runs in the same way as workflow runs.
     done = make_recipe_output(name, run)
     if run.error is None:
         return tool.ToolAnswer(value=done)
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps if a
-    ##% recipe fails, and `recipe_not_found` with the available names if it is unknown.
+    ##% If a recipe fails, `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of
+    ##% all steps.
     raise tool.ToolError(
         tool.ErrorCode(run.error.code.value), run.error.describe(name), run.error.hint, details=to_builtins(done)
     )

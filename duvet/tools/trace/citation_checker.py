@@ -11,7 +11,13 @@ from msgspec import Struct, structs
 
 from duvet import errors, progress, rules
 from duvet.model import Annotation, Format, Kind, Locator, Problem, Section, Severity, Specification
-from duvet.project.fixes import ResolvedTarget, SpecificationTexts, correct_drifted_quote, correct_section
+from duvet.project.fixes import (
+    ResolvedTarget,
+    SpecificationTexts,
+    correct_drifted_quote,
+    correct_section,
+    resolve_section,
+)
 from duvet.sources import comments, scan
 from duvet.sources.fragments import PastedText, parse_pasted
 from duvet.specs import library, requirement_files
@@ -22,6 +28,7 @@ from duvet.tools.trace.invalid_citations import URL_NOT_FOUND, describe_citation
 from duvet.tools.trace.requirements import group_requirements_by_section
 from duvet.trace import build, locations, records
 from duvet.trace.match import QuoteMatcher
+from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
 from duvet.trace.nearest import Neighbourhood, TextStretch
 from duvet.tree.files import MemoryTree, Tree
 
@@ -48,7 +55,9 @@ class SpecCatalogue(library.Library):
         super().__init__(project.tree, project.downloads, None, project.root)
         self.project = project
         self.cards = context.catalogue.specifications
+        self._requirements = context.catalogue.requirements
         self._known: dict[int, Specification] = {}
+        self._names: dict[int, RequirementNames] = {}
 
     @cached_property
     def reachable(self) -> Tree:
@@ -76,6 +85,21 @@ class SpecCatalogue(library.Library):
         if number not in self._known:
             self._known[number] = self.project.specification(self.cards[number])
         return self._known[number]
+
+    def names(self, number: int) -> RequirementNames:
+        """Return the ids that a specification gives its requirements."""
+        if number not in self._names:
+            sections = {section.id: index for index, section in enumerate(self.cards[number].sections)}
+            self._names[number] = RequirementNames(
+                NamedText(card.name, sections[card.section], card.text)
+                for card in self._requirements
+                if card.name and card.specification == number
+            )
+        return self._names[number]
+
+    def names_of(self, locator: Locator) -> RequirementNames:
+        number = self.number_of(locator)
+        return NO_NAMES if number is None else self.names(number)
 
     def load(self, locator: Locator) -> Specification:
         number = self.number_of(locator)
@@ -147,7 +171,9 @@ class NearestFinder:
         answer = correct_section(self.texts, annotation)
         spot = self.texts.spot(annotation)
         name, _, section = annotation.target.partition("#")
-        near = SectionNames(spot.near.specification.sections).nearest(section) if spot and section else []
+        near = (
+            SectionNames(spot.near.specification.sections, spot.near.names).nearest(section) if spot and section else []
+        )
         return NearestMatch(answer.target or (f"{name}#{near[0]}" if near else ""), answer.hint)
 
     def _find_specification(self, annotation: Annotation) -> NearestMatch:
@@ -213,7 +239,7 @@ class _Texts(SpecificationTexts):
         number = self.specifications.number_of(locator)
         is_known = number is not None and self.specifications.known(number).format == specification.format
         near = self._open_neighbourhood(number) if is_known and number is not None else _Neighbourhood(specification)
-        return ResolvedTarget(near, find_section_index(specification, section))
+        return resolve_section(near, section)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
         for number, card in enumerate(self.specifications.cards):
@@ -228,7 +254,7 @@ class _Texts(SpecificationTexts):
             sentences = {
                 place: [self._requirements[index].text for index in found] for place, found in indexes.items() if found
             }
-            self._neighbourhoods[number] = _Neighbourhood(known, sentences)
+            self._neighbourhoods[number] = _Neighbourhood(known, sentences, names=self.specifications.names(number))
         return self._neighbourhoods[number]
 
 
@@ -294,6 +320,7 @@ class CitationChecker:
             progress.Progress(),
             self._make_matcher,
             allows_cuts=specifications.project.allows_cuts,
+            names_of=specifications.names_of,
         )
         failure = linked.failures.get(0)
         for locator, matches in linked.matches.items():

@@ -97,17 +97,19 @@ def make_filter(arguments: RequirementArguments) -> RequirementFilter:
     )
 
 
-class RequirementSummary(Struct, frozen=True):
+class RequirementSummary(Struct, frozen=True, omit_defaults=True):
     identifier: str
     level: str
     status: str
     text: str
+    name: str = ""
 
 
 def summarize_requirement(card: RequirementCard, most: int | None = None) -> RequirementSummary:
     """Return a summary with the text cut to at most `most` characters."""
     text = card.text if most is None else shorten_text(card.text, most)
-    return RequirementSummary(card.id[:SHORT_ID_DIGITS], format_level(card.level) or NO_LEVEL, card.state.words, text)
+    level = format_level(card.level) or NO_LEVEL
+    return RequirementSummary(card.id[:SHORT_ID_DIGITS], level, card.state.words, text, card.name)
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -129,6 +131,7 @@ class RequirementCitation(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     identifier: str
+    name: str = ""
     id: str
     full_path: str
     text: str
@@ -157,6 +160,7 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
     places = tuple(RequirementPlace(one.full_path, one.status) for one in found.places[:_MAX_PLACES])
     whole = GetRequirementOutput(
         identifier=found.identifier,
+        name=found.name,
         id=found.id,
         full_path=found.full_path,
         text=found.text,
@@ -173,7 +177,7 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
         places=places if len(places) > 1 else None,
         neighbours=tuple(
             RequirementSummary(
-                one.identifier, one.level or NO_LEVEL, one.status, shorten_text(one.text, _NEIGHBOUR_TEXT)
+                one.identifier, one.level or NO_LEVEL, one.status, shorten_text(one.text, _NEIGHBOUR_TEXT), one.name
             )
             for one in found.neighbours
         ),
@@ -224,10 +228,11 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
     return list(pagination.take_fitting_rows(shown, room))
 
 
-class ListedRequirement(Struct, frozen=True):
+class ListedRequirement(Struct, frozen=True, omit_defaults=True):
     identifier: str
     full_path: str
     text: str
+    name: str = ""
 
 
 def make_requirement_path(catalogue: Catalogue, index: int) -> str:
@@ -278,6 +283,7 @@ def make_requirement_list_answer(
             catalogue.ids[index][:SHORT_ID_DIGITS],
             make_requirement_path(catalogue, index),
             catalogue.requirements[index].text,
+            catalogue.requirements[index].name,
         ),
         notes=notes,
     )
@@ -311,7 +317,7 @@ def get_requirement_status(arguments: GetRequirementStatusInput, context: Projec
 
 
 def _find_indexes(catalogue: Catalogue, identifier: str) -> Sequence[int]:
-    if _DIGITS.match(identifier):
+    if _DIGITS.match(identifier) and identifier not in catalogue.named:
         return references.find_requirements_by_id(catalogue, identifier)
     cause = None
     try:
@@ -366,11 +372,12 @@ class GetPrioritizedRequirementsInput(StatusArguments, frozen=True, kw_only=True
     status: ClassWord | None = None
 
 
-class PrioritizedRequirement(Struct, frozen=True):
+class PrioritizedRequirement(Struct, frozen=True, omit_defaults=True):
     full_path: str
     level: str
     status: str
     todo_count: int
+    name: str = ""
 
 
 @declare_query(
@@ -388,7 +395,8 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
     def make_row(index: int) -> PrioritizedRequirement:
         priority, path = ranked[index], make_requirement_path(catalogue, index)
         status = priority.priority_class.name.lower()
-        return PrioritizedRequirement(path, format_level(priority.level) or NO_LEVEL, status, priority.todos)
+        name = catalogue.requirements[index].name
+        return PrioritizedRequirement(path, format_level(priority.level) or NO_LEVEL, status, priority.todos, name)
 
     return make_list_answer(
         context,

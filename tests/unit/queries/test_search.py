@@ -143,8 +143,8 @@ def test_words_are_found_and_marked(query: str) -> None:
 
 def test_titles_count_for_more() -> None:
     ##= man/spec/search.md#results
-    ##% `duvet search` MUST list the best match first, count a word in a title for more than one in the text, and keep
-    ##% equal matches in the order of reports.
+    ##% `duvet search` MUST list the best match first, give a word in a title more weight than one in the text, and keep
+    ##% equal matches in report order.
     tea = "# Tea\n\n## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n"
     found = search("cups", catalogue=make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": tea}))
     assert marked(found) == ["One MUST hold it.", "Two MUST hold **cups**."]

@@ -109,7 +109,7 @@ def test_paths_begin_at_the_root(path: str, folder: str, expected: str) -> None:
 
 def test_json_is_as_documented() -> None:
     ##= man/spec/problems.md#json
-    ##% JSON MUST be one object with the version of its shape, every problem, and the numbers of errors and warnings.
+    ##% JSON MUST be one object with the version of the format, every problem, and the numbers of errors and warnings.
     problem = rules.QUOTE_NOT_FOUND.problem(
         'could not find text in section "heating" of spec.md',
         "src/a.rs",
@@ -151,8 +151,9 @@ def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], fo
 @given(HOSTILE, TEXT)
 def test_junit_is_well_formed_with_a_case_for_each_problem(problems: tuple[Problem, ...], line: str) -> None:
     ##= man/spec/problems.md#github-and-junit
-    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing one for each warning, or one
-    ##% passing case without problems.
+    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing case for each warning.
+    ##= man/spec/problems.md#github-and-junit
+    ##% If there are no problems, JUnit MUST have one passing case.
     root = ElementTree.fromstring(render_junit(problems, ProblemContext(lambda *_: line)))
     (suite,) = root
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")

@@ -202,8 +202,8 @@ def found(tree: Tree, pattern: str) -> list[str]:
 )
 def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
     ##= man/spec/trace.md#sources
-    ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains itself
-    ##% once.
+    ##% `**` MUST match any number of folders, including hidden and linked ones, but enter a folder that contains itself
+    ##% only once.
     assert found(touch(tmp_path, *FILES), pattern) == paths
     assert found(MemoryTree(dict.fromkeys(FILES, b"")), pattern) == paths
 
