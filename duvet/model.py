@@ -88,12 +88,21 @@ class Edit(Struct, frozen=True):
     text: str
 
 
+class Applicability(StrEnum):
+    """Whether a fix may be applied without a look at the code."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+
 class Fix(Struct, frozen=True, omit_defaults=True):
     """Edits that fix a problem in its file."""
 
     description: str
     edits: tuple[Edit, ...]
+    applicability: Applicability
     change: str = ""  # The new quote with the changed words marked.
+    doubt: str = ""  # Why the fix is unsafe.
 
 
 class Problem(Struct, frozen=True):
