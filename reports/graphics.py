@@ -93,7 +93,7 @@ class Canvas(Struct, frozen=True):
             yield from (f"{first if index == 0 else '        '}{line}" for index, line in enumerate(lines))
 
     def _wrap(self, text: str, indent: int) -> Iterator[str]:
-        room = self.width - indent
+        room = self.width - indent - _INDENT // 2
         for line in text.split("\n"):
             current = ""
             for word in _WORD.findall(escape_cell(line)):

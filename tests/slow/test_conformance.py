@@ -50,6 +50,11 @@ def test_probes(area: str, shared: Path, duvet_command: str, record_property: Re
     record_property(CONFORMANCE, ("probes", cases))
 
 
+def test_query(shared: Path, duvet_command: str, record_property: Record) -> None:
+    cases = run_cases(shared / "probes" / "run.py", duvet_command, str(shared / "probes" / "query"))
+    record_property(CONFORMANCE, ("probes of duvet query", cases))
+
+
 def test_golden(shared: Path, duvet_command: str, record_property: Record) -> None:
     cases = run_cases(shared / "probes" / "run.py", duvet_command, str(shared / "golden"))
     record_property(CONFORMANCE, ("golden projects", cases))
