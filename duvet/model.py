@@ -1,4 +1,4 @@
-"""The records that every part of duvet shares. They are frozen: data flows one way."""
+"""The records that all packages share. They are frozen, because data flows one way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Rank(IntEnum):
 
     @property
     def words(self) -> str:
-        """The name as people write it: `in progress`."""
+        """The name as people write it, such as `in progress`."""
         return self.name.lower().replace("_", " ")
 
 
@@ -34,7 +34,7 @@ class Level(Rank):
 
 
 class Kind(Rank):
-    """The type of an annotation, in the order in which annotations sort."""
+    """The type of an annotation, in sorting order."""
 
     SPEC = 0
     TEST = 1
@@ -60,7 +60,7 @@ class Severity(StrEnum):
 
 
 class Place(Struct, frozen=True):
-    """A range within one line of a file, counted in characters from 1; column 0 is the whole line."""
+    """A range within a line of a file; lines and columns count from 1, and column 0 means the whole line."""
 
     line: int = 0
     column: int = 0
@@ -79,12 +79,12 @@ class Note(Struct, frozen=True):
 
 
 class Edit(Struct, frozen=True):
-    """A replacement of a range of a file; lines and columns are counted in characters from 1."""
+    """A replacement of a range of a file; lines and columns count from 1."""
 
     line: int
     column: int
     end_line: int
-    end_column: int  # The column of the first character that is kept.
+    end_column: int  # The column after the last replaced character.
     text: str
 
 
@@ -93,7 +93,7 @@ class Fix(Struct, frozen=True, omit_defaults=True):
 
     description: str
     edits: tuple[Edit, ...]
-    change: str = ""  # The new quote with the differing words marked.
+    change: str = ""  # The new quote with the changed words marked.
 
 
 class Problem(Struct, frozen=True):
@@ -112,14 +112,14 @@ class Problem(Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """The key that sorts problems by path and place, not by the phase that found them."""
+        """A key that sorts problems by path and place, not by the phase that found them."""
         return (self.path, self.place.line, self.place.column, self.code, self.message)
 
 
 class Source(Struct, frozen=True, array_like=True):
     """The position of an annotation in its file: offsets in characters, for order and diagnostics."""
 
-    # Not three pairs: a hundred thousand of these are read from the cache at once.
+    # Not three pairs, because the cache may load a hundred thousand of these records.
     target_start: int = 0
     target_end: int = 0
     text_start: int = 0
@@ -151,7 +151,7 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
     quote: str
     level: Level = Level.AUTO
     format: Format = Format.AUTO
-    reason: str = ""  # The reason; for a requirement of a requirement file its text as written, line ends included.
+    reason: str = ""  # The reason; for a requirement in a requirement file, its original text, including line ends.
     feature: str = ""
     tracking_issue: str = ""
     tags: tuple[str, ...] = ()
@@ -210,12 +210,23 @@ def index_section_names(sections: Iterable[NamedSection]) -> dict[str, tuple[int
     return {name: tuple(indexes) for name, indexes in found.items()}
 
 
-class Locator(Struct, frozen=True):
+class Locator(Struct, frozen=True, eq=False):
     """The identity of a specification: a normalised URL or a path, read in a format."""
 
     name: str
     is_url: bool = False
     format: Format = Format.AUTO
+    written: str = ""  # The path as it was written, such as `docs/./s.md`; it does not count for the identity.
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Locator) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[str, bool, Format]:
+        return self.name, self.is_url, self.format
 
 
 class Specification(Struct, frozen=True, dict=True):
@@ -227,7 +238,7 @@ class Specification(Struct, frozen=True, dict=True):
     url: str  # The canonical URL, or the path in the project.
     path: str  # The file with the text.
     format: Format
-    title: str  # What awslabs duvet shows as title; empty for IETF text.
+    title: str  # The title that awslabs duvet shows; empty for IETF text.
     description: str
     data: bytes
     sections: tuple[Section, ...]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.errors import DuvetError, FetchError
+from duvet.errors import DuvetError, FetchError, MarkdownError
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.locator import cache_path, canonical_url, format_locator, locator_key, make_anchor, strip_extension
+from duvet.specs.locator import cache_path, canonical_url, locator_key, make_anchor, strip_extension
 from duvet.text import decode_utf8
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
@@ -180,7 +180,7 @@ class Library:
             id="",
             name=parsed.name,
             locator=locator,
-            url=canonical_url(locator.name) if locator.is_url else format_locator(locator, self.cwd).removeprefix("./"),
+            url=canonical_url(locator.name) if locator.is_url else self._relative(locator.name).removeprefix("./"),
             path=path,
             format=parsed.format,
             title=parsed.title,
@@ -188,6 +188,9 @@ class Library:
             data=data,
             sections=parsed.sections,
         )
+
+    def _relative(self, path: str) -> str:
+        return path.removeprefix(self.cwd.rstrip("/") + "/") if self.cwd else path
 
     def _read(self, locator: Locator, path: str) -> bytes:
         if locator.is_url:
@@ -210,7 +213,11 @@ class Library:
         if key not in self._parsed and format is Format.MARKDOWN:
             from duvet.specs.markdown import parse_markdown
 
-            document = parse_markdown(data, has_paths=self.has_paths)
+            try:
+                document = parse_markdown(data, has_paths=self.has_paths)
+            except MarkdownError as error:
+                error.path = path
+                raise
             title, sections = document.title, document.sections
             name = title or (sections[0].title if sections else "")
             self._parsed[key] = ParsedSpecification(format, name, title, document.description, sections)

@@ -143,6 +143,9 @@ _PARTS = re.compile(r"[^:]*://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)[^/?#]*([^?#]*)
 _EXTENSION = re.compile(r"(?<=[^/])\.[^./]*\Z")
 
 
+_SLASHES = re.compile(r"(?<=[^/])(?:/\.?)+\Z")
+
+
 def is_url(text: str) -> bool:
     return "://" in text
 
@@ -200,7 +203,14 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
         return Locator(normalise_url(name), True, format)
     if "\0" in name:
         raise _unresolved(name, "remove the NUL character from the path")
-    return Locator(_tidy(name), False, format)
+    return _locate_path(name, format)
+
+
+def _locate_path(path: str, format: Format) -> Locator:
+    tidy = _tidy(path)
+    # A file does not end with a slash, even where it is written with one.
+    written = _SLASHES.sub("", path)
+    return Locator(tidy, False, format, "" if written == tidy else written)
 
 
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
@@ -221,7 +231,7 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
             )
         candidate = posixpath.join(folder, spec)
         folder, below = posixpath.dirname(folder), folder
-    return Locator(_tidy(candidate), False, format)
+    return _locate_path(candidate, format)
 
 
 def _tidy(path: str) -> str:
@@ -241,10 +251,11 @@ def locator_key(locator: Locator) -> tuple[bool, str, Format]:
 
 
 def format_locator(locator: Locator, cwd: str) -> str:
-    """The name to show: a path in the working directory without that directory."""
+    """The name to show: a path as it was written, and in the working directory without that directory."""
+    name = locator.written or locator.name
     if locator.is_url or not cwd:
-        return locator.name
-    return locator.name.removeprefix(cwd.rstrip("/") + "/")
+        return name
+    return name.removeprefix(cwd.rstrip("/") + "/")
 
 
 _PREFIXES = re.compile(r"(?:section-)*(?:appendix-)*")

@@ -178,7 +178,10 @@ class TargetResolver:
             if locator.is_url:
                 self.library.prefetch(self._urls)
             try:
-                self.specifications[locator] = self.library.load(locator)
+                found = self.library.load(locator)
+                # The first annotation decides how the path is written.
+                is_same = found.locator.written == locator.written
+                self.specifications[locator] = found if is_same else replace(found, locator=locator)
             except DuvetError as error:
                 is_reported = locator.name in self._unavailable
                 self._unloaded[locator] = records.Failure(
@@ -249,9 +252,9 @@ def link_annotations(
     problems: list[Problem] = []
     progress.begin("Loading specifications")
     sections = targets.resolve(annotations, places, problems)
-    progress.end(f"Loaded {len(targets.specifications)} specifications")
+    progress.end(f"Loaded {progress.count(len(targets.specifications), 'specification')}")
     progress.begin("Mapping sections")
-    progress.end(f"Mapped {len(sections)} sections")
+    progress.end(f"Mapped {progress.count(len(sections), 'section')}")
     progress.begin("Matching references")
     codes = _AnnotationCodes(annotations)
     matches: dict[Locator, list[records.Match]] = {}
@@ -271,7 +274,7 @@ def link_annotations(
             targets.failures.update(dict.fromkeys(ids, failure))
             problems += [failure.of(annotations[id], places) for id in ids]
     references = sum([len(match.pieces) * len(match.ids) for found in matches.values() for match in found])
-    progress.end(f"Matched {references} references")
+    progress.end(f"Matched {progress.count(references, 'reference')}")
     return LinkedAnnotations(matches, targets.specifications, first, problems, targets.failures, references)
 
 
@@ -400,7 +403,7 @@ def build_trace(
         for match in coverage.matches:
             for id in match.ids:
                 match_of[id] = match
-    progress.end(f"Sorted {linked.references} references")
+    progress.end(f"Sorted {progress.count(linked.references, 'reference')}")
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet SHOULD warn about two spellings of one specification.
     spellings = [
