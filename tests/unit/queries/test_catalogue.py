@@ -17,6 +17,7 @@ SPECIFICATIONS = (
     SpecificationCard(
         "pot", "Pot", "pot.md", "The lid is round. The lid MUST fit.", "pot.md", "pot.md",
         (SectionCard("pot", "Pot", anchors=("pot",)), SectionCard("lid", "Lid", anchors=("pot", "lid"))),
+        True,
     ),
     SpecificationCard(
         "tea", "Tea", "tea.md", "How tea is made.", "tea.md", "tea.md",
@@ -25,10 +26,12 @@ SPECIFICATIONS = (
             SectionCard("brewing", "Brewing", anchors=("tea", "brewing")),
             SectionCard("serving", "Serving", anchors=("tea", "serving")),
         ),
+        True,
     ),
     SpecificationCard(
         "spoon", "Spoon", "spoon.md", "A spoon is small.", "spoon.md", "spoon.md",
         (SectionCard("spoon", "Spoon", anchors=("spoon",)),),
+        True,
     ),
 )  # fmt: skip
 REQUIREMENTS = (
