@@ -36,9 +36,7 @@ RUNNABLE = [code for code in list_rules() if any(examples(code))]
 
 def codes_of(files: dict[str, str], config: str = KETTLE[".duvet/config.toml"]) -> set[str]:
     """The rules that a project with these files breaks."""
-    tree = MemoryTree(
-        {path: text.encode() for path, text in {**KETTLE, ".duvet/config.toml": config, **files}.items()}
-    )
+    tree = MemoryTree({path: text.encode() for path, text in {**KETTLE, ".duvet/config.toml": config, **files}.items()})
     try:
         return {problem.code for problem in Project(tree=tree, today=date(2030, 1, 1)).trace.problems}
     except DuvetError as error:
