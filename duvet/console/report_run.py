@@ -92,7 +92,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     if gates or _is_ci(project, request):
         found = promote_setup_problems(found)
     problems = _sort_problems((*finished.trace.problems, *found))
-    problems = tuple(map(_offer_fix, problems))
+    problems = tuple(_offer_fix(problem, project.is_like_upstream) for problem in problems)
     if not project.is_like_upstream:
         problems = tuple(map(reword_problem, problems))
     if request.strict:
@@ -118,12 +118,13 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     )
 
 
-def _offer_fix(problem: Problem) -> Problem:
+def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
     """Add the commands that show and use the nearest text to the hint of a problem with a quote."""
-    # A quote from an empty section has a different hint.
+    # A quote of an empty section has another hint.
     if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
         return problem
-    hint = "run `duvet validate` to see the nearest text, and `duvet validate --fix` to use it"
+    option = "--fix" if is_like_upstream else "--interactive"
+    hint = f"run `duvet validate` to see the nearest text, and `duvet validate {option}` to use it"
     return replace(problem, hint=hint)
 
 

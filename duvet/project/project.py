@@ -21,6 +21,7 @@ from duvet.progress import Progress
 from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
+from duvet.sources.glob import spell_paths
 from duvet.specs.extraction import Extraction, extract_configured
 from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification
@@ -260,10 +261,10 @@ class Project:
     @property
     def _forms(self) -> dict[str, RequirementForm] | None:
         """The forms of requirements by the names of specifications; None if they are read as in awslabs duvet."""
-        if self.config is None or not self.config.extended:
+        if self.is_like_upstream:
             return None
         forms: dict[str, RequirementForm] = {}
-        for rule in self.config.specifications:
+        for rule in self.config.specifications if self.config else ():
             # A bad name is reported at its place.
             with suppress(DuvetError):
                 forms.setdefault(locate_specification(rule.source, rule.format).name, rule.form)
@@ -319,7 +320,14 @@ class Project:
         reading = InputReader(self.tree, self.memory, extraction, problems.append, self.progress)
         annotations = reading.annotations(inputs)
         trace = build_trace(
-            annotations, self.library, self.tree, self.root, problems, self.progress, allows_cuts=self.allows_cuts
+            annotations,
+            self.library,
+            self.tree,
+            self.root,
+            problems,
+            self.progress,
+            allows_cuts=self.allows_cuts,
+            configured=tuple(self._configured()),
         )
         return trace if self.is_like_upstream else add_problems(trace, find_name_problems(trace))
 
@@ -394,7 +402,17 @@ class Project:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link
             issue_link = html.issue_link if issue_link is None else issue_link
-        return Finished(self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable)
+        return Finished(
+            self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable, self._spell_paths()
+        )
+
+    def _spell_paths(self) -> dict[str, str]:
+        sources = [*(self.config.sources if self.config else ()), *self.options.sources]
+        requirements = [*(self.config.requirements if self.config else ()), *self.options.requirements]
+        patterns = [*(pattern for rule in sources for pattern in rule.patterns), *requirements]
+        if not any("/./" in pattern for pattern in patterns):
+            return {}
+        return spell_paths(patterns, [one.path for one in self.trace.annotations])
 
 
 def _disk_of(tree: Tree | None) -> DiskTree | None:
