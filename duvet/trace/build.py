@@ -22,6 +22,7 @@ from duvet.specs.locator import (
     find_section_index,
     find_section_indexes,
     is_url,
+    list_headed_sections,
     locate_specification,
     locator_key,
     resolve_specification,
@@ -67,6 +68,7 @@ class TargetResolver:
         self.names_of = names_of or self._find_names
         """Returns the ids that a specification gives its requirements; by default those of the annotations."""
         self._sections: dict[tuple[Locator, int, tuple[NamedText, ...]], TargetSection] = {}
+        self._headed: dict[Locator, dict[str, int]] = {}
         self._annotations: Sequence[Annotation] = ()
         self._stated: dict[Locator, RequirementNames] | None = None
         self._unavailable = {locator.name for locator in library.failures}
@@ -134,22 +136,33 @@ class TargetResolver:
             ##= man/spec/names.md#targets
             ##% duvet MUST resolve a target that names no section, but the id of a requirement, to that requirement.
             named = tuple(self.names_of(locator).find(section))
-            if not named:
-                return self._make_unknown_failure(specification, section)
-            index, *others = dict.fromkeys(one.section for one in named)
+            index, *others = dict.fromkeys([one.section for one in named]) or [
+                self._find_headed(specification, section)
+            ]
             if others:
                 return _make_ambiguous_failure(specification, named)
+            if index is None:
+                return self._make_unknown_failure(specification, section)
         return self._sections.setdefault(
             (locator, index, named), TargetSection(specification, index, defaultdict(list), named)
         )
 
+    def _find_headed(self, specification: Specification, name: str) -> int | None:
+        """Return the section whose title begins with this id."""
+        locator = specification.locator
+        if locator not in self._headed:
+            self._headed[locator] = list_headed_sections(specification)
+        return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
+
     def _make_unknown_failure(self, specification: Specification, section: str) -> records.Failure:
         locator = specification.locator
+        names = self.names_of(locator)
         if locator not in self._names:
-            self._names[locator] = SectionNames(specification.sections, self.names_of(locator))
+            self._names[locator] = SectionNames(specification.sections, names)
         near = self._names[locator].nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
-        message = f"missing section {quote_text(section)} in {locator.name}"
+        what = "section or requirement" if any(names) else "section"
+        message = f"missing {what} {quote_text(section)} in {locator.name}"
         return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
 
     def _find_names(self, locator: Locator) -> RequirementNames:

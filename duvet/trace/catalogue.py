@@ -73,6 +73,18 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         return index_section_names(self.sections)
 
     @cached_property
+    def named(self) -> dict[str, str]:
+        """The ids of the sections by the names at the head of their titles, such as `FR-001`, as written and folded."""
+        if self.form is None:
+            return {}
+        from duvet.specs.requirement_ids import compile_ids
+
+        ids = compile_ids(self.form.ids)
+        heads = [(head.name, one.id) for one in self.sections if (head := ids.split(one.title, has_number=False))]
+        folded = {name.casefold(): id for name, id in reversed(heads)}
+        return folded | dict(reversed(heads))
+
+    @cached_property
     def names(self) -> Mapping[str, int]:
         """All names, as written and normalised, ranked by their distance from the id."""
         # Most commands need no names.

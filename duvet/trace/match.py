@@ -358,7 +358,9 @@ class QuoteMatcher:
     def restrict(self, text: str, name: str) -> QuoteMatcher:
         """Return a matcher for this requirement of the section alone; for the whole section if it isn't found."""
         if self.section.plain is not None:
-            return QuoteMatcher(self.section, name=name)
+            found = QuoteMatcher(self.section, name=name)
+            found._words = self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
+            return found
         view = self._view = self._view or make_section_view(self.section)
         data = text.encode()
         start = view.data.find(data)

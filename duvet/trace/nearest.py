@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from duvet.model import Specification
 from duvet.sources.editor import split_words
+from duvet.specs.locator import list_headed_sections
 from duvet.text import load_rapidfuzz, remove_spacing
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
@@ -380,6 +381,11 @@ class Neighbourhood:
         """True if the section contains the quote unchanged, or has a title and the quote is empty."""
         found = QuoteMatcher(self.specification.sections[section]).find(quote)
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
+
+    @cached_property
+    def headed(self) -> dict[str, int]:
+        """The sections by the ids at the head of their titles."""
+        return list_headed_sections(self.specification)
 
     def holds_named(self, named: Iterable[NamedText], quote: str) -> bool:
         """True if one of these requirements contains the quote unchanged, or the quote is empty."""

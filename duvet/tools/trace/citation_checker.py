@@ -162,7 +162,7 @@ class NearestFinder:
             # Its file has been removed in the meantime.
             return NearestMatch(hint=answer.hint)
         own = spot.near.near(spot.section, annotation.quote)
-        text = answer.quote or (own.text if own else answer.target)
+        text = answer.quote or (own.text if own and not spot.named else answer.target)
         if text is None:
             found = spot.near.anywhere(annotation.quote)
             text = found[1].text if found else ""
