@@ -52,16 +52,17 @@ def ask(
     format: str,
     **options: Any,
 ) -> None:
-    """duvet sends the requirements that `duvet search` finds for QUESTION, their sections and the code that cites them
-    to a model, which answers from these alone. The answer cites its sources by number, and the sources follow it.
-    duvet removes numbers that the model made up, and sends nothing to a provider that you haven't configured.
+    """duvet searches for requirements that match QUESTION, and sends them to a model with their sections and the code
+    that cites them. The model answers only from these sources, and cites them by number; a list of the sources follows
+    the answer. duvet removes citation numbers that the model made up. It sends nothing to a provider that you haven't
+    configured.
 
-    Providers are defined in the service configuration, such as duvet.config.yaml; see duvet-ask(1). The exit code is 1
-    without a model, without matching requirements, or if no model answers. In the last case duvet prints the sources.
+    Providers are defined in the service configuration, such as duvet.config.yaml; see duvet-ask(1). Exits with 1 if no
+    model is configured, if no requirement matches, or if no model answers. In the last case, duvet still prints the
+    sources.
 
     \b
     Examples:
-      duvet ask when is the pot warmed
       duvet ask 'Which errors have to be logged?' --model local
       duvet ask when is the pot warmed --service-config models.yaml --format json
     \f
@@ -73,7 +74,7 @@ def ask(
           baseUrl: http://127.0.0.1:11434/v1
           defaultModel: MODEL
 
-    A provider uses the API of OpenAI, or with `kind: anthropic` that of Anthropic. Without `baseUrl`, duvet calls
+    A provider uses OpenAI's API, or Anthropic's with `kind: anthropic`. Without `baseUrl`, duvet calls
     OpenAI or Anthropic with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY; `apiKey: $NAME` names another variable.
     With several providers, `routing.ask` selects one.
     """
@@ -96,8 +97,7 @@ def ask(
         answer = _ask_model(question, sources, router, model)
     except (NoModelError, ModelError):
         ##= man/spec/ask.md#answers
-        ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
-        ##% print the sources and exit with 1.
+        ##% When no model answers, `duvet ask` MUST still print the sources and exit with 1.
         _print_answer(ModelAnswer(None, sources), format)
         raise
     _print_answer(answer, format)
@@ -149,7 +149,7 @@ def _list_source(source: AnswerSource, look: TableLook) -> Iterator[str]:
 
 
 def _fold_lines(lines: Iterable[str], indent: str, look: TableLook) -> Iterator[str]:
-    """Wrap lines to the width of the terminal, and keep the indentation of code."""
+    """Wrap lines to the terminal's width, and keep the indentation of code."""
     for line in lines:
         margin = indent + " " * (len(line) - len(line.lstrip(" ")))
         text = escape_cell(line.strip(" "))

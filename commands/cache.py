@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import click
 
-from duvet.console.command import SubcommandGroup, print_deprecation
+from duvet.console.command import OldOption, SubcommandGroup
 from duvet.console.streams import write_stdout
 from duvet.reports.cells import escape_cell
 from duvet.text import format_count
@@ -30,7 +30,7 @@ def cache() -> None:
 
 
 @cache.command("show")
-@click.option("--clear", is_flag=True, hidden=True, help="Clear the cache.")
+@click.option("--clear", cls=OldOption, instead="duvet cache clear", is_flag=True, help="Clear the cache.")
 def show_cache(clear: bool) -> None:
     """List the files in the cache, with their sizes.
 
@@ -39,7 +39,6 @@ def show_cache(clear: bool) -> None:
       duvet cache show
     """
     if clear:
-        print_deprecation("duvet cache --clear", "duvet cache clear")
         _clear_cache()
         return
     ##= man/spec/cache.md#storage

@@ -14,7 +14,7 @@ from duvet.console.streams import write_stdout
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """The shell then completes commands, options and their values, and the ids of requirements and specifications in
-    the cache of the project. Bash must be version 4.4 or newer.
+    the project's cache. Bash must be version 4.4 or newer.
 
     \b
     Examples:

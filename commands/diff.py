@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 from msgspec import Struct
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from duvet.config.project_file import CONFIG_PATH
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import add_trace_options
-from duvet.console.problems import print_annotations, print_setup_failure
+from duvet.console.problems import describe_obstacles, print_annotations, print_gate_failure, promote_setup_problems
 from duvet.console.progress import QuietProgress
 from duvet.console.project import load_catalogue, make_options_key, open_cache, open_project, print_error_notice
 from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
@@ -32,7 +32,7 @@ from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import DiskCache
 from duvet.tree.git import GitRevisions, GitTree
 
-_RENDERERS = {"text": render_difference, "json": render_difference_json, "markdown": render_difference_markdown}
+_RENDERERS = {"text": render_difference, "json": render_difference_json}
 
 
 @click.command(cls=Subcommand)
@@ -88,10 +88,24 @@ def diff(
     if errors := len(list_errors(then.catalogue)):
         print_remark(f"{format_count(errors, 'error')} in that revision; its results may be incomplete")
     difference = compare_catalogues(then.catalogue, now)
-    write_stdout(render_bytes(partial(_RENDERERS[format], diff_base, difference)))
-    if fail_on and print_setup_failure(now.setup, f"--fail-on {' and '.join(fail_on)}", annotate=format == "text"):
+    gate = f"--fail-on {' and '.join(fail_on)}" if fail_on else ""
+    write_stdout(render_bytes(partial(_choose_renderer(format, gate, now), diff_base, difference)))
+    if gate and print_gate_failure(now.setup, gate, annotate=format == "text"):
         ctx.exit(FAILED)
     ctx.exit(_apply_gates(difference, diff_base, fail_on, annotate=format == "text"))
+
+
+def _choose_renderer(format: str, gate: str, now: Catalogue) -> Callable[[DiffBase, Difference, BinaryIO], None]:
+    if format != "markdown":
+        return _RENDERERS[format]
+    ##= man/spec/gates.md#verdicts
+    ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements, and its Markdown MUST say when the
+    ##% gate was not checked.
+    obstacles = promote_setup_problems(now.setup) if gate else []
+    verdict = f"{gate} failed: {describe_obstacles(obstacles)}" if obstacles else ""
+    if gate and not obstacles and not now.requirements:
+        verdict = f"{gate} failed: the project has no requirements"
+    return partial(render_difference_markdown, verdict=verdict, obstacles=obstacles)
 
 
 class RevisionCatalogue(Struct, frozen=True):
@@ -162,8 +176,11 @@ def _name_revision(base: DiffBase) -> Iterator[None]:
 def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...], *, annotate: bool) -> int:
     """Print the verdict of `--fail-on`, if it is given; return the exit code."""
     ##= man/spec/diff.md#gates
-    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
-    ##% new requirement with `--fail-on new`, and MUST NOT fail for other differences.
+    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 for lost coverage or a stale citation.
+    ##= man/spec/diff.md#gates
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 for a new requirement that is uncited.
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST NOT fail for other differences.
     lost = find_regressions(difference) if "regression" in fail_on else ()
     uncited = difference.uncited if "new" in fail_on else ()
     message = "this requirement is new, and nothing cites it"
@@ -180,7 +197,8 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
         return FAILED
     if fail_on and not difference.now.requirements:
         ##= man/spec/gates.md#verdicts
-        ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements.
+        ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements, and its Markdown MUST say when
+        ##% the gate was not checked.
         print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: the project has no requirements\n")
         return FAILED
     if fail_on:

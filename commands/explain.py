@@ -1,11 +1,11 @@
-"""`duvet explain`"""
+"""`duvet explain` and `duvet rules`"""
 
 from __future__ import annotations
 
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_topics
+from duvet.console.completion_values import complete_rule_codes, complete_topics
 from duvet.console.explanations import explain_topic, list_rule_rows, list_topics
 from duvet.console.markdown import print_markdown
 from duvet.console.options import TEXT_TYPE
@@ -50,3 +50,28 @@ def explain(ctx: click.Context, /, topic: tuple[str, ...], rules: bool, format: 
         print_list(Listing(_RULE_COLUMNS, list_rule_rows()), format)
     else:
         print_list(Listing(_TOPIC_COLUMNS, list_topics()), format)
+
+
+@click.command(cls=Subcommand)
+@click.argument("code", required=False, type=TEXT_TYPE, metavar="[CODE]", shell_complete=complete_rule_codes)
+@add_list_format
+@click.pass_context
+def rules(ctx: click.Context, /, code: str | None, format: str | None) -> None:
+    """List the rules, or explain one.
+
+    CODE is the code or name of a rule, such as DUV050. Without CODE, duvet lists every kind of problem that it reports.
+
+    \b
+    Examples:
+      duvet rules
+      duvet rules DUV050
+      duvet rules --format json
+    """
+    if code is None:
+        print_list(Listing(_RULE_COLUMNS, list_rule_rows()), format)
+        return
+    if format:
+        raise click.UsageError("--format only applies to the list of rules; leave out CODE", ctx)
+    ##= man/spec/problems.md#rules
+    ##% `duvet rules` MUST list the rules, and `duvet rules CODE` MUST print what `duvet explain CODE` prints.
+    print_markdown(explain_topic(code))

@@ -5,7 +5,7 @@ import click
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_help_topics
 from duvet.console.markdown import print_markdown
-from duvet.templates import guide_text, guide_topics
+from duvet.templates import find_topic, guide_parts, guide_topics
 
 
 @click.command(cls=Subcommand)
@@ -18,25 +18,30 @@ def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
     Examples:
       duvet help
       duvet help tutorial
+      duvet help states
       duvet help report
     """
     assert ctx.parent is not None
     if not names:
         click.echo(_list_topics())
         click.echo(ctx.parent.get_help())
-    elif len(names) == 1 and names[0] in guide_topics():
+    elif len(names) == 1 and (text := find_topic(names[0])):
         ##= man/spec/help.md#topics
         ##% `duvet help TOPIC` MUST print that topic of the guide, and MUST use a pager only if standard output is a
         ##% terminal.
-        print_markdown(guide_text(names[0]), uses_pager=True)
+        ##= man/spec/help.md#topics
+        ##% A TOPIC MUST be a page of the guide, a section of its concepts, or `reference`, in any case.
+        print_markdown(text, uses_pager=True)
     else:
         _show_usage(ctx.parent, names)
 
 
 def _list_topics() -> str:
-    width = max(map(len, guide_topics()))
-    lines = (f"  {name:{width}}  {title}" for name, title in guide_topics().items())
-    return "\n".join(["Guide (duvet help TOPIC):", *lines, ""])
+    topics = {**guide_topics(), "reference": "Look up commands, keys, tools and rules"}
+    width = max(map(len, topics))
+    lines = (f"  {name:{width}}  {title}" for name, title in topics.items())
+    parts = ", ".join(name for name in guide_parts() if name not in topics)
+    return "\n".join(["Guide (duvet help TOPIC):", *lines, "", f"Parts of the concepts: {parts}", ""])
 
 
 def _show_usage(top: click.Context, names: tuple[str, ...]) -> None:

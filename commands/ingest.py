@@ -32,7 +32,7 @@ Result = TypeVar("Result")
     "--profile",
     type=TEXT_TYPE,
     metavar="NAME",
-    help="Name of this run [default: `ingest.profile` of the configuration, else local].",
+    help="Name of this run [default: `ingest.profile`, else local].",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change without changing it.")
 @click.option("--full", is_flag=True, help="Index unchanged files too, and replace a damaged index.")
@@ -55,8 +55,8 @@ def ingest(
     **options: Any,
 ) -> None:
     """duvet indexes code, tests, documents, specifications, requirements and citations in .duvet/knowledge, for the
-    tools of the pack `knowledge`. It reads only files that have changed. The index can be deleted at any time; the
-    feedback beside it can't be rebuilt.
+    tools of the pack `knowledge`. It reads only files that have changed. You can delete the index at any time and
+    rebuild it, but the feedback in the same folder can't be rebuilt.
 
     `ingest` in `duvet.config.yaml` selects the files, symbols and vectors. duvet skips files that git ignores. It also
     skips secrets such as .env and dependencies such as node_modules, unless `ingest.include` names their exact path.
@@ -114,7 +114,7 @@ def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
 
 
 def _list_changes(outcome: IngestOutcome) -> Iterator[str]:
-    """List the files that a run would change, and what the index would contain then."""
+    """List the files that a run would change, and the resulting contents of the index."""
     removed = [f"{one.path} -> {one.renamed_to}" if one.renamed_to else one.path for one in outcome.run.removed]
     for verb, paths in (("add", outcome.added), ("update", outcome.changed), ("remove", removed)):
         yield from (f"would {verb} {path}" for path in paths)
@@ -137,7 +137,7 @@ def _run_with_store(
         if not can_be_replaced(path):
             raise
         if not full:
-            error.hint = "run `duvet ingest --full` to rebuild it from the files of the project"
+            error.hint = "run `duvet ingest --full` to rebuild it from the project's files"
             raise
     if dry_run:
         return run(None)

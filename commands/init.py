@@ -12,7 +12,7 @@ import click
 from duvet.config import new_project
 from duvet.config.project_file import CONFIG_PATH, read_config
 from duvet.config.settings import Config
-from duvet.console.command import Subcommand, current_settings
+from duvet.console.command import OldOption, Subcommand, current_settings
 from duvet.console.completion_values import file_option
 from duvet.console.discovery import find_project_folder
 from duvet.console.options import TEXT_TYPE
@@ -49,9 +49,9 @@ def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
 )
 @_add_language_options
 @click.option("-y", "--yes", "accepts", is_flag=True, help="Trace all specifications that are found.")
-@click.option("--upstream", is_flag=True, help="Write the configuration of awslabs duvet.")
+@click.option("--upstream", is_flag=True, help="Write awslabs duvet's configuration.")
 @click.option("--nested", is_flag=True, help="Set up a project inside another project.")
-@click.option("--extended", is_flag=True, hidden=True)
+@click.option("--extended", cls=OldOption, instead="", is_flag=True)
 def init(
     specifications: tuple[str, ...],
     languages: tuple[str, ...],
@@ -110,7 +110,7 @@ def _refuse_nested_project(here: str) -> None:
 
 
 def _make_relative(name: str, here: str) -> str:
-    """Return the path in this folder for an absolute path to a file in it, which differs from machine to machine."""
+    """Make an absolute path to a file in this folder relative, because absolute paths differ between machines."""
     is_inside = os.path.isabs(name) and os.path.realpath(name).startswith(os.path.join(os.path.realpath(here), ""))
     return os.path.relpath(os.path.realpath(name), os.path.realpath(here)) if is_inside else name
 
@@ -122,7 +122,7 @@ def _choose_next_step(*, is_traced: bool, is_offered: bool) -> str:
 
 
 def _write_upstream_files(specifications: Sequence[str], languages: Sequence[str]) -> None:
-    """Write the files of awslabs duvet, and print its progress lines."""
+    """Write awslabs duvet's files, and print its progress lines."""
     named = tuple(one for one in new_project.STARTERS if one.language.value in languages)
     starters = named or new_project.detect_languages(os.path.exists)
     ##= man/spec/init.md#new-projects
@@ -177,7 +177,7 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
     added = [name for name in dict.fromkeys(specifications) if _normalise(name) not in known]
     is_accepted = _accepts(offered, accepts=accepts)
     added += offered if is_accepted else []
-    # Upstream's schema can't leave the tests out of a pattern.
+    # Upstream's schema can't exclude the tests from a pattern.
     found = survey.sources if config.extended else ()
     groups = [group for group in _choose_groups(found, languages) if not _has_group(config, group)]
     kept = [name for name in specifications if _normalise(name) in known]

@@ -27,12 +27,12 @@ from duvet.console.options import (
     add_service_options,
     add_trace_options,
 )
-from duvet.console.problems import has_errors, list_error_problems
+from duvet.console.problems import has_errors, list_error_problems, print_problems
 from duvet.console.project import load_catalogue
 from duvet.console.streams import OK, print_line, print_notice, print_remark, write_stdout
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.llm.endpoint import make_endpoint
-from duvet.model import Problem
+from duvet.model import Problem, Severity
 from duvet.queries.records import describe_incompleteness
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from duvet.tools.tool import Tool
 
 _SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
-_PROJECT_PACKS = {"trace", "introspect", "workflows"}  # The packs that have nothing to answer without a project.
+_PROJECT_PACKS = {"trace", "introspect", "workflows"}  # The packs that can't answer anything without a project.
 _TERMINAL_NOTICE = (
     "duvet mcp is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
     "To configure an agent, run `duvet mcp --print-config claude`; `duvet mcp --help` lists the other agents.\n"
@@ -60,7 +60,7 @@ _TERMINAL_NOTICE = (
     "--print-config",
     "client",
     type=click.Choice(["claude", "vscode", "cursor", "codex"]),
-    help="Print the configuration that makes this client start the server.",
+    help="Print the configuration to add to this client.",
 )
 @click.option("--check", is_flag=True, help="Check the configuration, list what would be served, and exit.")
 @click.option("--describe", is_flag=True, help="Print tools, resources and prompts as JSON, and exit.")
@@ -76,8 +76,8 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
     connections only from this machine, unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN is set; clients must then send
     one of these tokens.
 
-    With KM_GATEWAY_URL, the server forwards calls to the km- tools to a team's server, with KM_READER_TOKEN or
-    KM_ADMIN_TOKEN as the token. Without KM_ADMIN_TOKEN, tools for maintainers are not available.
+    With KM_GATEWAY_URL, the server forwards calls of the km- tools to a team's server, using KM_READER_TOKEN or
+    KM_ADMIN_TOKEN. Without KM_ADMIN_TOKEN, tools for maintainers are not available.
 
     \b
     Examples:
@@ -89,7 +89,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
     """
     listening = ListenOptions(*(options.pop(name) for name in ListenOptions.__struct_fields__))
     if listening.stdio and listening.http is not None:
-        raise click.UsageError("--stdio and --http exclude each other; give only one of them", ctx)
+        raise click.UsageError("--stdio and --http can't be used together", ctx)
     if client is not None:
         _print_client_config(CLIENTS[client], options)
         return
@@ -107,7 +107,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
 
 
 def _serve_stdio(application: Application) -> None:
-    """Serve the client at standard input and output until it closes them."""
+    """Serve the client over standard input and output until it closes them."""
     from duvet.server.stdio.handshake import answer_handshake, take_standard_streams
 
     streams = take_standard_streams()
@@ -213,7 +213,7 @@ CLIENTS = {
 
 
 def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
-    """Print the configuration with which a client starts the server for this project."""
+    """Print the configuration that a client needs to start the server for this project."""
     config_path = options["config_path"] or current_settings().config_path
     require_config(DiskTree(), config_path)
     # A client may start the server in any folder and with another PATH, so the paths are absolute.
@@ -263,12 +263,13 @@ def _check_service(application: Application, listening: ListenOptions) -> None:
     )
     if has_errors(problems):
         raise ProblemsError(problems)
+    print_problems(problems)
     if unloaded := application.tools.choice.unloaded:
         raise DuvetError(f"{format_count(len(unloaded), 'pack')} could not be loaded")
 
 
 def _summarise_project(application: Application) -> tuple[str, Sequence[Problem]]:
-    """Return a line about the project that the tools read, and the problems that keep them from it."""
+    """Return a line about the project, and the problems that prevent tools from reading it."""
     # Tools don't download anything either.
     options = {**application.settings.project_options, "offline": True}
     tree, has_legacy_flags = DiskTree(), bool(options["source_patterns"] or options["spec_patterns"])
@@ -280,9 +281,10 @@ def _summarise_project(application: Application) -> tuple[str, Sequence[Problem]
         if path or has_legacy_flags:
             return f"{path or 'flags'}: cannot be read", problems
         ##= man/spec/service.md#calls
-        ##% Without a project, `duvet mcp --check` MUST fail unless a pack of the service needs no project.
-        packs = {pack.name for pack in application.tools.shown_packs}
-        return "none", () if packs - _PROJECT_PACKS else problems
+        ##% Without a project, `duvet mcp --check` MUST name the packs that need one, and MUST NOT fail for this.
+        packs = [pack.name for pack in application.tools.shown_packs if pack.name in _PROJECT_PACKS]
+        needed = f"; the tools of {' and '.join(packs)} need one" if packs else ""
+        return f"none{needed}", [replace(problem, severity=Severity.WARNING) for problem in problems] if packs else ()
     counts = (
         format_count(len(catalogue.requirements), "requirement"),
         format_count(len(catalogue.citations), "citation"),

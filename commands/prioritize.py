@@ -17,14 +17,22 @@ from duvet.errors import DuvetError
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.priority import make_explained_rows, make_priority_rows, prioritize_requirements
 from duvet.queries.references import RequirementRef
-from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Column, Listing
+from duvet.reports.tables import (
+    ID_COLUMN,
+    LEVEL_COLUMN,
+    NAME_COLUMN,
+    SECTION_COLUMN,
+    STATUS_COLUMN,
+    TEXT_COLUMN,
+    Column,
+    Listing,
+)
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 
 _RANK = Column("rank", lambda row: str(row.rank))
-_REASON = Column("reason", lambda row: row.reason, wraps=True)
 _EXPLANATION = (
-    Column("key", lambda row: row.key, wraps=True),
+    Column("reason", lambda row: row.reason, wraps=True),
     Column("why before the next", lambda row: row.before_next, wraps=True),
 )
 
@@ -81,7 +89,16 @@ def prioritize(
     if prompt is None:
         rows = (make_explained_rows if explain else make_priority_rows)(catalogue, ranked, limit or None)
         more = _EXPLANATION if explain else ()
-        columns = (_RANK, ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, _REASON, *more, TEXT_COLUMN)
+        columns = (
+            _RANK,
+            ID_COLUMN,
+            NAME_COLUMN,
+            LEVEL_COLUMN,
+            STATUS_COLUMN,
+            SECTION_COLUMN,
+            *more,
+            TEXT_COLUMN,
+        )
         print_list(Listing(columns, rows), format)
     else:
         _print_prompt(prompt, catalogue, filters, ranked, options)

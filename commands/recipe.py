@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from duvet.config.workflow_tables import VariableType
 from duvet.console.application import make_application
-from duvet.console.command import SubcommandGroup, current_settings, wants_bar
+from duvet.console.command import SubcommandGroup, current_settings, print_deprecation, wants_bar
 from duvet.console.completion_values import complete_recipe_files, complete_recipes, file_option
 from duvet.console.discovery import ReferenceType
 from duvet.console.options import (
@@ -67,8 +67,8 @@ _PLAN_COLUMNS = (
     Column("arguments", lambda step: _encode(step.params) if step.params else "", wraps=True),
     Column("until", lambda step: _describe_wait(step), wraps=True),
 )
-_FORWARDED = "KM_GATEWAY_URL is set, so the server it names runs the recipes"
-_FORWARDED_HINT = f"run a recipe of the server with `duvet call {records.RECIPE_TOOL} --recipe NAME`"
+_FORWARDED = "KM_GATEWAY_URL is set, so the server at that URL runs the recipes"
+_FORWARDED_HINT = f"run one of the server's recipes with `duvet call {records.RECIPE_TOOL} --recipe NAME`"
 _LEFT_OUT = f"the configuration disables the tool {records.RECIPE_TOOL}"
 
 
@@ -122,6 +122,8 @@ def list_recipes(format: str | None) -> None:
       duvet recipe list
       duvet recipe list --format json
     """
+    if format == "text":
+        print_deprecation("--format text", "--format plain")
     _list_recipes(None if format == "text" else format)
 
 
@@ -252,7 +254,7 @@ def _check_recipes(paths: Sequence[str], problem_output: ProblemOutput, options:
     if can_run := records.RECIPE_TOOL in application.tools.registry:
         environment = make_recipe_environment(tools, recipes)
     else:
-        # Steps may call what the pack offers although no recipe can be run here.
+        # Steps may call the pack's tools even if no recipe can run here.
         environment = make_recipe_environment([*EnabledPack(KNOWLEDGE).tools(), *tools], recipes)
     problems = [problem for one in found for problem in check_recipe(one, environment)]
     written = problem_output.write(problems)
@@ -265,7 +267,7 @@ def _check_recipes(paths: Sequence[str], problem_output: ProblemOutput, options:
 
 
 def _make_application(options: Mapping[str, Any]) -> Application:
-    """Enable the pack `knowledge`, unless the configuration leaves it out."""
+    """Enable the pack `knowledge`, unless the configuration disables it."""
     return make_application({**options, PACKS_KEY: (*options[PACKS_KEY], KNOWLEDGE_SERVICE)}, mode=SHELL_SOURCE)
 
 
@@ -276,6 +278,8 @@ def _run_recipe(
     application = _make_application(options)
     if application.line is not None:
         # That server runs its own recipes, with the scopes of the token.
+        ##= man/spec/gateway.md#forwarding
+        ##% With `KM_GATEWAY_URL`, `duvet recipe run` MUST refuse to run recipes.
         raise DuvetError(_FORWARDED, hint=_FORWARDED_HINT)
     if records.RECIPE_TOOL not in application.tools.registry:
         hint = "enable the pack `knowledge` under `toolPacks`, and don't set its `mode` to `read-only`"
@@ -344,7 +348,7 @@ def _call_recipe_tool(application: Application, arguments: Mapping[str, object])
     except KeyboardInterrupt:
         if not runs or runs[-1].error is None:
             raise
-    # The runs of workflows that it called come before its own.
+    # The records of workflows that the recipe called come before its own record.
     return runs[-1]
 
 

@@ -10,6 +10,7 @@ import click
 
 from duvet.console.command import Subcommand, current_settings, wants_cache
 from duvet.console.completion_values import file_option, folder_option
+from duvet.console.discovery import show_path
 from duvet.console.options import TEXT_TYPE, add_gate, add_switch, add_trace_options
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output
 from duvet.console.progress import ProgressLines
@@ -46,8 +47,8 @@ _MAX_NAMES = 3
 def report(
     ctx: click.Context, /, format: str | None, output: str | None, opens: bool, watch: bool, **options: Any
 ) -> None:
-    """Extracts requirements, reads the annotations of all sources, and writes the configured reports. A summary goes to
-    standard error.
+    """duvet extracts requirements, reads the annotations in all sources, and writes the configured reports. It prints a
+    summary to standard error.
 
     Exits with 1 if an annotation is invalid or a gate fails.
 
@@ -94,7 +95,7 @@ def watch_reports(
             changes.follow(project)
             # The browser shows the report; opening it again would only add a tab.
             opens = opens and not reported
-            progress.begin("Watching for changes; Ctrl-C ends it")
+            progress.begin("Watching for changes; press Ctrl-C to stop")
             # The command line turns the garbage collector off.
             ##= man/spec/watch.md#reporting-again
             ##% A process that watches or serves MUST NOT use more memory with each run.
@@ -103,7 +104,7 @@ def watch_reports(
             ##= man/spec/watch.md#reporting-again
             ##% `duvet report --watch` SHOULD run once for simultaneous changes, and MUST first name some
             ##% of the changed files.
-            names = ", ".join(changed[:_MAX_NAMES])
+            names = ", ".join(map(show_path, changed[:_MAX_NAMES]))
             more = len(changed) - _MAX_NAMES
             progress.begin(f"Changed {names} and {more} more" if more > 0 else f"Changed {names}")
 
@@ -131,7 +132,7 @@ def run_watched_report(
     cache = DiskCache(DiskTree(), settings.environ, kept=wants_cache(settings), today=settings.today)
     project = open_project(cache, **options)
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.
+    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and keep watching.
     try:
         page_rules = load_page_rules(options, cache.tree)
         project = open_project(cache, rules=page_rules, **options)

@@ -18,7 +18,15 @@ from duvet.console.streams import FAILED, OK, print_remark
 from duvet.errors import QueryError
 from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
 from duvet.reports.cells import escape_cell
-from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Listing
+from duvet.reports.tables import (
+    ID_COLUMN,
+    LEVEL_COLUMN,
+    NAME_COLUMN,
+    SECTION_COLUMN,
+    STATUS_COLUMN,
+    TEXT_COLUMN,
+    Listing,
+)
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
@@ -26,7 +34,14 @@ from duvet.tree.cache import Cache
 if TYPE_CHECKING:
     from duvet.queries.embeddings import Embedder
 
-_COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT_COLUMN, marks=lambda row: row.marks))
+_COLUMNS = (
+    ID_COLUMN,
+    NAME_COLUMN,
+    LEVEL_COLUMN,
+    STATUS_COLUMN,
+    SECTION_COLUMN,
+    replace(TEXT_COLUMN, marks=lambda row: row.marks),
+)
 
 
 @click.command(cls=Subcommand)
@@ -56,7 +71,7 @@ def search(
     Results contain every word in any form (wait, waits, waiting) or, if no requirement does, some of the words. Put
     phrases in double quotes.
 
-    QUERY can also be the first digits of an id, a file, FILE:LINE, a specification, a section or SPEC#SECTION.
+    QUERY can also be the first digits of an id, an id such as FR-001, a file, FILE:LINE, a specification, a section or SPEC#SECTION.
     The requirements that it names come first.
 
     --semantic also finds requirements with the same meaning in other words. It runs on your machine and needs
@@ -108,7 +123,7 @@ def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue
     yield from describe_answer(answer)
     ##= man/spec/search.md#results
     ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
-    ##% names for an unknown word.
+    ##% words or names for an unknown word.
     if len(answer.rows) < answer.total:
         yield f"{len(answer.rows)} of {answer.total} shown; use --limit 0 to show all"
     if not answer.rows:

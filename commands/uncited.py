@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -11,9 +12,10 @@ from duvet.console.command import Subcommand
 from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import GATE_LEVELS, add_trace_options
 from duvet.console.output import add_limit_option, add_list_format, print_list
-from duvet.console.problems import print_annotations, print_setup_failure
-from duvet.console.project import print_error_notice, require_catalogue
+from duvet.console.problems import list_error_problems, print_annotations, print_gate_failure
+from duvet.console.project import load_catalogue, print_error_notice, require_catalogue
 from duvet.console.streams import FAILED, OK, print_notice, print_remark
+from duvet.errors import DuvetError
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row, select_at_least_level
 from duvet.queries.records import list_errors, make_gate_problem, make_requirement_row
 from duvet.reports import tables
@@ -50,13 +52,14 @@ def uncited(
     format: str | None,
     **options: Any,
 ) -> None:
-    """A requirement is uncited if nothing but a `todo` cites it. Requirements that are not applicable are never listed.
-    The count goes to standard error.
+    """The list contains the requirements that nothing cites (`uncited`) and those that only a `todo` cites (`to do`).
+    Requirements that are not applicable are never listed. The count goes to standard error.
 
     --untested lists the requirements without a test; those that are implied, or excepted with a reason, need none.
-    --todo lists those with a `todo`. --status alone lists those with this status, cited or not.
+    --todo lists those with a `todo`, even if code or tests cite them, too. --status alone lists those with this status, cited or not.
 
-    --fail-on makes it a gate. It also fails if the project has errors, because the list may then be incomplete.
+    --fail-on turns the command into a gate. The gate also fails if the project has errors, because the list may then be
+    incomplete.
 
     \b
     Examples:
@@ -70,7 +73,7 @@ def uncited(
         raise click.UsageError("--untested and --todo can't be used together", ctx)
     filters, options = split_filter(options)
     gap = Gap.TEST if untested else Gap.TODO if todo else None if filters.states else Gap.CITATION
-    catalogue = require_catalogue(options)
+    catalogue = require_catalogue(options) if fail_on is None else _load_for_gate(ctx, options, fail_on, format)
     found = find_gaps(catalogue, filters, gap)
     print_list(_make_listing(catalogue, found.indexes[: limit or None], gap), format)
     print_error_notice(catalogue)
@@ -80,9 +83,24 @@ def uncited(
         if format is None and gap in _GATE_PROBLEMS:
             rows = (make_requirement_row(catalogue, catalogue.requirements[index]) for index in failing)
             print_annotations(make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
-        if print_setup_failure(catalogue.setup, f"--fail-on {fail_on}", annotate=format is None):
+        if print_gate_failure(catalogue.setup, f"--fail-on {fail_on}", annotate=format is None):
             ctx.exit(FAILED)
         ctx.exit(_print_verdict(catalogue, len(failing), fail_on))
+
+
+def _load_for_gate(ctx: click.Context, options: Mapping[str, Any], fail_on: str, format: str | None) -> Catalogue:
+    """Return the catalogue; without requirements, print what keeps the gate from running, and exit."""
+    ##= man/spec/gates.md#verdicts
+    ##% Without requirements, a gate MUST fail with the problems that keep it from running, their codes and `FAIL`.
+    try:
+        catalogue = load_catalogue(options)
+        problems = () if catalogue.requirements else (*catalogue.problems, *catalogue.setup)
+    except DuvetError as error:
+        problems = list_error_problems(error)
+    if print_gate_failure(problems, f"--fail-on {fail_on}", annotate=format is None):
+        ctx.exit(FAILED)
+    # The schema of awslabs duvet has no problem for this.
+    return require_catalogue(options)
 
 
 def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | None) -> tables.Listing:
@@ -94,6 +112,7 @@ def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | Non
     more = (_TODOS,) if gap is Gap.TODO else ()
     columns = (
         tables.ID_COLUMN,
+        tables.NAME_COLUMN,
         tables.LEVEL_COLUMN,
         tables.STATUS_COLUMN,
         tables.SECTION_COLUMN,
@@ -107,7 +126,8 @@ def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap
     statuses = " or ".join(status.words for status in filters.states)
     words = [gap.value if gap else "", f"with the status {statuses}" if statuses else ""]
     count = len(found.indexes)
-    notes = [f"{count} of {format_count(found.among, 'requirement')} {' '.join(filter(None, words))}"]
+    noun = "requirement" if count == found.among == 1 else "requirements"
+    notes = [f"{count:,} of {found.among:,} {noun} {' '.join(filter(None, words))}"]
     if found.not_applicable:
         notes.append(f"{found.not_applicable} not applicable")
     if limit and limit < count:

@@ -129,7 +129,7 @@ def run(
 ) -> None:
     """Run a workflow and show the result of each step.
 
-    The exit code is 1 if a step fails or one of its checks does.
+    Exits with 1 if a step or a check fails.
 
     \b
     Examples:
@@ -142,7 +142,7 @@ def run(
 
 
 def _require_workflow(application: Application, name: str) -> None:
-    """Raise NotFoundError if the configuration has no workflow of this name."""
+    """Raise NotFoundError if the configuration has no workflow with this name."""
     names = tuple(application.tools.workflows)
     if name not in names:
         available = f"available: {', '.join(names)}" if names else "the configuration defines no workflows"
@@ -150,7 +150,7 @@ def _require_workflow(application: Application, name: str) -> None:
 
 
 def _run_workflow(application: Application, name: str, variables: Sequence[str], json: str | None) -> WorkflowRun:
-    """Run a workflow; return the record of the run also if it fails or is interrupted."""
+    """Run a workflow; return its record even if the run fails or is interrupted."""
     problems = find_workflow_problems(application, name)
     if has_errors(problems):
         raise ProblemsError(problems)

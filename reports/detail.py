@@ -67,7 +67,7 @@ class ListBlock(Struct, frozen=True):
 
 Block = TitleBlock | FactsBlock | WordsBlock | PassageBlock | CodeBlock | ListBlock
 
-_COLUMNS = (tables.ID_COLUMN, tables.LEVEL_COLUMN, tables.STATUS_COLUMN, tables.TEXT_COLUMN)
+_COLUMNS = (tables.ID_COLUMN, tables.NAME_COLUMN, tables.LEVEL_COLUMN, tables.STATUS_COLUMN, tables.TEXT_COLUMN)
 _PLACES = (
     tables.STATUS_COLUMN,
     tables.Column("target", lambda row: row.target),
@@ -100,7 +100,7 @@ def make_detail_blocks(detail: records.Detail) -> Iterator[Block]:
 
 
 def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
-    yield TitleBlock(detail.identifier, tuple(filter(None, (detail.level, detail.status))))
+    yield TitleBlock(detail.identifier, tuple(filter(None, (detail.name, detail.level, detail.status))))
     yield WordsBlock(detail.text)
     yield FactsBlock(
         [
@@ -113,6 +113,7 @@ def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
             ("link", detail.url),
             ("resource", detail.full_path),
             ("id", detail.id),
+            ("name", detail.name),
         ]
     )
     if len(detail.places) > 1:
@@ -141,7 +142,7 @@ def _citations(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]
 
 
 def describe_type(kind: str) -> str:
-    """Return the word that people use for an annotation type."""
+    """Return the user-facing word for an annotation type."""
     return _TYPES.get(kind, kind)
 
 
@@ -273,6 +274,7 @@ def _fenced(language: str, lines: Iterable[str]) -> str:
 
 _PAGE_COLUMNS = (
     tables.Column("id", lambda row: row.identifier),
+    tables.NAME_COLUMN,
     tables.STATUS_COLUMN,
     tables.Column("target", lambda row: row.target),
     tables.Column(

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import BinaryIO, NamedTuple
 
 from msgspec.structs import asdict
 
+from duvet.model import Problem
 from duvet.queries import difference
 from duvet.queries.records import RequirementRow
 from duvet.queries.revisions import DiffBase
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.text import format_count, shorten_text
+from duvet.trace.nearest import make_word_diff
 
 
 class DifferenceLine(NamedTuple):
-    """A text from a file, and the sign before it: `-` for the old text, `+` for the new one."""
+    """A text from a file, and its sign: `-` for the old text, `+` for the new one."""
 
     sign: str
     text: str
 
 
 class DifferenceItem(NamedTuple):
-    """One change: its place, our words about it, and texts from files."""
+    """One change: its place, its description, and texts from files."""
 
     place: str
     words: str
@@ -56,7 +58,7 @@ def group_differences(changes: difference.Difference) -> list[DifferenceGroup]:
 
 
 def _requirement(row: RequirementRow) -> DifferenceItem:
-    return DifferenceItem(row.target, _listed(row.level, row.status), (DifferenceLine("", row.text),))
+    return DifferenceItem(row.target, _listed(row.name, row.level, row.status), (DifferenceLine("", row.text),))
 
 
 def _coverage(change: difference.CoverageChange) -> DifferenceItem:
@@ -64,7 +66,9 @@ def _coverage(change: difference.CoverageChange) -> DifferenceItem:
     lost = f"{' and '.join(change.lost)} lost" if change.lost else None
     gained = f"{' and '.join(change.gained)} gained" if change.gained else None
     return DifferenceItem(
-        change.now.target, _listed(change.now.level, status, lost, gained), (DifferenceLine("", change.now.text),)
+        change.now.target,
+        _listed(change.now.name, change.now.level, status, lost, gained),
+        (DifferenceLine("", change.now.text),),
     )
 
 
@@ -73,13 +77,16 @@ def _changed(change: difference.RequirementChange) -> DifferenceItem:
     reworded = (DifferenceLine("-", change.then.text), DifferenceLine("+", change.now.text))
     same = (DifferenceLine("", change.now.text),)
     lines = same if change.then.text == change.now.text else reworded
-    return DifferenceItem(change.now.target, _listed(level, change.now.status), (*_way(change), *lines))
+    name = _turned(change.then.name or change.now.name, change.now.name)
+    if name and lines is reworded:
+        lines = (DifferenceLine("", make_word_diff(change.then.text, change.now.text)),)
+    return DifferenceItem(change.now.target, _listed(name, level, change.now.status), (*_way(change), *lines))
 
 
 def _moved(change: difference.RequirementChange) -> DifferenceItem:
     return DifferenceItem(
         change.now.target,
-        _listed(change.now.level, change.now.status),
+        _listed(change.now.name, change.now.level, change.now.status),
         (*_way(change), DifferenceLine("", change.now.text)),
     )
 
@@ -145,18 +152,34 @@ def _group(group: DifferenceGroup) -> Iterator[str]:
 
 
 _MOST = 65_000  # GitHub refuses comments of more than 65,536 characters.
-_FRAME = 200  # The most characters around the items of a group.
+_FRAME = 200  # Maximum number of characters around the items of a group.
 _LONGEST = 600
+_MOST_OBSTACLES = 20
 _COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
 
 
-def render_difference_markdown(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
-    """Write as much as fits into a comment, the most important changes first."""
+def render_difference_markdown(
+    base: DiffBase,
+    changes: difference.Difference,
+    out: BinaryIO,
+    *,
+    verdict: str = "",
+    obstacles: Sequence[Problem] = (),
+) -> None:
+    """Write as much as fits into a comment, the most important changes first.
+
+    A `verdict` says that a gate was not checked, and the obstacles why.
+    """
     found = group_differences(changes)
     compared = f"{_code(base.short)} ({_code(base.revision)})"
     if base.is_merge_base:
         compared = f"{_code(base.short)}, the merge base with {_code(base.revision)}"
-    lines = [f"### duvet: {changes.losses or 'no coverage lost'}", "", f"Compared with {compared}.", ""]
+    lines = [f"### duvet: {'; '.join(filter(None, (verdict, changes.losses))) or 'no coverage lost'}", ""]
+    if obstacles:
+        lines += [f"- {_code(one.path)} {_code(one.message)} [{one.code}]" for one in obstacles[:_MOST_OBSTACLES]]
+        lines += [f"- and {len(obstacles) - _MOST_OBSTACLES:,} more"] if len(obstacles) > _MOST_OBSTACLES else []
+        lines += [""]
+    lines += [f"Compared with {compared}.", ""]
     lines += [*_table(changes.then, changes.now), ""]
     room = _MOST - sum(len(line) + 1 for line in lines) - _FRAME * len(found)
     for group in found:
@@ -176,7 +199,7 @@ def _table(then: difference.CoverageCount, now: difference.CoverageCount) -> Ite
 
 
 def _fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
-    """Return the items that fit, and the room that is left."""
+    """Return the items that fit, and the remaining room."""
     found: list[str] = []
     for number, item in enumerate(group.items):
         lines = (f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_code(line.text)}" for line in item.lines)
@@ -192,7 +215,7 @@ _SIGNS = {"-": "then", "+": "now"}
 
 
 def _code(text: str) -> str:
-    """Return a text as code, so that GitHub does not interpret Markdown, HTML, mentions or issue numbers in it."""
+    """Format a text as code, so that GitHub does not interpret Markdown, HTML, mentions or issue numbers in it."""
     ##= man/spec/diff.md#output
     ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size limit of a GitHub comment,
     ##% and say how much it leaves out.

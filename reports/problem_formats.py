@@ -13,11 +13,11 @@ from duvet.reports.problems import ProblemContext, count_problems, format_proble
 from duvet.reports.tables import encode_json
 from duvet.rules import find_rule_name, format_rule_title
 
-PROBLEMS_VERSION = 1  # A removed key, or a key with another meaning, needs a new version; a new key does not.
+PROBLEMS_VERSION = 1  # Removing a key or changing its meaning requires a new version; adding a key does not.
 
 
 class _Span(Struct, frozen=True, kw_only=True):
-    """Lines and columns count characters from 1. An unknown value is null; without columns, it is the whole line."""
+    """Lines and columns count from 1. An unknown value is null; without columns, the span is the whole line."""
 
     line: int | None
     column: int | None
@@ -61,7 +61,7 @@ class ProblemsRecord(Struct, frozen=True):
 def render_problems_json(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     """Return one JSON object with every problem."""
     ##= man/spec/problems.md#json
-    ##% JSON MUST be one object with the version of its shape, every problem, and the numbers of errors and warnings.
+    ##% JSON MUST be one object with the version of the format, every problem, and the numbers of errors and warnings.
     return encode_json(ProblemsRecord(PROBLEMS_VERSION, tuple(map(_record, problems)), *count_problems(problems)))
 
 
@@ -157,8 +157,9 @@ def _case(problem: Problem, view: ProblemContext) -> Iterator[str]:
 
 def _attributes(facts: dict[str, str]) -> str:
     ##= man/spec/problems.md#github-and-junit
-    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing one for each warning, or one
-    ##% passing case without problems.
+    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing case for each warning.
+    ##= man/spec/problems.md#github-and-junit
+    ##% If there are no problems, JUnit MUST have one passing case.
     # XML allows no control characters and lone surrogates, not even escaped.
     lines = {key: Markup("&#10;").join(map(escape_cell, value.splitlines())) for key, value in facts.items()}
     return Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in lines.items())

@@ -68,6 +68,28 @@ def guide_topics() -> dict[str, str]:
     return {name: guide_text(name).partition("\n")[0].removeprefix("# ") for name in names if name != "index"}
 
 
+@cache
+def guide_parts() -> dict[str, str]:
+    """Return the sections of the guide that are topics of their own, by name: those of the concepts, and the reference."""
+    concepts = {_name_section(text): text for text in _split_sections("concepts")}
+    return {**concepts, "reference": next(text for text in _split_sections("index") if text.startswith("# Reference"))}
+
+
+def find_topic(name: str) -> str:
+    """Return the text of a topic of the guide, in any case; empty if there is no such topic."""
+    name = name.lower()
+    return guide_text(name) if name in guide_topics() else guide_parts().get(name, "")
+
+
+def _split_sections(page: str) -> list[str]:
+    """Return the sections of a page, with their titles as first-level headings."""
+    return [f"# {section.strip()}\n" for section in guide_text(page).split("\n## ")[1:]]
+
+
+def _name_section(text: str) -> str:
+    return text.split(maxsplit=2)[1].lower()
+
+
 def guide_text(topic: str) -> str:
     with open(os.path.join(_GUIDE, f"{topic}.md"), encoding="utf-8") as file:
         return file.read()

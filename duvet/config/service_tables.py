@@ -37,7 +37,7 @@ _DEFAULT = ServerRule()
 
 
 class Mode(StrEnum):
-    """The ways in which clients connect to the server."""
+    """The transports of the server."""
 
     STDIO = "stdio"
     HTTP = "http"
@@ -129,11 +129,11 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
         Secret | None,
         doc("Environment variable with the API key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY if set"),
     ] = None
-    default_model: Annotated[ExpandedText | None, doc("Model to use if only the provider is named")] = None
-    timeout: Annotated[Seconds, doc("Time limit of an answer, in seconds")] = 60.0
+    default_model: Annotated[ExpandedText | None, doc("Model to use if a request names only the provider")] = None
+    timeout: Annotated[Seconds, doc("Time limit for an answer, in seconds")] = 60.0
     retries: Annotated[int, doc("Retries after a temporary failure (429, 5xx)", ge=0, le=10)] = 2
     discover: Annotated[bool, doc("Ask the provider for its models with `GET /models`")] = False
-    llms_txt: Annotated[bool, doc("Read hints about the models from `/llms.txt` of the provider")] = False
+    llms_txt: Annotated[bool, doc("Read hints about the models from the provider's `/llms.txt`")] = False
 
 
 class RouteSection(ServiceSection, frozen=True, kw_only=True):
@@ -170,19 +170,21 @@ class PagesSection(duvet_tables.PagesTable, frozen=True, kw_only=True):
 _INGEST_DEFAULT = IngestRule()
 
 SYMBOLS_VARIABLE, EDITOR_VARIABLE = "KM_SYMBOLS_ENABLED", "KM_EDITOR_URI_TEMPLATE"
-"""The variables that apply if the file doesn't set these keys."""
+"""The environment variables to use if the file doesn't set these keys."""
 
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 class Auto(StrEnum):
-    """Enabled if the extra is installed."""
+    """`auto`: enabled if the extra is installed."""
 
     AUTO = "auto"
 
 
 _Switch = bool | Auto
 _FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
+##= man/spec/knowledge.md#search
+##% duvet MUST reject a template for editor URIs that has an unknown field.
 _TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{PATTERN_END}"
 _URI = f"a URI template with the fields {_FIELDS}"
 EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
@@ -200,7 +202,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
         PatternSetting,
         doc(
             "Files or folders to index. Files that git ignores are always skipped; secrets and vendored "
-            "dependencies are skipped unless a pattern is their exact path"
+            "dependencies are skipped unless a pattern names their exact path"
         ),
     ] = "**"
     exclude: Excluded = ()
@@ -228,7 +230,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     def rule(self, environ: Mapping[str, str]) -> IngestRule:
         """Return the settings of this table; environment variables supply the keys that it doesn't set."""
         ##= man/spec/knowledge.md#files
-        ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
+        ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` if
         ##% `ingest.editorUri` is not set.
         symbols = None if self.symbols is Auto.AUTO else bool(self.symbols)
         return IngestRule(
@@ -244,7 +246,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
 
 
 def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool | None) -> bool | None:
-    """Return the setting of the file, or else the value of a variable; None if neither is set."""
+    """Return the setting in the file, or else the value of a variable; None if neither is set."""
     if setting is not None:
         return setting
     word = environ.get(name, "").strip().lower()
@@ -271,7 +273,7 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
     """Weights that override those of the profile."""
 
     subsystem: Annotated[
-        _Weight, doc("Weight of a subsystem that the query names; each weight defaults to that of the profile")
+        _Weight, doc("Weight of a subsystem that the query names; each weight defaults to the profile's weight")
     ] = None
     relationship: Annotated[_Weight, doc("Weight of the file's links to other files and requirements")] = None
     support: Annotated[_Weight, doc("Weight of existing documents and tests")] = None
@@ -281,7 +283,7 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
 class SearchSection(ServiceSection, frozen=True, kw_only=True):
     """Ranking of results that match equally well."""
 
-    profile: Annotated[ProfileName, doc("Set of weights; each answer of `km-search` lists them")] = ProfileName.DEFAULT
+    profile: Annotated[ProfileName, doc("Set of weights, which each answer of `km-search` lists")] = ProfileName.DEFAULT
     weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
     feedback: Annotated[bool, doc("Rank results slightly by the votes of `km-feedback-submit`")] = False
 
@@ -295,7 +297,7 @@ ROOT_VARIABLE, OVERWRITE_VARIABLE, INGEST_VARIABLE = (
     "KM_UPLOAD_DEFAULT_OVERWRITE",
     "KM_UPLOAD_DEFAULT_INGEST",
 )
-"""The variables that apply if the file doesn't set these keys."""
+"""The environment variables to use if the file doesn't set these keys."""
 
 _UPLOADS_DEFAULT = UploadRule()
 _PART = rf"(?:\.|[^./{SPECIAL_CHARACTERS}\s][^/{SPECIAL_CHARACTERS}]*)"
@@ -310,12 +312,12 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
         doc("Content root, the folder for uploads; by default the project. Files outside the project are not indexed"),
     ] = None
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside the
-    ##% content root, even by `..` or through a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, not portable, a configuration file, or outside
+    ##% the content root, even by way of `..` or a link.
     docs_subdir: Annotated[
         str,
         doc(
-            "Folder in the content root for uploads without a destination",
+            "Folder under the content root for uploads without a destination",
             pattern=rf"^{_PART}(?:/+{_PART})*/*{PATTERN_END}",
             extra={
                 "expands": True,
@@ -335,8 +337,8 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
         """Return the settings of this table; environment variables supply the keys that it doesn't set."""
         ##= man/spec/gateway.md#uploads
-        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` where
-        ##% `uploads` sets nothing, and refuse to start if one of them is invalid.
+        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` for the
+        ##% values that `uploads` does not set, and refuse to start if one of these variables is invalid.
         root = self.root or environ.get(ROOT_VARIABLE, "").strip()
         return UploadRule(
             root=root,

@@ -1,4 +1,4 @@
-"""Creates the application for the options of a command."""
+"""Creates the application for a command's options."""
 
 from __future__ import annotations
 
@@ -25,19 +25,18 @@ if TYPE_CHECKING:
 
 
 def make_application(where: Mapping[str, Any], *, mode: str) -> Application:
-    """Return the application for these options; raise ProblemsError for an invalid configuration of the service."""
+    """Return the application for these options; raise ProblemsError if the service configuration is invalid."""
     settings = make_application_settings(where, current_settings(), mode)
     return Application(settings, settings.read_service(DiskTree()))
 
 
 def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:
-    """Return the application for these options, with the built-in pack that has a tool of this name."""
+    """Return the application for these options, and enable the built-in pack that contains this tool."""
     application = make_application(where, mode=SHELL_SOURCE)
     if name in application.tools.registry:
         return application
     ##= man/spec/service.md#calls
-    ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools
-    ##% of disabled packs.
+    ##% `duvet call` MUST also find the tools of disabled packs.
     packs = [pack.name for pack in enable_packs(tuple(BUILT_IN_PACKS)) if name in pack.every_name()]
     unconfigured = [pack for pack in packs if pack not in application.service.config.tool_packs]
     if not unconfigured:
@@ -86,7 +85,7 @@ def read_service(service_path: str | None, config_path: str | None) -> Service:
 
 
 def find_workflow_problems(application: Application, name: str | None = None) -> tuple[Problem, ...]:
-    """Return the problems of one workflow of the configuration, or of all."""
+    """Return the problems of one configured workflow, or of all."""
     from duvet.workflows.check import make_workflow_problems
 
     faults = {one: found for one, found in application.tools.offered.faults.items() if name in (None, one)}

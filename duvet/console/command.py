@@ -20,6 +20,8 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+_DEPRECATIONS = "duvet.deprecations"  # The old spellings in a command line, each with the new one.
+
 
 class TerminalSettings(Struct, frozen=True):
     environ: Mapping[str, str]
@@ -30,7 +32,7 @@ class TerminalSettings(Struct, frozen=True):
     verbose: bool = False
     cache: bool = True
     day: date | None = None  # The day of the run, if it isn't that of the clock.
-    folder: str = ""  # The path from the project to the folder that the user is in; empty if that is the project.
+    folder: str = ""  # The user's folder, relative to the project; empty if the user is in the project folder itself.
     has_legacy_flags: bool = False  # Whether the command line describes the project with upstream's flags.
 
     @property
@@ -43,12 +45,12 @@ def current_settings() -> TerminalSettings:
 
 
 def wants_bar(settings: TerminalSettings) -> bool:
-    """Tell whether standard error is a terminal that can redraw a line."""
+    """Return whether standard error is a terminal that can redraw a line."""
     return not settings.quiet and sys.stderr.isatty() and settings.environ.get("TERM") != "dumb"
 
 
 def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None = None) -> bool:
-    """Tell whether to colour a stream, by default standard error; see no-color.org and bixense.com/clicolors."""
+    """Return whether to colour a stream, by default standard error; see no-color.org and bixense.com/clicolors."""
     if choice != "auto":
         return choice == "always"
     if "NO_COLOR" in environ:
@@ -59,14 +61,14 @@ def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None 
 
 
 def wants_cache(settings: TerminalSettings, root: str = "") -> bool:
-    """Tell whether the folder, by default the working directory, is a project whose cache may be used."""
+    """Return whether duvet may use the cache in the folder, by default the working directory."""
     ##= man/spec/cache.md#storage
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
     return settings.cache and os.path.isdir(os.path.join(root, ".duvet"))
 
 
 class _HelpFormatter(click.HelpFormatter):
-    """Keeps names with hyphens on one line, and breaks lists of values that are wider than the help."""
+    """Keeps hyphenated names on one line, and breaks lists of values that are wider than the help text."""
 
     _HYPHEN = "\u2011"  # The non-breaking hyphen, which click does not break lines at.
 
@@ -93,6 +95,11 @@ class _HelpFormatter(click.HelpFormatter):
 class _HelpContext(click.Context):
     formatter_class = _HelpFormatter
 
+    @property
+    def command_path(self) -> str:
+        # This program runs only that command.
+        return super().command_path.replace("contextive-mcp mcp", "contextive-mcp", 1)
+
 
 class GlobalFlag(Struct, frozen=True):
     """A flag of all commands, and the setting that it changes."""
@@ -103,11 +110,11 @@ class GlobalFlag(Struct, frozen=True):
     value: bool = True
 
     def add(self, function: click.decorators.FC) -> click.decorators.FC:
-        """Add the flag to the group of all commands, which documents it."""
+        """Add the flag to the top-level command group, which documents it."""
         return click.option(*self.names, f"_{self.field}", **self._attributes)(function)
 
     def make_hidden_option(self) -> click.Option:
-        """Return the flag as a subcommand accepts it."""
+        """Return the flag as a hidden option of a subcommand."""
         return click.Option((*self.names, f"_{self.field}"), hidden=True, **self._attributes)
 
     @property
@@ -131,8 +138,21 @@ def make_global_flags() -> list[click.Parameter]:
     return [flag.make_hidden_option() for flag in (QUIET, VERBOSE, NO_CACHE)]
 
 
+class OldOption(click.Option):
+    """An option of an earlier version: hidden, accepted, and with `--verbose` named with its replacement."""
+
+    def __init__(self, *args: Any, instead: str, **attributes: Any) -> None:
+        super().__init__(*args, **{"hidden": True, **attributes})
+        self.instead = instead  # What to write; empty for an option without effect.
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        if ctx.get_parameter_source(self.name or "") is click.core.ParameterSource.COMMANDLINE:
+            note_deprecation(ctx, self.opts[0], self.instead)
+        return super().process_value(ctx, value)
+
+
 class Subcommand(click.Command):
-    """Reports all missing options at once, and rejects an option that is repeated but counts once."""
+    """Reports all missing options together, and rejects repeated options unless they may be repeated."""
 
     context_class = _HelpContext
 
@@ -158,6 +178,12 @@ class Subcommand(click.Command):
                     raise make_repeated_error(param, ctx)
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        # `--verbose` may come after the old spelling.
+        for old, new in ctx.meta.get(_DEPRECATIONS, ()):
+            print_deprecation(old, new)
+        return super().invoke(ctx)
+
 
 def _suggest_option(error: click.UsageError, params: Iterable[click.Parameter]) -> click.UsageError:
     """Suggest the most similar option in the error about an unknown option."""
@@ -181,7 +207,7 @@ def _format_parameter(param: click.Parameter) -> str:
 
 
 class CommandGroup(click.Group):
-    """Lists its commands in the order of their definition and before its options, and suggests one for a wrong name."""
+    """Lists its commands before its options, in the order of definition, and suggests commands for an unknown name."""
 
     context_class = _HelpContext
 
@@ -251,18 +277,35 @@ class SubcommandGroup(CommandGroup):
         return [*items, *(item for item in options if item.value not in known)]
 
 
+def note_deprecation(ctx: click.Context, old: str, new: str) -> None:
+    """Keep an old spelling for the note of `--verbose`, which is printed once the whole command line is read."""
+    noted: list[tuple[str, str]] = ctx.meta.setdefault(_DEPRECATIONS, [])
+    if (old, new) not in noted and not ctx.resilient_parsing:
+        noted.append((old, new))
+
+
 def print_deprecation(old: str, new: str) -> None:
-    """Tell a user of `--verbose` how to write an old spelling now."""
+    """With `--verbose`, print what to write in place of an old spelling, or that it has no effect."""
+    ##= man/spec/trace.md#diagnostics
+    ##% With `--verbose`, duvet MUST say how to write an old option, command, state or level now.
     if current_settings().verbose:
-        click.echo(f"note: `{old}` is deprecated; use `{new}`", err=True)
+        click.echo(f"note: `{old}` {f'is deprecated; use `{new}`' if new else 'has no effect here'}", err=True)
 
 
 class LazyGroup(CommandGroup):
     """Lists commands and their summaries under headings; imports the module of a command only to run it."""
 
-    def __init__(self, *args: Any, package: str, sections: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        package: str,
+        sections: Mapping[str, Mapping[str, str]],
+        unlisted: Mapping[str, str],
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.package = package
+        self.unlisted = unlisted  # The module of each command that is not listed.
         self.sections = sections
         self.summaries = {name: summary for section in sections.values() for name, summary in section.items()}
 
@@ -270,6 +313,8 @@ class LazyGroup(CommandGroup):
         return list(self.summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.unlisted and cmd_name not in self.commands:
+            self.add_command(getattr(import_module(f"{self.package}.{self.unlisted[cmd_name]}"), cmd_name))
         if cmd_name in self.summaries and cmd_name not in self.commands:
             command = getattr(import_module(f"{self.package}.{cmd_name}"), cmd_name)
             assert isinstance(command, click.Command)
@@ -289,10 +334,3 @@ class LazyGroup(CommandGroup):
         names = (name for name in self.summaries if name.startswith(incomplete))
         items = [CompletionItem(name, help=self.summaries[name]) for name in names]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[:1] == ["rules"]:
-            args = ["explain", "--rules", *args[1:]]
-        return super().resolve_command(ctx, args)

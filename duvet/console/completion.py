@@ -74,7 +74,7 @@ def make_completion_script(shell: str, program: click.Command) -> str:
 
 
 def answer_shell(program: click.Command, instruction: str) -> None:
-    """Print completions for a shell; errors print nothing, because they would disturb the line being typed."""
+    """Print completions for a shell; ignore errors, because messages would disturb the line being typed."""
     shell = _SHELLS.get(instruction.removesuffix("_complete"))
     ##= man/spec/completion.md#completing
     ##% Completion MUST read the names of a project only from the cache. If completion finds nothing, it MUST print

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,13 +54,14 @@ def complete_rule_codes(ctx: click.Context, param: click.Parameter, incomplete: 
 
 
 def complete_help_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    from duvet.templates import guide_topics
+    from duvet.templates import guide_parts, guide_topics
 
-    return _make_items(guide_topics().items(), incomplete)
+    parts = ((name, text.partition("\n")[0].removeprefix("# ")) for name, text in guide_parts().items())
+    return _make_items((*guide_topics().items(), *parts), incomplete)
 
 
 def complete_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete codes of rules, states and configuration keys."""
+    """Complete rule codes, states and configuration keys."""
     from duvet.console.explanations import list_topics
 
     topics = ((topic.name, topic.summary) for topic in list_topics())
@@ -123,7 +125,9 @@ def complete_specification_ids(ctx: click.Context, param: click.Parameter, incom
 
 def complete_section_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     def list_sections(catalogue: Catalogue) -> _NamedTexts:
-        return ((section.id, section.title) for card in catalogue.specifications for section in card.sections)
+        sections = ((one.id, one.title) for card in catalogue.specifications for one in card.sections)
+        named = ((name, catalogue.requirements[indexes[0]].text) for name, indexes in catalogue.named.items())
+        return chain(sections, named)
 
     return _complete_from_project(ctx, incomplete, list_sections)
 
@@ -133,7 +137,8 @@ def complete_references(ctx: click.Context, param: click.Parameter, incomplete: 
     from duvet.trace.catalogue import SHORT_ID_DIGITS
 
     def list_requirements(catalogue: Catalogue) -> _NamedTexts:
-        return ((card.id[:SHORT_ID_DIGITS], card.text) for card in catalogue.requirements)
+        named = ((name, catalogue.requirements[indexes[0]].text) for name, indexes in catalogue.named.items())
+        return chain(named, ((card.id[:SHORT_ID_DIGITS], card.text) for card in catalogue.requirements))
 
     specifications = _complete_from_project(ctx, incomplete, _list_specifications)
     requirements = _complete_from_project(ctx, incomplete, list_requirements)
@@ -162,7 +167,7 @@ def _complete_from_project(
     ##= man/spec/completion.md#completing
     ##% Completion MUST read the names of a project only from the cache. If completion finds nothing, it MUST print
     ##% nothing, not even an error.
-    # What the last query about the project used may be out of date.
+    # The data of the last query may be out of date.
     folder = ctx.find_root().params.get("directory") or ""
     catalogue = DiskCache(DiskTree(find_project_folder(folder) or folder), {}).load_last(CATALOGUE_KEY, Catalogue)
     names = dict(list_names(catalogue)) if catalogue else {}

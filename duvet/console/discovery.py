@@ -1,4 +1,4 @@
-"""Discovery of the project, and translation of paths between its folder and the folder that the user is in."""
+"""Discovery of the project, and conversion of paths between its folder and the user's folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REFERENCE = re.compile(r"(?P<path>[^#]+?)(?P<part>(?::\d+){0,2}:?|#.*)\Z", re.D
 
 
 def has_legacy_flags(args: Iterable[str]) -> bool:
-    """Return whether the command line describes the project with flags of awslabs duvet."""
+    """Return whether the command line describes the project with awslabs duvet's flags."""
     return any(arg.partition("=")[0] in _LEGACY_FLAGS for arg in args)
 
 
@@ -45,7 +45,7 @@ def find_project_folder(start: str = "") -> str | None:
 
 
 def enter_project(settings: TerminalSettings) -> TerminalSettings:
-    """Change to the folder of the project if the user is below it; return the settings for that folder."""
+    """Change to the project folder if the user is in one of its subfolders; return the settings for it."""
     root = find_project_folder()
     here = os.getcwd() if root else None
     if root is None or here is None or root == here:
@@ -63,7 +63,7 @@ def enter_project(settings: TerminalSettings) -> TerminalSettings:
 
 
 def locate_path(path: str, folder: str) -> str:
-    """Return the path in the project for a path that the user writes in a folder of it."""
+    """Convert a path that the user typed in a subfolder to a path relative to the project."""
     ##= man/spec/init.md#project-discovery
     ##% duvet MUST read paths on the command line as relative to the working directory of the user, and MUST print the
     ##% paths of problems relative to it.
@@ -80,7 +80,7 @@ def locate_path(path: str, folder: str) -> str:
 
 
 def show_path(path: str, folder: str | None = None) -> str:
-    """Return the path that the user writes in a folder, by default the current one, for a path in the project."""
+    """Convert a path relative to the project to one relative to a folder, by default the user's."""
     folder = current_settings().folder if folder is None else folder
     # A path with a colon is a URL, has a revision in front of it, or is absolute.
     if not folder or path in ("", "-") or ":" in path or os.path.isabs(path):
@@ -89,7 +89,7 @@ def show_path(path: str, folder: str | None = None) -> str:
 
 
 def locate_reference(reference: str, folder: str) -> str:
-    """Return a reference with the path in the project if it names a file, or else unchanged."""
+    """Convert the path in a reference to a file; return any other reference unchanged."""
     found = _REFERENCE.match(reference) if folder else None
     if found is None:
         return reference
@@ -98,7 +98,7 @@ def locate_reference(reference: str, folder: str) -> str:
 
 
 class PathType(click.ParamType[str]):
-    """Converts a path that the user writes to the path in the project."""
+    """Converts a path that the user typed to a path relative to the project."""
 
     name = "path"
 
@@ -115,7 +115,7 @@ class PathType(click.ParamType[str]):
 
 
 class ReferenceType(PathType):
-    """Converts the name of a file or of a line in a file, and leaves other references unchanged."""
+    """Converts the path in FILE and FILE:LINE, and leaves other references unchanged."""
 
     name = "reference"
 

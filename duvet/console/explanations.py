@@ -18,7 +18,7 @@ _LIST_HINT = "run `duvet explain` to list all topics"
 
 
 class Topic(Struct, frozen=True):
-    """A line of the list of topics."""
+    """A row of the list of topics."""
 
     name: str
     kind: str
@@ -26,7 +26,7 @@ class Topic(Struct, frozen=True):
 
 
 class RuleRow(Struct, frozen=True):
-    """A line of the list of rules."""
+    """A row of the list of rules."""
 
     code: str
     name: str
@@ -44,7 +44,8 @@ def list_rule_rows() -> list[RuleRow]:
 def list_topics() -> list[Topic]:
     """Return everything that can be explained: rules, states, levels, and the keys of both files."""
     pages = (("state", load_state_pages()), ("level", load_level_pages()))
-    keys = {key.path: key.description for key in reversed(list_keys())}  # Of a key in both files, the project's.
+    # If both files have the same key, list the project's.
+    keys = {key.path: key.description for key in reversed(list_keys())}
     return [
         *(Topic(row.code, "rule", row.summary) for row in list_rule_rows()),
         *(
@@ -86,18 +87,8 @@ def find_short_page(name: str) -> str:
 
 
 def is_topic(name: str) -> bool:
-    """Tell whether a rule, a state or a level has this name."""
+    """Return whether a rule, a state or a level has this name."""
     return bool(find_short_page(name)) or _normalise_state(name) in load_state_pages()
-
-
-def find_rule_page(name: str) -> str:
-    """Return the page of the rule with this code or name; raise NotFoundError with similar ones."""
-    ##= man/spec/problems.md#rules
-    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
-    if page := _load_rule_page(name):
-        return page
-    hint = suggest_nearest(name, _list_rule_names()) or "run `duvet explain --rules` to list all rules"
-    raise NotFoundError(f"unknown rule {quote_text(name)}", hint=hint)
 
 
 def _load_rule_page(name: str) -> str:
@@ -116,7 +107,7 @@ def _list_rule_names() -> list[str]:
 
 
 def _normalise_state(name: str) -> str:
-    # Some former names stand for several states, the most typical first.
+    # Some former names mean several states; the most typical one comes first.
     states = STATES_BY_WORD.get(fold_word(name))
     return states[0].words if states else ""
 

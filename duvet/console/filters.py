@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from shlex import quote as quote_shell
 from typing import Any, TypeVar
 
 import click
 
+from duvet.console.command import note_deprecation
 from duvet.console.completion_values import complete_section_ids, complete_specification_ids
 from duvet.console.discovery import ReferenceType
 from duvet.model import Kind
@@ -17,19 +19,35 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Words(click.Choice[str]):
-    def __init__(self, words: Iterable[str], synonyms: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        words: Iterable[str],
+        synonyms: Mapping[str, str],
+        current: Callable[[str], Iterable[str]] = lambda word: (word,),
+    ) -> None:
         super().__init__(list(words), case_sensitive=False)
         self.synonyms = synonyms
+        self.current = current  # Returns the words that a synonym stands for now.
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         word = fold_word(str(value))
-        return self.synonyms[word] if word in self.synonyms else super().convert(word, param, ctx)
+        if word not in self.synonyms:
+            return super().convert(word, param, ctx)
+        known = [fold_word(name) for name in self.current(self.synonyms[word])]
+        if word not in known and ctx is not None and param is not None:
+            option = param.opts[0]
+            note_deprecation(ctx, f"{option} {quote_shell(value)}", " ".join(f"{option} {name}" for name in known))
+        return self.synonyms[word]
 
 
 _KINDS = {kind.name.lower(): kind for kind in (Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION, Kind.TODO)}
-_STATUS_TYPE = _Words([fold_word(state.words) for state in State], {word: word for word in STATES_BY_WORD})
+_STATUS_TYPE = _Words(
+    [fold_word(state.words) for state in State],
+    {word: word for word in STATES_BY_WORD},
+    lambda word: [state.words for state in STATES_BY_WORD[word]],
+)
 _LEVEL_TYPE = _Words(LEVELS_BY_WORD, LEVEL_SYNONYMS)
-KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # A type of annotations that cite.
+KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # An annotation type that is a citation.
 
 add_spec_option = click.option(
     "--spec",

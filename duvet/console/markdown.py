@@ -12,7 +12,7 @@ from duvet.console.streams import write_stdout
 from duvet.templates import guide_topics
 
 _MAX_WIDTH = 100
-_COMMENT = re.compile(r"(?m)^<!--.*?-->\n+")  # Comments hold instructions for the tests.
+_COMMENT = re.compile(r"(?m)^<!--.*?-->\n+")  # Comments contain instructions for the tests.
 _LINK = re.compile(r"\[([^]]*)\]\((?!\w+:)([^)#\s]*)[^)\s]*\)")
 
 

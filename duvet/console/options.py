@@ -10,10 +10,9 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.console.command import TerminalSettings, current_settings, make_repeated_error
+from duvet.console.command import OldOption, TerminalSettings, make_repeated_error, note_deprecation
 from duvet.console.completion_values import complete_specification_ids, file_option
 from duvet.console.discovery import ReferenceType
-from duvet.console.streams import print_notice
 from duvet.model import Level
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _IGNORED_FLAGS = ("--workspace", "--all-features", "--no-default-features", "--n
 
 
 class _Text(click.ParamType[str]):
-    """Text for files, which are UTF-8."""
+    """Text for files, which must be valid UTF-8."""
 
     name = "text"
 
@@ -64,13 +63,13 @@ TEXT_TYPE = _Text()
 
 SERVICE_KEY, PACKS_KEY = "service_path", "packs"  # Names of the parameters.
 _SERVICE_OPTION = "--service-config"
-_CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # What `--config` named, for other options.
+_CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # The value of `--config`, for other options.
 
 
 def add_config_option(function: Function) -> Function:
     """Add `--config`, and the hidden `--config-path`; the command gets `config_path`."""
     # Two options, because a command line of an older version may contain both.
-    hidden = file_option("--config-path", hidden=True, callback=_choose_config)
+    hidden = file_option("--config-path", cls=OldOption, instead="--config", callback=_choose_config)
     return _make_config_option(_note_config)(hidden(function))
 
 
@@ -91,8 +90,8 @@ def _note_config(ctx: click.Context, param: click.Parameter, value: str | None) 
     if value is None or ctx.resilient_parsing:
         return
     ##= man/spec/service.md#configuration
-    ##% A `--config` that names `duvet.config.*`, `contextive.config.*`, a JSON file or a YAML file MUST mean the same as
-    ##% `--service-config`, for commands that have that option.
+    ##% For a command that has `--service-config`, a `--config` that names `duvet.config.*`, `contextive.config.*`, a
+    ##% JSON file or a YAML file MUST mean the same.
     is_service = any(one.name == SERVICE_KEY for one in ctx.command.params) and _is_service_file(value)
     other = SERVICE_KEY if is_service else "config_path"
     if ctx.params.get(other) is not None:
@@ -199,13 +198,12 @@ def _choose_service(ctx: click.Context, param: click.Parameter, value: str | Non
         return value
     if value is not None:
         raise _make_conflict(_SERVICE_OPTION, ctx)
-    if current_settings().verbose:
-        print_notice(f"note: --config names the project's configuration; write {_SERVICE_OPTION} {named}\n")
+    note_deprecation(ctx, f"--config {named}", f"{_SERVICE_OPTION} {named}")
     return named
 
 
 def _set_config(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Use the project's configuration that this command names in place of that of the global option."""
+    """Use this command's project configuration instead of the one from the global option."""
     _note_config(ctx, param, value)
     if path := ctx.meta.get(_CONFIG_META):
         ctx.obj = replace(ctx.find_object(TerminalSettings) or TerminalSettings(os.environ), config_path=path)
@@ -241,7 +239,7 @@ def add_http_options(function: Function) -> Function:
             "--rate",
             type=click.FloatRange(min=0),
             metavar="NUMBER",
-            help="With --http, limit each client to this many requests per second; 0 is unlimited [default: 1000].",
+            help="With --http, limit each client to this many requests per second; 0 means no limit [default: 1000].",
         ),
         click.option(
             "--allow-host",
@@ -295,10 +293,20 @@ def add_variable_options(function: Function) -> Function:
 
 
 def add_unused_options(function: Function) -> Function:
-    """Accept the options of the project and the service, which older command lines contain, without effect."""
+    """Accept the project and service options of older command lines; they have no effect."""
     before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
     function = add_service_options(add_trace_options(function))
-    for param in getattr(function, "__click_params__", ()):
-        if param not in before:
-            param.hidden, param.expose_value = True, False
+    params: list[click.Parameter] = getattr(function, "__click_params__", [])
+    params[:] = [
+        param if param in before or (isinstance(param, click.Option) and param.hidden) else _make_unused(param)
+        for param in params
+    ]
+    for param in params:
+        param.expose_value = param.expose_value and param in before
     return function
+
+
+def _make_unused(param: click.Parameter) -> OldOption:
+    """Return an option without effect that accepts what the given one accepts."""
+    is_flag, multiple = isinstance(param, click.Option) and param.is_flag, param.multiple
+    return OldOption(list(param.opts), instead="", is_flag=is_flag, multiple=multiple, expose_value=False)

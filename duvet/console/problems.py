@@ -14,7 +14,15 @@ from duvet.console.command import TerminalSettings, current_settings
 from duvet.console.completion_values import file_option
 from duvet.console.discovery import locate_path, show_path
 from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
-from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError
+from duvet.errors import (
+    DuvetError,
+    FetchError,
+    OutputError,
+    ProblemsError,
+    UnreadableError,
+    describe_plainly,
+    suggest_remedy,
+)
 from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems, render_problems_text
@@ -23,6 +31,8 @@ from duvet.text import colour_diff_line, format_count, make_unified_diff
 from duvet.trace.gates import SETUP_CODES
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_changed
+
+UPSTREAM_COMMANDS = ("extract", "merge", "query")
 
 
 def has_errors(problems: Iterable[Problem]) -> bool:
@@ -37,22 +47,28 @@ def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """Turn the warnings about a setup that leaves a gate nothing to check into errors."""
+    """Turn warnings about a setup in which gates have nothing to check into errors."""
     ##= man/spec/gates.md#verdicts
-    ##% With our schema or without a configuration, a gate MUST fail when there is no configuration, no specification
-    ##% or no requirement, or when a pattern of a source matches no file.
+    ##% With duvet's own schema or without a configuration, a gate MUST fail when there is no configuration, no
+    ##% specification or no requirement, or when a source pattern matches no file.
     return [replace(one, severity=Severity.ERROR) if one.code in SETUP_CODES else one for one in problems]
 
 
-def print_setup_failure(setup: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
-    """Print the setup problems as errors and the verdict of the gate; return whether there are any."""
-    problems = promote_setup_problems(setup)
-    if problems:
-        print_problems(problems)
-        if annotate:
-            print_annotations(problems)
-        print_notice(f"FAIL: {gate}: not checked because of {format_count(len(problems), 'error')}\n")
-    return bool(problems)
+def print_gate_failure(problems: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
+    """Print the problems that keep a gate from running, and its verdict; return whether any of them is an error."""
+    found = promote_setup_problems(problems)
+    if not has_errors(found):
+        return False
+    print_problems(found)
+    if annotate:
+        print_annotations(found)
+    print_notice(f"FAIL: {gate}: {describe_obstacles(found)}\n")
+    return True
+
+
+def describe_obstacles(problems: Iterable[Problem]) -> str:
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    return f"not checked because of {format_count(errors, 'error')}"
 
 
 def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
@@ -62,7 +78,9 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
         problem = find_broken_rule(error).problem(error.message, error.path, Place(error.line), hint=error.hint)
         # `duvet report` accepts a project without a configuration with a warning.
         return (replace(problem, severity=Severity.ERROR),)
-    return (Problem("", error.message, error.path, Place(error.line), hint=error.hint),)
+    ##= man/spec/problems.md#rules
+    ##% Every error message that duvet prints MUST end with the code of its rule, except for errors in the command line.
+    return (Problem(error.rule_code, error.message, error.path, Place(error.line), hint=error.hint),)
 
 
 class SourceLines:
@@ -85,15 +103,39 @@ def print_problems(
     settings: TerminalSettings | None = None,
     sources: SourceLines | None = None,
     *,
-    counts_like_upstream: bool = False,
+    like_upstream: bool = False,
+    keeps_words: bool = False,
 ) -> None:
-    """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings."""
+    """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings.
+
+    With `keeps_words`, the reasons of the operating system are printed as awslabs duvet prints them.
+    """
     settings = settings or current_settings()
-    if kept := _filter_problems(problems, settings):
+    if kept := _filter_problems(_word_plainly(problems, settings, keeps_words=like_upstream or keeps_words), settings):
         sources = sources or SourceLines()
-        text = _render_text(kept, settings, sources, colour=settings.colour, counts_like_upstream=counts_like_upstream)
+        text = _render_text(kept, settings, sources, colour=settings.colour, like_upstream=like_upstream)
         print_notice(text.decode())
         _offer_explanation(kept, settings)
+
+
+def reword_problem(problem: Problem) -> Problem:
+    """Return a problem with an error of the operating system in plain words, and with a hint."""
+    message = describe_plainly(problem.message)
+    if message == problem.message:
+        return problem
+    return replace(problem, message=message, hint=problem.hint or suggest_remedy(problem.message))
+
+
+def _word_plainly(problems: Iterable[Problem], settings: TerminalSettings, *, keeps_words: bool) -> tuple[Problem, ...]:
+    """Reword the problems, except where awslabs duvet has the same command and the same words."""
+    ##= man/spec/trace.md#diagnostics
+    ##% Except with the schema or the flags of awslabs duvet and in its commands, duvet MUST describe errors of the
+    ##% operating system in plain words and say what to do.
+    context = click.get_current_context(silent=True)
+    command = context.find_root().invoked_subcommand if context else None
+    if keeps_words or settings.has_legacy_flags or command in UPSTREAM_COMMANDS:
+        return tuple(problems)
+    return tuple(map(reword_problem, problems))
 
 
 def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) -> None:
@@ -106,7 +148,7 @@ def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) 
         return
     line = f'run "duvet explain {code}" for details\n'
     context = click.get_current_context(silent=True)
-    # `--watch` has no end of a run.
+    # With `--watch`, a run has no last line.
     if context and context.params.get("watch"):
         return
     if context is None:
@@ -121,7 +163,7 @@ def _render_text(
     sources: SourceLines,
     *,
     colour: bool = False,
-    counts_like_upstream: bool = False,
+    like_upstream: bool = False,
 ) -> bytes:
     """Return the problems as text, with paths relative to the folder that the user is in."""
     folder = settings.folder
@@ -129,7 +171,7 @@ def _render_text(
     context = ProblemContext(
         lambda path, line: sources.line(locate_path(path, folder), line),
         colour,
-        counts_like_upstream=counts_like_upstream,
+        counts_like_upstream=like_upstream,
     )
     return render_problems_text(shown, context)
 
@@ -151,18 +193,21 @@ class ProblemOutput(Struct, frozen=True):
         return self.prints_text or self.format is ProblemFormat.TEXT
 
     def write(
-        self, problems: Iterable[Problem], sources: SourceLines | None = None, *, counts_like_upstream: bool = False
+        self, problems: Iterable[Problem], sources: SourceLines | None = None, *, like_upstream: bool = False
     ) -> bool:
         """Write and print the problems; return False if they could not be written."""
-        problems, sources = tuple(problems), sources or SourceLines()
+        problems = _word_plainly(problems, current_settings(), keeps_words=like_upstream)
+        sources = sources or SourceLines()
         try:
             ##= man/spec/problems.md#formats
-            ##% duvet MUST write problems as text to standard error or, in any other format and even without problems,
-            ##% to standard output or the file of `--output`.
+            ##% duvet MUST write problems to the file that `--output` names or, without it, as text to standard error
+            ##% and in any other format to standard output.
+            ##= man/spec/problems.md#formats
+            ##% In a format other than text, duvet MUST write its result even if there are no problems.
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
                 if self.format is ProblemFormat.TEXT:
-                    data = _render_text(kept, current_settings(), sources, counts_like_upstream=counts_like_upstream)
+                    data = _render_text(kept, current_settings(), sources, like_upstream=like_upstream)
                 else:
                     data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
                 # An unchanged file is not written again, so that programs that watch it are not notified.
@@ -171,7 +216,7 @@ class ProblemOutput(Struct, frozen=True):
             print_problems((*problems, *list_error_problems(error)), sources=sources)
             return False
         if self.prints_text:
-            print_problems(problems, sources=sources, counts_like_upstream=counts_like_upstream)
+            print_problems(problems, sources=sources, like_upstream=like_upstream)
         return True
 
     def fail(self, error: DuvetError) -> int:
@@ -197,7 +242,7 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def make_problem_output(format: str | None, output: str | None, others: Iterable[str | None] = ()) -> ProblemOutput:
-    """Return the output that the options ask for; `others` are the destinations of other results of the run."""
+    """Return the output that the options request; `others` are the destinations of the run's other results."""
     on_stdout = sum(path is not None and is_standard_output(path) for path in others)
     if format not in (None, ProblemFormat.TEXT) or output is not None:
         path = "-" if output is None else output
@@ -256,6 +301,6 @@ def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
 
 
 def _split_lines(text: str) -> list[str]:
-    """Split a text into lines; a last line without an end gets the note of unified diffs."""
+    """Split a text into lines; a last line without a line feed gets the note that unified diffs use."""
     *lines, last = text.split("\n")
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

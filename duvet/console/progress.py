@@ -6,6 +6,7 @@ import math
 import time
 
 from duvet.console.command import TerminalSettings, wants_bar
+from duvet.console.discovery import show_path
 from duvet.console.streams import print_notice
 from duvet.progress import CountedStep, Downloads, Progress
 from duvet.reports.cells import escape_cell
@@ -31,8 +32,9 @@ class ProgressLines(Progress):
         elapsed = format_seconds(time.perf_counter() - self.started) if self.timed else ""
         self._print(outcome, "32;1", elapsed)
 
-    def note(self, detail: str) -> None:
-        print_notice(f"{'':{LABEL_WIDTH}} {escape_cell(detail)}\n")
+    def note(self, path: str, detail: str) -> None:
+        shown = escape_cell(show_path(path, self.settings.folder))
+        print_notice(f"{'':{LABEL_WIDTH}} {shown}: {escape_cell(detail)}\n")
 
     def downloads(self, count: int) -> Downloads:
         if wants_bar(self.settings):

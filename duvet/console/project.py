@@ -49,7 +49,7 @@ def require_catalogue(options: Mapping[str, Any]) -> Catalogue:
 
 
 def print_error_notice(catalogue: Catalogue) -> None:
-    """Print a notice to standard error if the project has errors, because its annotations count only partly then."""
+    """Print a notice to standard error if the project has errors, because then not all annotations count."""
     from duvet.queries.records import describe_incompleteness
 
     notice = describe_incompleteness(catalogue)
@@ -73,7 +73,7 @@ def cached_query(
 
 
 def make_options_key(options: Mapping[str, Any], *more: object, rules: PageRules | None = None) -> str:
-    """Return the cache key of everything that the command line and the page rules say about a result."""
+    """Return the cache key of all command-line options and page rules that affect a result."""
     parts = more if rules is None else (*more, rules)
     return make_cache_key((os.getcwd(), current_settings().config_path, sorted(options.items()), *parts))
 
@@ -156,20 +156,21 @@ def require_contents(project: Project) -> None:
 
 
 def open_project_files() -> ProjectFiles:
-    """Return the files of the project by the paths that people write."""
+    """Return the project's files by the paths that people write."""
     from duvet.trace.locations import ProjectFiles
 
     return ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
 
 
 def load_specification(card: SpecificationCard) -> Specification:
-    """Load the specification of a card; the cache has it parsed if nothing has changed."""
+    """Load a card's specification, from the cache if nothing has changed."""
     from duvet.specs.library import Library
     from duvet.trace.catalogue import load_card_specification
 
     cache = open_cache()
     # The card has the path of the text, so the configuration isn't read.
-    library = Library(cache.tree, "", memory=cache) if cache else Library(DiskTree(), "")
+    has_paths = any(section.anchors for section in card.sections)
+    library = Library(cache.tree if cache else DiskTree(), "", memory=cache, has_paths=has_paths)
     return load_card_specification(card, library)
 
 

@@ -110,9 +110,9 @@ def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
 
 
 def _list_files(result: ReportResult) -> str:
-    """Return a line with the reports of a run that prints no steps; empty without reports."""
+    """Return a line that lists the reports, for a run that prints no steps; empty without reports."""
     ##= man/spec/trace.md#reports
-    ##% With our schema, the summary MUST name the reports, and whether the snapshot has changed.
+    ##% With duvet's own schema, the summary MUST name the reports, and say whether the snapshot has changed.
     if result.is_like_upstream or not result.files:
         return ""
     marks = {result.changed_snapshot: " (changed)"}
@@ -125,7 +125,7 @@ def _list_files(result: ReportResult) -> str:
 
 
 def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
-    """Store what the run has read, and its result unless that depends on more than the inputs."""
+    """Store what the run has read and, if it depends only on the inputs, its result."""
     unrepeatable = {rules.FILE_UNWRITABLE.code, rules.SNAPSHOT_DIFFERS.code}
     if unrepeatable.isdisjoint(problem.code for problem in result.problems):
         cache.store(_CACHE_NAME, key, replace(result, changed_snapshot=""))
@@ -134,7 +134,7 @@ def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
 
 def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = False) -> int:
     """Print the problems and the summary, and open the HTML report if requested; return the exit code."""
-    written = output.write(result.problems, counts_like_upstream=result.is_like_upstream)
+    written = output.write(result.problems, like_upstream=result.is_like_upstream)
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     if not current_settings().quiet:
@@ -144,8 +144,8 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
         print_notice(gap + format_summary(result.summary, detect_table_look(sys.stderr)) + _list_files(result))
     if opens:
         ##= man/spec/page.md#working-with-the-report
-        ##% `duvet report --open` MUST open the finished report in the browser, only once with `--watch`, and fail if no
-        ##% report is written.
+        ##% `duvet report --open` MUST open the finished report in the browser (only once with `--watch`), and fail if
+        ##% no report is written.
         if any(problem.code == rules.FILE_UNWRITABLE.code for problem in result.problems):
             return FAILED
         try:

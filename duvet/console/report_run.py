@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config.settings import PageRule
 from duvet.console.command import current_settings
-from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings
+from duvet.console.discovery import show_path
+from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings, reword_problem
 from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
@@ -23,7 +24,7 @@ from duvet.console.streams import is_stream_output, print_notice, render_bytes, 
 from duvet.errors import DuvetError, NotFoundError, OutputError, UnreadableError, describe_os_error
 from duvet.model import Kind, Problem, Severity
 from duvet.project.project import Project
-from duvet.project.validation import find_missing_reasons
+from duvet.project.validation import find_missing_reasons, find_setup_problems
 from duvet.queries.citations import list_comment_styles, read_code_below
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.priority import make_priority_rows, prioritize_requirements
@@ -34,8 +35,7 @@ from duvet.reports.snapshot import render_snapshot
 from duvet.reports.summary import summarize_run
 from duvet.sources.scan import make_unreadable_problem
 from duvet.specs import extraction
-from duvet.specs.locator import locate_specification
-from duvet.text import colour_diff_line, make_unified_diff, quote_text
+from duvet.text import colour_diff_line, make_unified_diff
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.coverage import GateResult
 from duvet.trace.gates import (
@@ -43,6 +43,7 @@ from duvet.trace.gates import (
     find_freed_annotations,
     find_unimplemented,
     find_untested,
+    has_implementation,
     word_like_upstream,
 )
 from duvet.trace.records import AnnotationPlaces, Finished, Requirement
@@ -67,6 +68,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     ##% Except with the schema of awslabs duvet, `duvet report` MUST print its steps only with `--verbose`, or on a
     ##% terminal if they are slow.
     try:
+        project.progress.counts_like_upstream = project.is_like_upstream
         if not project.is_like_upstream and not current_settings().verbose:
             slow = _SLOW_STEP if sys.stderr.isatty() else math.inf
             project.progress = QuietProgress(current_settings(), slow)
@@ -79,17 +81,20 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         require_contents(project)
     except UnreadableError as error:
         ##= man/spec/trace.md#configuration
-        ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
-        ##% name the expected path without a configuration.
+        ##% Without a configuration, `duvet report` SHOULD warn and name the expected path.
         # Without a gate this is a warning, because awslabs duvet accepts it.
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
     found += find_setup_problems(project)
+    if project.config and project.config.extended:
+        found += _find_reasonless_exceptions(project)
     gates = list_gates(project, request)
     if gates or _is_ci(project, request):
         found = promote_setup_problems(found)
     problems = _sort_problems((*finished.trace.problems, *found))
-    problems = tuple(map(_offer_fix, problems))
+    problems = tuple(_offer_fix(problem, project.is_like_upstream) for problem in problems)
+    if not project.is_like_upstream:
+        problems = tuple(map(reword_problem, problems))
     if request.strict:
         problems = promote_warnings(problems)
     snapshot = None
@@ -113,12 +118,13 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     )
 
 
-def _offer_fix(problem: Problem) -> Problem:
-    """Return a problem with a quote with the commands that show and use the nearest text."""
+def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
+    """Add the commands that show and use the nearest text to the hint of a problem with a quote."""
     # A quote of an empty section has another hint.
     if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
         return problem
-    hint = "run `duvet validate` to see the nearest text, and `duvet validate --fix` to use it"
+    option = "--fix" if is_like_upstream else "--interactive"
+    hint = f"run `duvet validate` to see the nearest text, and `duvet validate {option}` to use it"
     return replace(problem, hint=hint)
 
 
@@ -132,31 +138,10 @@ def _find_changed_snapshot(project: Project, files: ReportFiles) -> str:
     return ""
 
 
-def find_setup_problems(project: Project) -> Iterator[Problem]:
-    """Yield warnings about what our schema discourages and awslabs duvet accepts."""
-    config = project.config
-    if config is None or not config.extended:
-        return
-    ##= man/spec/gates.md#verdicts
-    ##% With our schema, duvet MUST warn about a cited specification that is not configured, and about an exception
-    ##% without a reason.
-    ##= man/spec/gates.md#verdicts
-    ##% Without a gate, duvet MUST warn about each of these conditions.
-    yield from project.setup_problems
-    trace, places = project.trace, AnnotationPlaces(project.tree)
-    known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
-    for coverage in trace.coverages:
-        specification = coverage.specification
-        ids = [id for match in coverage.matches for id in match.ids]
-        if specification.locator.name in known or any(trace.annotations[id].kind is Kind.SPEC for id in ids):
-            continue
-        first = trace.annotations[min(ids)]
-        message = f"{quote_text(specification.locator.name)} is cited, but not configured"
-        hint = f"add a `[[specification]]` table with `source = {quote_text(specification.locator.name)}`"
-        place = places.of(first, first.source.target)
-        label = "its requirements are unknown"
-        yield rules.SPECIFICATION_UNCONFIGURED.problem(message, first.path, place, label=label, hint=hint)
-    yield from (replace(finding.problem, severity=Severity.WARNING) for finding in find_missing_reasons(trace, places))
+def _find_reasonless_exceptions(project: Project) -> Iterator[Problem]:
+    places = AnnotationPlaces(project.tree)
+    for finding in find_missing_reasons(project.trace, places):
+        yield replace(finding.problem, severity=Severity.WARNING)
 
 
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -190,7 +175,7 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
         except OSError as error:
             raise OutputError(f"can't remove this file: {describe_os_error(error)}", path=path) from error
         memory.note_removed(path)
-        project.progress.end(f"Removed {path}")
+        project.progress.end(f"Removed {show_path(path)}")
     return []
 
 
@@ -198,22 +183,25 @@ class Gate(NamedTuple):
     """A gate that an option or the environment requests."""
 
     name: str
-    success: str  # The statement that is true if the gate finds no problems.
-    check: Callable[[bytes], list[Problem]]  # Gets the snapshot of the run.
+    success: str  # A statement that is true if the gate finds no problems.
+    check: Callable[[bytes], list[Problem]]  # Called with the snapshot of the run.
 
 
 def list_gates(project: Project, request: ReportRequest) -> list[Gate]:
-    """Return the gates of a run: those of `--ci`, and those of `true` and of targets."""
+    """Return the gates of a run: those of `--ci`, and those that `true` and targets request."""
     gates = [*_list_ci_gates(project, request)] if _is_ci(project, request) else []
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
-    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
+    ##% Even without `--ci`, `--require-citations TARGET` MUST list each requirement of the target that is not fully
+    ##% implemented.
+    ##= man/spec/gates.md#gates-for-targets
+    ##% Even without `--ci`, `--require-tests TARGET` MUST list each requirement of the target that is neither done nor
+    ##% fully tested.
     for gate, option, noun, state, find in (
         (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
         (request.require_tests, "--require-tests", "tests", "tested", find_untested),
     ):
         ##= man/spec/gates.md#gates-for-targets
-        ##% Except with the schema of awslabs duvet, `true` MUST have the effect of naming all specifications.
+        ##% Except with awslabs duvet's schema, the value `true` MUST have the same effect as naming all specifications.
         if gate.everything and not project.is_like_upstream:
             check = partial(_check_targets, project, gate, option, find)
             gates.append(Gate(noun, f"every requirement is {state}", check))
@@ -225,7 +213,7 @@ def list_gates(project: Project, request: ReportRequest) -> list[Gate]:
 
 
 def run_gates(gates: Iterable[Gate], snapshot: bytes | None) -> tuple[tuple[GateResult, ...], list[Problem]]:
-    """Return the result of each gate and the problems; without a snapshot, errors keep the gates from running."""
+    """Return the result of each gate and the problems; if errors prevented the snapshot, no gate runs."""
     results: list[GateResult] = []
     problems: list[Problem] = []
     for gate in gates:
@@ -245,6 +233,14 @@ def _check_targets(
     snapshot: bytes,
 ) -> list[Problem]:
     selected, unknown = _select_targets(project, gate, option)
+    ##= man/spec/gates.md#verdicts
+    ##% Except with awslabs duvet's schema, a gate MUST fail when it has nothing to check: a gate on the tests of
+    ##% cited requirements without a citation, or a gate on a target without requirements.
+    if not (gate.everything or selected or unknown or project.is_like_upstream):
+        names = " and ".join(gate.targets)
+        message = f"{names} {'has' if len(gate.targets) == 1 else 'have'} no requirements, so {option} checks nothing"
+        hint = "name a specification or a section with requirements, or remove the target"
+        return [rules.GATE_UNKNOWN_TARGET.problem(message, hint=hint)]
     return [*find(project.requirements if gate.everything else selected), *unknown]
 
 
@@ -281,16 +277,24 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
     freed = find_freed_annotations(project.requirements) if project.not_applicable else frozenset()
-    return _choose_words(project, check_gates(project.trace, citations=citations, tests=tests, freed=freed))
+    problems = check_gates(project.trace, citations=citations, tests=tests, freed=freed)
+    ##= man/spec/gates.md#verdicts
+    ##% Except with awslabs duvet's schema, a gate MUST fail when it has nothing to check: a gate on the tests of
+    ##% cited requirements without a citation, or a gate on a target without requirements.
+    if not (citations or has_implementation(project.trace) or project.is_like_upstream):
+        path = project.config.path if project.config else ""
+        hint = "cite requirements in the code that implements them, or leave out `--require-citations false`"
+        return [rules.GATE_NOT_TESTED.problem("no code cites a requirement, so no test is required", path, hint=hint)]
+    return _choose_words(project, problems)
 
 
 def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems in the words of awslabs duvet if the project has its schema."""
+    """Return the problems with awslabs duvet's messages if the project has its schema."""
     return [word_like_upstream(one) if project.is_like_upstream else one for one in problems]
 
 
 def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Problem]:
-    project.progress.begin(f"Checking {path}")
+    project.progress.begin(f"Checking {show_path(path)}")
     try:
         committed = project.tree.read(path)
     except DuvetError as error:
@@ -301,12 +305,12 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
         old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot))
         lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, context=4)]
         if not lines:
-            lines = ["(only the line ends differ)"]
+            lines = ["(only the line endings differ)"]
         diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
-        print_notice(f"\nDifferences detected in {escape_cell(path)}:\n\n{diff}\n")
+        print_notice(f"\nDifferences detected in {escape_cell(show_path(path))}:\n\n{diff}\n")
         hint = f"if you intended the change, run `duvet report` and commit {path}"
         return _choose_words(project, [rules.SNAPSHOT_DIFFERS.problem("the snapshot is out of date", path, hint=hint)])
-    project.progress.end(f"Checked {path}")
+    project.progress.end(f"Checked {show_path(path)}")
     return []
 
 
@@ -333,7 +337,7 @@ def _render_files(
     snapshot: bytes | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportFiles:
-    """Yield every file that the options or the configuration name; with errors, when there is no snapshot, only HTML."""
+    """Yield every file that the options or the configuration name; after errors, only the HTML report."""
 
     def render_html(out: BinaryIO) -> None:
         from duvet.reports.html.render import render_html
@@ -380,7 +384,7 @@ def _render_files(
 
 
 def _render_copies(render: Callable[[BinaryIO], None], *paths: str | None) -> ReportFiles:
-    """Yield each of the paths with the same content, which is rendered once."""
+    """Render the content once, and yield it for each path."""
     make = cache(partial(render_bytes, render))
     yield from ((path, make) for path in dict.fromkeys(paths) if path is not None)
 
@@ -401,16 +405,16 @@ def _write_files(project: Project, files: ReportFiles) -> list[Problem]:
     try:
         with write_outputs() as write:
             for path, render in files:
-                progress.begin(f"Writing {path}")
+                progress.begin(f"Writing {show_path(path)}")
                 data = render()
                 is_stream = is_stream_output(path)
                 # If two paths lead to one file, the file has the content that was written last.
                 if not is_stream and _identify_file(path) not in replaced and memory.has_content(path, data):
-                    progress.end(f"Kept {path}, which is the same")
+                    progress.end(f"Kept {show_path(path)} (unchanged)")
                 else:
                     write(path, data)
                     replaced.add(_identify_file(path))
-                    progress.end(f"Wrote {path}")
+                    progress.end(f"Wrote {show_path(path)}")
                 ##= man/spec/cache.md#freshness
                 ##% duvet MUST give the same answer with and without the cache.
                 if is_stream:
@@ -442,7 +446,7 @@ def make_report_data(
     snapshot: bytes | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportData:
-    """Collect the data of the HTML report; with errors there is no snapshot, and so no JSON and no changes."""
+    """Collect the data of the HTML report; after errors it contains no snapshot, JSON or changes."""
     config, catalogue = project.config, project.catalogue
     rule = config.page if config else PageRule()
     commit = _find_commit(project)
@@ -548,7 +552,7 @@ def _load_page_texts(project: Project, pages: PageCollection) -> dict[str, str]:
 
 
 def _compare_with_commit(project: Project, commit: str, snapshot: bytes) -> SnapshotDiff | None:
-    """Return the changes since the snapshot in the commit; None if it contains none."""
+    """Return the changes since the commit's snapshot; None if the commit has none."""
     path = find_snapshot_path(project)
     if path is None or not commit:
         return None

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from duvet.tree.outputs import FileWriter, OutputData
 
 ##= man/spec/trace.md#diagnostics
-##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
+##% duvet MUST exit with 0 on success, 1 if a check fails or nothing is found, 2 for a usage error, 3 for a bug in
+##% duvet, and 130 when interrupted.
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
@@ -28,7 +29,7 @@ _NAMES_OF_OUTPUT = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/
 
 
 def open_missing_stderr() -> None:
-    """Replace standard error by the null device in a process that was started without it."""
+    """Open the null device as standard error in a process that was started without one."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
 
@@ -55,7 +56,7 @@ def print_line(text: str) -> None:
 
 
 def is_stderr_writable() -> bool:
-    """Tell whether standard error accepts a line without blocking."""
+    """Return whether standard error accepts a line without blocking."""
     try:
         # A pipe with less than a page of free space counts as full, so a short text never blocks.
         return bool(select.select([], [sys.stderr], [], 0)[1])
@@ -101,14 +102,14 @@ def is_standard_input(path: str) -> bool:
 
 
 def is_stream_output(path: str) -> bool:
-    """Tell whether a path names standard output or another open stream instead of a file."""
+    """Return whether a path names standard output or another open stream instead of a file."""
     from duvet.tree.outputs import leads_to_open_file
 
     return path == STANDARD_OUTPUT or leads_to_open_file(path)
 
 
 def write_output(path: str, data: bytes) -> None:
-    """Write a result to standard output, or completely or not at all to a file."""
+    """Write a result to standard output, or to a file, completely or not at all."""
     with write_outputs() as write:
         write(path, data)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from duvet.templates import guide_topics
+from duvet.templates import guide_parts, guide_topics
 
 _TOP = {"duvet": "", "duvet help": "run `duvet help` to list the topics and commands"}
-"""The commands with all commands below them, each with the hint when no name is near."""
+"""Command groups that suggest any command in them, each with its hint for a name without similar ones."""
 
 _COMMANDS = {
     "add": "cite",
@@ -44,7 +44,7 @@ _COMMANDS = {
     "version": "--version",
     "view": "show",
 }
-"""What users of other tools may type for a command of duvet."""
+"""The command to suggest for a word that users of other tools may type."""
 _SUBCOMMANDS = {
     "all": "list",
     "call": "run",
@@ -67,7 +67,7 @@ _SUBCOMMANDS = {
     "view": "show",
 }
 _ELSEWHERE = {"--fix": "duvet validate --fix", "-V": "duvet --version", "--version": "duvet --version"}
-"""Options of one command, by what users may pass to another."""
+"""The command to suggest for an option that users may pass to the wrong command."""
 _BEFORE_COMMANDS = {"-C": " DIR", "--color": " WHEN"}
 _OPTIONS = {
     "--json": "--format json",
@@ -83,7 +83,7 @@ def suggest_command(word: str, names: Iterable[str], path: str) -> str:
     names = tuple(names)
     is_top = path in _TOP
     page = _find_page(word) if is_top else ""
-    topics = () if path == "duvet" else tuple(guide_topics()) if is_top else ()
+    topics = () if path == "duvet" else (*guide_topics(), *guide_parts()) if is_top else ()
     found = _suggest(word, (*names, *topics), _COMMANDS if is_top else _SUBCOMMANDS)
     if topics:
         # `duvet help` takes no options.
@@ -96,7 +96,7 @@ def _find_page(word: str) -> str:
     """Return the command that shows a topic of the guide, or explains a rule or a state, of this name."""
     from duvet.console.explanations import is_topic
 
-    if topics := [name for name in guide_topics() if name.rstrip("s") == word.lower().rstrip("s")]:
+    if topics := [name for name in (*guide_topics(), *guide_parts()) if name.rstrip("s") == word.lower().rstrip("s")]:
         return f"duvet help {topics[0]}"
     return f"duvet explain {word}" if is_topic(word) else ""
 
@@ -119,7 +119,7 @@ def _suggest(word: str, names: tuple[str, ...], synonyms: Mapping[str, str]) -> 
     stem = word.rstrip("s") if len(word) > 3 else word
     if prefixed := [name for name in names if len(stem.lstrip("-")) > 1 and name.startswith(stem)]:
         return prefixed[:3]
-    # The dashes of options don't make them similar.
+    # Ignore the dashes, which all options have.
     spelled = {name.lstrip("-"): target for name, target in (targets | dict(zip(names, names, strict=True))).items()}
     return [spelled[near] for near in get_close_matches(word.lstrip("-"), spelled, 1)]
 

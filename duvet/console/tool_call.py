@@ -14,7 +14,7 @@ import msgspec
 
 from duvet.console.command import current_settings
 from duvet.console.streams import print_notice, write_stdout
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, NotFoundError, UnreadableError
 from duvet.reports.cells import escape_cell
 from duvet.server.application import Application
 from duvet.text import quote_text, suggest_nearest
@@ -37,7 +37,7 @@ def invoke_tool(
     prints_progress: bool = False,
     **services: object,
 ) -> ToolAnswer:
-    """Call a tool with all permissions; progress is also printed with `--verbose`."""
+    """Call a tool with all permissions; with `--verbose`, also print its progress."""
     import anyio
 
     dispatcher = application.make_dispatcher([application.log.record_call], **services)
@@ -58,12 +58,24 @@ async def _print_progress(done: float, total: float | None, message: str) -> Non
 
 
 def make_shell_error(error: ToolError) -> Exception:
-    """Convert the error of a tool to that of a command. Invalid arguments are a usage error."""
+    """Convert a tool's error to a command's error; invalid arguments are a usage error."""
     ##= man/spec/service.md#calls
     ##% `duvet call` MUST refuse an invalid or conflicting argument and name it.
     if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
         return click.UsageError("\n".join(filter(None, [escape_cell(error.message), escape_cell(error.hint)])))
-    return DuvetError(error.message, hint=error.hint)
+    if isinstance(error.__cause__, UnreadableError):
+        return error.__cause__
+    kind = NotFoundError if error.code in (ErrorCode.NOT_FOUND, ErrorCode.RECIPE_NOT_FOUND) else DuvetError
+    return kind(error.message, hint=error.hint)
+
+
+def require_tool(registry: Registry, name: str) -> Tool:
+    """Return the tool with that name or alias; raise NotFoundError if there is none."""
+    try:
+        return registry.require(name)
+    except ToolError as error:
+        hint = error.hint or "run `duvet tools` to list the tools"
+        raise NotFoundError(f"no tool is named {quote_text(name)}", hint=hint) from error
 
 
 def read_json_argument(text: str | None) -> bytes | None:
@@ -95,7 +107,7 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
     for name, value in _split_pairs(tool, schemas | dict.fromkeys(shortcuts, _SHORTCUT_SCHEMA), words):
         items = [] if value is None else value.split(",")
         if name in shortcuts:
-            # Ignore empty words, which are typing errors.
+            # Ignore empty words, which are typos.
             if not (stripped := [item.strip() for item in items if item.strip()]):
                 hint = "pass one or more comma-separated words"
                 raise ToolError(ErrorCode.INVALID_REQUEST, f"--{name} needs a value", hint)
@@ -105,7 +117,7 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
         else:
             arguments[name] = _parse_value(name, schemas[name].get("type"), value)
     for flag, more in shortcut_words.items():
-        # A shortcut stands for a list in an object, which gets the words.
+        # A shortcut adds its words to a list inside an object.
         shortcut = shortcuts[flag]
         parent = arguments.setdefault(shortcut.argument, {})
         before = parent.get(shortcut.key, []) if isinstance(parent, dict) else None
@@ -134,7 +146,7 @@ def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]
     while rest:
         word = rest.pop(0)
         if not word.startswith("--") or len(word) == 2:
-            raise ToolError(ErrorCode.INVALID_REQUEST, f"unexpected word {quote_text(word)}", usage)
+            raise ToolError(ErrorCode.INVALID_REQUEST, f"unexpected argument {quote_text(word)}", usage)
         option, equals, value = word[2:].partition("=")
         name = option if option in schemas else option.replace("-", "_")
         if name not in schemas:

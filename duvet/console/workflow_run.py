@@ -21,7 +21,7 @@ _STEPS = (
 
 
 def print_run(run: WorkflowRun, format: str | None, record: object = None) -> int:
-    """Print a run as text, or the record, by default the run itself, as JSON; return the exit code.
+    """Print a run as text, or as JSON (`record`, by default the run itself); return the exit code.
 
     Raises KeyboardInterrupt if the run was cancelled.
     """

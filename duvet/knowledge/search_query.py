@@ -69,7 +69,7 @@ class FoundChunk(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     text: str
     coverage_missing: bool
-    score: float  # Orders the results.
+    score: float  # The score by which results are sorted.
     subsystem_criticality: str | None
     coverage_ratio: float
     git_timestamp: float | None
@@ -124,7 +124,7 @@ class ScoreDetails(Struct, frozen=True, kw_only=True):
     weighted_lexical_score: float  # The score of its rank by words.
     adjusted_score: float
     mode: str  # `hybrid`, or `lexical` without vectors.
-    signals: ScoreSignals | UnsetType = UNSET  # Omitted from answers without room for it.
+    signals: ScoreSignals | UnsetType = UNSET  # Omitted if the answer has no room for it.
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
@@ -143,7 +143,7 @@ class SearchMetadata(Struct, frozen=True, kw_only=True):
     hybrid_weights: dict[str, float]
     filters_applied: dict[str, Any] | UnsetType = UNSET
     request_id: str
-    feedback_prompt: str | UnsetType = UNSET  # How to give feedback, for callers with that right.
+    feedback_prompt: str | UnsetType = UNSET  # How to give feedback, for callers who may do so.
 
 
 class SearchResponse(Struct, frozen=True, kw_only=True):
@@ -177,8 +177,8 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
 def parse_search_request(arguments: Mapping[str, Any]) -> SearchRequest:
     """Parse the arguments of a search; raise QueryError if they are invalid."""
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST reject a missing query, an unknown or mistyped field, and a blank or too long filter, and name
-    ##% it.
+    ##% `km-search` MUST reject a missing query, an unknown or mistyped field, and a filter that is blank or too long,
+    ##% and name the field.
     query = arguments.get("query")
     unknown = _find_unknown(arguments, tuple(_CHECKS), "field")
     if query is None or (isinstance(query, str) and not query.strip()):
@@ -240,8 +240,7 @@ def _find_unknown(arguments: Mapping[str, Any], known: tuple[str, ...], what: st
 
 def compute_result_limit(request: SearchRequest) -> int:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
-    ##% and a unique `request_id`.
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites.
     return min(request.limit, MAX_RESULTS)
 
 

@@ -118,8 +118,8 @@ class WatchedPlaces:
                 self._missing.append(actual)
             else:
                 ##= man/spec/watch.md#noticing-changes
-                ##% duvet MUST watch only folders that contain inputs, with notifications of the system, and poll
-                ##% only if `WATCHFILES_FORCE_POLLING` is set.
+                ##% duvet MUST watch only folders that contain inputs, with the system's notifications, and poll only if
+                ##% `WATCHFILES_FORCE_POLLING` is set.
                 self.folders.add(actual)
         while root and not os.path.isdir(root):
             # It may be created again.

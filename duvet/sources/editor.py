@@ -182,6 +182,20 @@ def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceSty
     return make_line_edits(text, found, quote)
 
 
+def make_quote_insertion_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
+    """Return the edit that adds a quote below an annotation without one; none if its lines hold anything else."""
+    end = annotation.source.text_end
+    start, stop = text.rfind("\n", 0, end) + 1, text.find("\n", end)
+    line = text[start : stop if stop >= 0 else len(text)]
+    indent = line[: len(line) - len(line.lstrip(WHITESPACE))]
+    if not line.startswith(f"{indent}{style.meta}") or text[end : start + len(line)].strip(WHITESPACE):
+        return ()
+    prefix = f"{indent}{style.content} "
+    words = wrap_words(split_words(quote), LINE_WIDTH - measure_line(prefix))
+    number = text.count("\n", 0, start) + 2
+    return (make_insertion_edit(text, number, [prefix + " ".join(one) for one in words]),)
+
+
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
     """Return the edits that replace the quote on these lines; the first and last line must contain text."""
     ##= man/spec/validate.md#fixes
@@ -306,11 +320,8 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
 
 def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> list[str]:
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source and with the
-    ##% indentation of the line, and omit a type that is the default.
-    ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement, only
-    ##% the words of `--part`, or nothing for a section.
+    ##% `duvet cite` MUST insert a citation above the given line, in the source's comment style and with the line's
+    ##% indentation.
     indent = find_indentation(text, line)
     pair = find_comment_pair(path, style.meta)
     is_enclosed = pair is None or is_inside_comment(text, line, pair)

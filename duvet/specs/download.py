@@ -175,8 +175,9 @@ class _DownloadRun:
 
     def outcomes(self) -> dict[str, DownloadOutcome]:
         ##= man/spec/trace.md#specifications
-        ##% duvet SHOULD download missing specifications at the same time, and what it finds MUST NOT depend on the
-        ##% order in which they arrive.
+        ##% duvet SHOULD download missing specifications at the same time.
+        ##= man/spec/trace.md#specifications
+        ##% The result MUST NOT depend on the order in which downloads finish.
         try:
             while self.waiting or self.running:
                 while self.waiting and len(self.running) < MAX_PARALLEL_DOWNLOADS:

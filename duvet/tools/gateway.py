@@ -23,12 +23,12 @@ GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
 _URL_HINT = f"set it to https://HOST[:PORT][/PATH]; put tokens into {READER_TOKEN} and {ADMIN_TOKEN}"
 HIDDEN_TOKEN = "***"
-_SHORTEST_HIDDEN = 4  # Shorter secrets occur in any text.
+_SHORTEST_HIDDEN = 4  # Shorter secrets are not replaced, because they would match ordinary text.
 _MAX_WORDS = 1000
 _TEMPORARY_STATUSES = (502, 503, 504)
 _CHECK_SERVER = f"check {GATEWAY_VARIABLE}, and that the server is running"
 GATEWAY_PATH = "/api/mcp"
-AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the face of the client behind this server.
+AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the interface of the client behind this server.
 MAX_REPLY_BYTES = 32 << 20  # Our own answers have the same limit.
 MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.
 _RETRY_PAUSES = (0.2, 0.6)
@@ -58,12 +58,13 @@ class Gateway(Struct, frozen=True, kw_only=True):
     def token(self, scope: Scope) -> Secret | None:
         """Return the token for calls of a tool of this scope."""
         ##= man/spec/gateway.md#forwarding
-        ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward
-        ##% maintainers' tools without the admin's token.
+        ##% duvet MUST forward a call with the reader's token or, without one, with the admin's token.
+        ##= man/spec/gateway.md#forwarding
+        ##% Without the admin's token, duvet MUST neither list nor forward maintainers' tools.
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:
-        """Return the reason why this process can't call the tool on the gateway."""
+        """Return the reason why this process can't call the tool on the gateway; empty if it can."""
         if tool.scope is Scope.READER or self.admin is not None:
             return None
         code = ErrorCode.UNAUTHORIZED if self.reader is None else ErrorCode.FORBIDDEN
@@ -73,14 +74,15 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
 
 def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
-    """Return the gateway at a URL; QueryError for a malformed or unsafe one."""
+    """Return the gateway at a URL; raise QueryError if the URL is malformed or unsafe."""
     base = url.strip().rstrip("/")
     parts = http_client.parse_base_url(base)
     if parts is None:
         raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the URL of a server", hint=_URL_HINT)
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
-    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
+    ##% duvet MUST reach a gateway over HTTPS with a valid certificate, unless the gateway is on the same machine.
+    ##= man/spec/gateway.md#forwarding
+    ##% duvet MUST NOT follow a gateway's redirects, and MUST refuse a `KM_GATEWAY_URL` that contains credentials.
     if not http_client.is_safe_address(parts):
         hint = "use https://; http:// would send the tokens unencrypted to another machine"
         raise errors.QueryError(f"{GATEWAY_VARIABLE} does not use https://", hint=hint)
@@ -93,7 +95,7 @@ class TemporaryGatewayError(ToolError):
 
 
 def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
-    """Return the answer of the tool; ToolError if the tool failed, or if this is not one of its answers."""
+    """Return the tool's answer; raise ToolError if the tool failed, or if the reply is not one of its answers."""
     try:
         value = json.decode(reply.body)
     except (MsgspecError, UnicodeDecodeError, RecursionError):
@@ -113,9 +115,9 @@ def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> T
 
 
 def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
-    """Return the error that the gateway reports; only the status if it is not a duvet server."""
+    """Return the error that the gateway reports, or only the status if it is not a duvet server."""
     error = value.get("error")
-    # Over REST, code and hint stand beside the message.
+    # Over REST, the code and the hint are next to the message.
     parts = error if isinstance(error, dict) else {**value, "message": error}
     code, message, hint = (parts.get(name) for name in ("code", "message", "hint"))
     if value.get("status") != "error" or not code or not isinstance(code, str) or not isinstance(message, str):
@@ -125,7 +127,7 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
         kind = TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES else ToolError
         return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with status {reply.status}", _CHECK_SERVER)
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
+    ##% duvet MUST pass on the gateway's errors, and answer `upstream_error` for a response that is not an answer of the
     ##% tool or is larger than 32 MiB.
     kind = (
         TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES and reply.headers.get("retry-after") else ToolError
@@ -146,14 +148,13 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
 
 
 def _clean(text: object, gateway: Gateway) -> str:
-    # Remove tokens before cutting the text, which could leave most of a token.
+    # Remove tokens before cutting the text, because a cut could leave most of a token.
     return shorten_to_line(_hide_tokens(strip_invisible(text), gateway), _MAX_WORDS) if isinstance(text, str) else ""
 
 
 def _hide_tokens(text: str, gateway: Gateway) -> str:
     ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens, nor the folder of the project or the text of exceptions except in
-    ##% `stored_path` and in the reason why an index cannot be read.
+    ##% Answers and log lines MUST NOT contain tokens.
     for token in (gateway.reader, gateway.admin):
         if token is not None and len(token.reveal()) >= _SHORTEST_HIDDEN:
             for form in (token.reveal(), json.encode(token.reveal())[1:-1].decode()):
@@ -178,8 +179,10 @@ class GatewayConnection:
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
         with anyio.move_on_after(seconds):
             ##= man/spec/gateway.md#forwarding
-            ##% duvet MUST retry a call that only reads up to twice when the gateway is unavailable, send any other
-            ##% call only once, and give up after `server.toolTimeout` or, for changes, 30 minutes.
+            ##% When the gateway is unavailable, duvet MUST retry a call that only reads up to twice, and send any other
+            ##% call only once.
+            ##= man/spec/gateway.md#forwarding
+            ##% duvet MUST give up after `server.toolTimeout` or, if the call changes something, after 30 minutes.
             return await http_client.retry(
                 lambda: self._send(tool, body, ctx),
                 TemporaryGatewayError,
@@ -218,9 +221,7 @@ class GatewayConnection:
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with its calls forwarded."""
     ##= man/spec/gateway.md#forwarding
-    ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
-    ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
-    ##% `duvet recipe run`.
+    ##% With `KM_GATEWAY_URL`, they MUST forward calls to the tools of that pack, except `km-help`, to the gateway.
     tools = EnabledPack(KNOWLEDGE).tools()
     return structs.replace(
         KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, connection) for tool in tools]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
@@ -20,16 +20,21 @@ from duvet.specs.library import Library, assign_ids
 from duvet.specs.locator import (
     SectionNames,
     find_section_index,
+    find_section_indexes,
     is_url,
     locate_specification,
     locator_key,
     resolve_specification,
 )
-from duvet.text import quote_text
+from duvet.text import join_names, quote_text
 from duvet.trace import records
+from duvet.trace.catalogue import select_unreferenced_specifications
 from duvet.trace.coverage import cover_specification
 from duvet.trace.match import QuoteMatcher
+from duvet.trace.names import NO_NAMES, NamedText, NamesOf, RequirementNames
 from duvet.tree.files import Tree
+
+_MOST_NAMES = 8  # The most names of sections in a message.
 
 IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
 
@@ -40,14 +45,15 @@ class TargetSection(Struct, frozen=True):
     specification: Specification
     section: int
     quotes: IdsByQuote
+    named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
 
-_TargetKey = str | tuple[str, Format, str]
-"""A target; with its format and the base of its path if these are not the usual ones."""
+_TargetKey = str | tuple[str, Format, str, bool]
+"""A target; with its format, the base of its path, and whether it is extracted, if these are not the usual ones."""
 
 
 class TargetResolver:
-    def __init__(self, library: Library, tree: Tree, base: str) -> None:
+    def __init__(self, library: Library, tree: Tree, base: str, names_of: NamesOf | None = None) -> None:
         self.library = library
         self.tree = tree
         self.base = base
@@ -57,7 +63,11 @@ class TargetResolver:
         self._located: dict[tuple[str, Format], Locator] = {}
         self._unloaded: dict[Locator, records.Failure] = {}
         self._names: dict[Locator, SectionNames] = {}
-        self._sections: dict[tuple[Locator, int], TargetSection] = {}
+        self.names_of = names_of or self._find_names
+        """Returns the ids that a specification gives its requirements; by default those of the annotations."""
+        self._sections: dict[tuple[Locator, int, tuple[NamedText, ...]], TargetSection] = {}
+        self._annotations: Sequence[Annotation] = ()
+        self._stated: dict[Locator, RequirementNames] | None = None
         self._unavailable = {locator.name for locator in library.failures}
         self._urls: Iterator[Locator] = iter(())
         """The URLs of all annotations, which the first of them downloads."""
@@ -66,13 +76,15 @@ class TargetResolver:
         self, annotations: Sequence[Annotation], places: records.AnnotationPlaces, problems: list[Problem]
     ) -> list[TargetSection]:
         """Resolve all targets; annotations that lead nowhere become problems and `failures`."""
-        self._urls = _urls(annotations)
+        self._urls, self._annotations = _urls(annotations), annotations
         by_key: dict[_TargetKey, IdsByQuote] = {}
         failed: list[tuple[records.Failure, IdsByQuote]] = []
         for id, annotation in enumerate(annotations):
             key: _TargetKey = annotation.target
             if annotation.from_file or annotation.format:
-                key = (annotation.target, annotation.format, annotation.path if annotation.from_file else self.base)
+                is_extracted = annotation.from_file and annotation.kind is Kind.SPEC
+                base = annotation.path if annotation.from_file else self.base
+                key = (annotation.target, annotation.format, base, is_extracted)
             quotes = by_key.get(key)
             if quotes is None:
                 found = self._resolve(*key) if isinstance(key, tuple) else self._resolve(key, Format.AUTO, self.base)
@@ -92,7 +104,9 @@ class TargetResolver:
                 problems.append(failure.of(annotations[id], places))
         return list(self._sections.values())
 
-    def _resolve(self, target: str, format: Format, base: str) -> TargetSection | records.Failure:
+    def _resolve(
+        self, target: str, format: Format, base: str, is_extracted: bool = False
+    ) -> TargetSection | records.Failure:
         name, hash_sign, section = target.partition("#")
         try:
             locator = self._located.get((name, format)) or self._locate(name, format, base)
@@ -108,15 +122,49 @@ class TargetResolver:
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
-        index = find_section_index(specification, section)
+        found = find_section_indexes(specification, section, has_prefixes=specification.format is Format.IETF)
+        index = _find_stated_section(specification, section) if is_extracted else None
+        if index is None and len(found) > 1:
+            return _make_unclear_failure(specification, section, found)
+        if index is None and found:
+            (index,) = found
+        named: tuple[NamedText, ...] = ()
         if index is None:
-            if locator not in self._names:
-                self._names[locator] = SectionNames(specification.sections)
-            near = self._names[locator].nearest(section)
-            hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
-            message = f"missing section {quote_text(section)} in {locator.name}"
-            return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
-        return self._sections.setdefault((locator, index), TargetSection(specification, index, defaultdict(list)))
+            ##= man/spec/names.md#targets
+            ##% duvet MUST resolve a target that names no section, but the id of a requirement, to that requirement.
+            named = tuple(self.names_of(locator).find(section))
+            if not named:
+                return self._make_unknown_failure(specification, section)
+            index, *others = dict.fromkeys(one.section for one in named)
+            if others:
+                return _make_ambiguous_failure(specification, named)
+        return self._sections.setdefault(
+            (locator, index, named), TargetSection(specification, index, defaultdict(list), named)
+        )
+
+    def _make_unknown_failure(self, specification: Specification, section: str) -> records.Failure:
+        locator = specification.locator
+        if locator not in self._names:
+            self._names[locator] = SectionNames(specification.sections, self.names_of(locator))
+        near = self._names[locator].nearest(section)
+        hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
+        message = f"missing section {quote_text(section)} in {locator.name}"
+        return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
+
+    def _find_names(self, locator: Locator) -> RequirementNames:
+        if self._stated is None:
+            found: dict[Locator, list[NamedText]] = {}
+            for one in self._annotations:
+                if one.name:
+                    target, _, section = one.target.partition("#")
+                    with suppress(DuvetError):
+                        place = self._locate(target, one.format, one.path if one.from_file else self.base)
+                        specification = self._load(place)
+                        index = _find_stated_section(specification, section) if specification else None
+                        if index is not None:
+                            found.setdefault(place, []).append(NamedText(one.name, index, one.quote))
+            self._stated = {place: RequirementNames(texts) for place, texts in found.items()}
+        return self._stated.get(locator, NO_NAMES)
 
     def _locate(self, name: str, format: Format, base: str) -> Locator:
         locator = resolve_specification(name, format, base, self.tree)
@@ -130,13 +178,42 @@ class TargetResolver:
             if locator.is_url:
                 self.library.prefetch(self._urls)
             try:
-                self.specifications[locator] = self.library.load(locator)
+                found = self.library.load(locator)
+                # The first annotation decides how the path is written.
+                is_same = found.locator.written == locator.written
+                self.specifications[locator] = found if is_same else replace(found, locator=locator)
             except DuvetError as error:
                 is_reported = locator.name in self._unavailable
                 self._unloaded[locator] = records.Failure(
                     rules.find_broken_rule(error), str(error), error.hint, once=True, is_reported=is_reported
                 )
         return self.specifications.get(locator)
+
+
+def _find_stated_section(specification: Specification, id: str) -> int | None:
+    """Return the index of the section that an entry of a requirement file names."""
+    ##= man/spec/trace.md#sections
+    ##% An entry for a requirement in a requirement file MUST belong to the section with exactly the id in its target.
+    return specification.by_id.get(id, find_section_index(specification, id))
+
+
+def _make_unclear_failure(specification: Specification, name: str, sections: Sequence[int]) -> records.Failure:
+    ##= man/spec/trace.md#sections
+    ##% duvet MUST report a target that several sections match, list their names, and propose the section that contains
+    ##% the quote as a fix.
+    names = join_names([f"#{specification.sections[index].name}" for index in sections], _MOST_NAMES)
+    message = f"{quote_text(name)} names {len(sections)} sections of {specification.locator.name}: {names}"
+    return records.Failure(rules.TARGET_AMBIGUOUS, message, "write the name of the section that you mean")
+
+
+def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedText]) -> records.Failure:
+    ##= man/spec/names.md#targets
+    ##% duvet MUST report a target whose id several sections of the specification have, and list these sections.
+    name = specification.locator.name
+    sections = dict.fromkeys(specification.sections[one.section].name for one in named)
+    message = f"{quote_text(named[0].name)} is the id of requirements in {len(sections)} sections of {name}"
+    hint = f"write {' or '.join(f'{name}#{id}' for id in sections)}"
+    return records.Failure(rules.NAME_AMBIGUOUS, message, hint)
 
 
 def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
@@ -165,18 +242,19 @@ def link_annotations(
     matcher_of: Callable[[Section], QuoteMatcher] = QuoteMatcher,
     *,
     allows_cuts: bool = True,
+    names_of: NamesOf | None = None,
 ) -> LinkedAnnotations:
     """Match every annotation, or report it; annotations are in their final order.
 
     With `allows_cuts`, as in awslabs duvet, a quote with one wrong character may end where the sentence goes on.
     """
-    targets, places = TargetResolver(library, tree, base), records.AnnotationPlaces(tree)
+    targets, places = TargetResolver(library, tree, base, names_of), records.AnnotationPlaces(tree)
     problems: list[Problem] = []
     progress.begin("Loading specifications")
     sections = targets.resolve(annotations, places, problems)
-    progress.end(f"Loaded {len(targets.specifications)} specifications")
+    progress.end(f"Loaded {progress.count(len(targets.specifications), 'specification')}")
     progress.begin("Mapping sections")
-    progress.end(f"Mapped {len(sections)} sections")
+    progress.end(f"Mapped {progress.count(len(sections), 'section')}")
     progress.begin("Matching references")
     codes = _AnnotationCodes(annotations)
     matches: dict[Locator, list[records.Match]] = {}
@@ -185,40 +263,73 @@ def link_annotations(
         locator = target.specification.locator
         first.setdefault(locator, next(iter(target.quotes.values()))[0])
         matcher = matcher_of(target.specification.sections[target.section])
-        found, failures = _match_quotes(target, codes, matcher, allows_cuts=allows_cuts)
+        ##= man/spec/names.md#targets
+        ##% A quote below the id of a requirement MUST be part of that requirement, and if another one of the
+        ##% specification contains it, duvet MUST say so.
+        matchers = [matcher.restrict(one.text) for one in target.named] or [matcher]
+        names = targets.names_of(locator) if target.named else NO_NAMES
+        found, failures = _match_quotes(target, codes, matchers, names, allows_cuts=allows_cuts)
         matches.setdefault(locator, []).extend(found)
         for failure, ids in failures:
             targets.failures.update(dict.fromkeys(ids, failure))
             problems += [failure.of(annotations[id], places) for id in ids]
     references = sum([len(match.pieces) * len(match.ids) for found in matches.values() for match in found])
-    progress.end(f"Matched {references} references")
+    progress.end(f"Matched {progress.count(references, 'reference')}")
     return LinkedAnnotations(matches, targets.specifications, first, problems, targets.failures, references)
 
 
 def _match_quotes(
-    target: TargetSection, codes: _AnnotationCodes, matcher: QuoteMatcher, *, allows_cuts: bool
+    target: TargetSection,
+    codes: _AnnotationCodes,
+    matchers: Sequence[QuoteMatcher],
+    names: RequirementNames,
+    *,
+    allows_cuts: bool,
 ) -> tuple[list[records.Match], list[tuple[records.Failure, list[int]]]]:
     """Return the matches of the quotes, and each failure with its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
     for quote, ids in target.quotes.items():
-        found = matcher.find(quote)
-        is_cut = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_cut(quote)
-        if found is None or is_cut:
-            ##= man/spec/trace.md#targets-and-quotes
-            ##% duvet MUST report a quote that its section does not contain.
-            section = target.specification.sections[target.section]
-            message = f'could not find text in section "{section.id}" of {target.specification.locator.name}'
-            hint, label = "remove the quote to cite the title of the section", "section is empty"
-            if any(section.lines):
-                hint, label = "copy the words of the section; only spacing may differ", "not in this section"
-            failures.append((records.Failure(rules.QUOTE_NOT_FOUND, message, hint, label, is_of_quote=True), ids))
+        found = next(filter(None, (_find_quote(one, quote, allows_cuts=allows_cuts) for one in matchers)), None)
+        if found is None:
+            failures.append((_make_quote_failure(target, quote, names), ids))
             continue
         pieces, fit = found
         matches.append(codes.match(target.section, pieces, fit, ids))
         if fit is records.Fit.ONE_EDIT:
             failures.append((_ONE_EDIT, ids))
+        elif target.named and fit is records.Fit.TITLE:
+            ##= man/spec/names.md#targets
+            ##% duvet MUST warn about a citation that names the id of a requirement but quotes nothing, because it covers
+            ##% nothing.
+            message = f"this annotation quotes nothing of {target.named[0].name}, so it covers nothing"
+            failures.append((records.Failure(rules.NAME_UNQUOTED, message, "quote the requirement"), ids))
     return matches, failures
+
+
+def _find_quote(matcher: QuoteMatcher, quote: str, *, allows_cuts: bool) -> records.FoundQuote | None:
+    found = matcher.find(quote)
+    is_cut = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_cut(quote)
+    return None if is_cut else found
+
+
+def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNames) -> records.Failure:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a quote that its section does not contain.
+    section, locator = target.specification.sections[target.section], target.specification.locator
+    message = f'could not find text in section "{section.name}" of {locator.name}'
+    hint, label = "remove the quote to cite the title of the section", "section is empty"
+    if target.named:
+        name = target.named[0].name
+        message = f"{name} of {locator.name} does not contain this text"
+        others = list(dict.fromkeys(one.name for one in names.containing(quote) if one.name != name))
+        hint, label = f"copy the words of {name}; only spacing may differ", f"not in {name}"
+        if others:
+            verb = "contains" if len(others) == 1 else "contain"
+            hint = f"{' and '.join(others)} {verb} it; write {locator.name}#{others[0]}"
+    elif any(section.lines):
+        hint, label = "copy the words of the section; only spacing may differ", "not in this section"
+    return records.Failure(rules.QUOTE_NOT_FOUND, message, hint, label, is_of_quote=True)
 
 
 _ONE_EDIT = records.Failure(
@@ -276,12 +387,13 @@ def build_trace(
     progress: Progress,
     *,
     allows_cuts: bool = True,
+    configured: Sequence[Specification] = (),
 ) -> records.Trace:
-    """Resolve targets, match quotes and compute coverage; `problems` are those found before."""
+    """Resolve targets, match quotes and compute coverage; `before` are the problems found before."""
     linked = link_annotations(annotations, library, tree, base, progress, allows_cuts=allows_cuts)
     progress.begin("Sorting references")
     locators = sorted(linked.matches, key=locator_key)
-    named = assign_ids(linked.specifications[locator] for locator in locators)
+    named = _name_specifications([linked.specifications[locator] for locator in locators], linked.matches, configured)
     coverages = tuple(
         cover_specification(specification, linked.matches[locator])
         for locator, specification in zip(locators, named, strict=True)
@@ -291,7 +403,7 @@ def build_trace(
         for match in coverage.matches:
             for id in match.ids:
                 match_of[id] = match
-    progress.end(f"Sorted {linked.references} references")
+    progress.end(f"Sorted {progress.count(linked.references, 'reference')}")
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet SHOULD warn about two spellings of one specification.
     spellings = [
@@ -302,6 +414,31 @@ def build_trace(
     ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     found = {*before, *linked.problems, *spellings}
     return add_problems(records.Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
+
+
+def _name_specifications(
+    cited: Sequence[Specification],
+    matches: Mapping[Locator, Sequence[records.Match]],
+    configured: Sequence[Specification],
+) -> tuple[Specification, ...]:
+    """Give each cited specification its id, in their order."""
+    ##= man/spec/trace.md#specifications
+    ##% Of specifications with the same name, duvet MUST give a configured one the id without a number, or else the one
+    ##% that most annotations cite.
+    wanted = {(one.locator.name, one.format) for one in configured}
+    own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
+    others = select_unreferenced_specifications(configured, cited)
+    own.update(one.locator for one in others)
+
+    def rank(one: Specification) -> int:
+        uses = sum(len(match.ids) - len(match.stating) for match in matches.get(one.locator, ()))
+        return -uses - (_ALWAYS_MORE if one.locator in own else 0)
+
+    ids = {one.locator: one for one in assign_ids((*cited, *others), rank=rank)}
+    return tuple([replace(ids[one.locator], is_configured=one.locator in own) for one in cited])
+
+
+_ALWAYS_MORE = 1 << 40
 
 
 def add_problems(trace: records.Trace, problems: Iterable[Problem]) -> records.Trace:

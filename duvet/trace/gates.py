@@ -54,8 +54,9 @@ def check_gates(
     Quotes that occur only in the annotations in `freed` are ignored.
     """
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
-    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
+    ##% With `--ci` and no snapshot, `duvet report` MUST list the specification lines that lack code, unless
+    ##% `--require-citations false` is given, and the lines that have code but no test, unless `--require-tests false`
+    ##% is given.
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
@@ -66,6 +67,11 @@ def check_gates(
             untested = cited - _lines(matches, _TESTED)
             problems += _offenders(trace, coverage, matches, untested, rules.GATE_NOT_TESTED)
     return tuple(problems)
+
+
+def has_implementation(trace: records.Trace) -> bool:
+    """Tell whether an annotation implements, implies or excepts a part of a specification."""
+    return any(match.flags & _IMPLEMENTED for coverage in trace.coverages for match in coverage.matches)
 
 
 def _lines(matches: Iterable[records.Match], flags: int) -> set[tuple[int, int]]:
@@ -91,7 +97,7 @@ def _offenders(
                 f"no {'code' if rule is rules.GATE_NOT_CITED else 'test'} cites {text}",
                 coverage.specification.path,
                 Place(numbers.of(coverage.specification.data, first.start)),
-                hint=_make_hint(rule, f"{coverage.specification.locator.name}#{section.id}"),
+                hint=_make_hint(rule, f"{coverage.specification.locator.name}#{section.name}"),
             )
 
 
@@ -101,7 +107,7 @@ def _make_hint(rule: rules.Rule, target: str) -> str:
 
 
 ##= man/spec/gates.md#verdicts
-##% With the schema of awslabs duvet, the problems of its gates MUST have its messages.
+##% With awslabs duvet's schema, gates MUST report problems with awslabs duvet's messages.
 _UPSTREAM_MESSAGES = {
     rules.SNAPSHOT_MISSING.code: "Could not read report snapshot. This is required to enforce CI checks.",
     rules.SNAPSHOT_DIFFERS.code: "Report snapshot does not match with CI mode enabled.",
@@ -127,8 +133,11 @@ def find_freed_annotations(requirements: Iterable[records.Requirement]) -> froze
 def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
     """Yield a problem for each requirement that is not fully implemented."""
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
-    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
+    ##% Even without `--ci`, `--require-citations TARGET` MUST list each requirement of the target that is not fully
+    ##% implemented.
+    ##= man/spec/gates.md#gates-for-targets
+    ##% Even without `--ci`, `--require-tests TARGET` MUST list each requirement of the target that is neither done nor
+    ##% fully tested.
     lacking = (one for one in requirements if one.state <= records.State.NEEDS_CODE)
     return _make_problems(lacking, rules.GATE_NOT_CITED, "implemented")
 
@@ -150,7 +159,7 @@ def _make_problems(requirements: Iterable[records.Requirement], rule: rules.Rule
             f"{quote_text(shorten_text(one.text))} is not fully {participle} ({one.state.words})",
             specification.path,
             Place(lines.of(specification.data, one.matches[0].pieces[0].start)),
-            hint=_make_hint(rule, f"{specification.locator.name}#{one.section.id}"),
+            hint=_make_hint(rule, f"{specification.locator.name}#{one.section.name}"),
         )
 
 
@@ -185,13 +194,23 @@ class RequirementsByTarget:
         cards = [self._names.specifications[index] for index in self._find_cards(name)]
         if not hash_sign:
             ##= man/spec/gates.md#not-applicable
-            ##% An entry MUST apply to all requirements of its specification, to those of its section and, in
-            ##% IETF text, of its subsections, or to the one requirement that it quotes.
+            ##% An entry MUST apply to the requirement that it quotes or, without a quote, to all requirements of its
+            ##% section (in IETF text, including subsections) or of its specification.
             spots = {(card.id, part.id) for card in cards for part in card.sections}
         else:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
             if not spots:
-                raise make_section_error(cards, section)
+                ##= man/spec/names.md#references
+                ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone
+                ##% or as `SPEC#ID`.
+                ids = {card.id for card in cards}
+                named = {
+                    i: one.name for i, one in enumerate(self.requirements) if one.specification.id in ids and one.name
+                }
+                found = [i for i, one in named.items() if one == section]
+                if found := found or [i for i, one in named.items() if one.casefold() == section.casefold()]:
+                    return found
+                raise make_section_error(cards, section, named.values())
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
     def is_unavailable(self, target: str) -> bool:
@@ -263,7 +282,7 @@ class _Entry(NamedTuple):
                 self._report(rules.NOT_APPLICABLE_UNKNOWN, "target", error.message, error.hint)
             return []
         if not found:
-            stating = [f"{one.specification.locator.name}#{one.section.id}" for one in self.scopes.requirements]
+            stating = [f"{one.specification.locator.name}#{one.section.name}" for one in self.scopes.requirements]
             hint = suggest_nearest(target, stating) or "name a section with requirements, or remove the entry"
             self._report(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirements", hint)
         return self._select_quoted(found) if found and self.rule.quote else found
@@ -287,7 +306,7 @@ class _Entry(NamedTuple):
 
     def _report(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
         ##= man/spec/gates.md#not-applicable
-        ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest the most
+        ##% duvet MUST report an entry that matches no requirement, with the entry's place, and SHOULD suggest the most
         ##% similar text.
         place = self.config.not_applicable_place(self.number, key)
         self.problems.append(rule.problem(message, self.config.path, place, hint=hint))

@@ -39,6 +39,13 @@ def make_section_view(section: Section) -> SectionView:
     return SectionView(section, text.encode(), list(compress(count(), trimmed)), offsets)
 
 
+def restrict_view(view: SectionView, start: int, end: int) -> SectionView:
+    """Return the view of a stretch; the offsets of its lines are counted from there."""
+    first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, end)
+    offsets = [one - start for one in view.offsets[first : last + 1]]
+    return SectionView(view.section, view.data[start:end], view.lines[first:last], offsets)
+
+
 def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
     """Return the pieces of a stretch of the view, as bytes of the file."""
     found: list[Piece] = []
@@ -216,9 +223,9 @@ _GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re
 class QuoteMatcher:
     """Finds quotes in one section; builds its views when it first needs them."""
 
-    def __init__(self, section: Section) -> None:
+    def __init__(self, section: Section, view: SectionView | None = None) -> None:
         self.section = section
-        self._view: SectionView | None = None
+        self._view = view
         self._near: NearQuoteFinder | None = None
 
     def find(self, quote: str) -> FoundQuote | None:
@@ -236,6 +243,13 @@ class QuoteMatcher:
         if self._near is None:
             self._near = NearQuoteFinder(view)
         return self._near.find(quote)
+
+    def restrict(self, text: str) -> QuoteMatcher:
+        """Return a matcher for this text of the section alone; for the whole section if it isn't found literally."""
+        view = self._view = self._view or make_section_view(self.section)
+        data = text.encode()
+        start = view.data.find(data)
+        return QuoteMatcher(self.section, restrict_view(view, start, start + len(data))) if start >= 0 else self
 
     def is_cut(self, quote: str) -> bool:
         """True if a quote that differs by one edit ends where the sentence of the section goes on."""

@@ -15,6 +15,7 @@ from duvet.model import Specification
 from duvet.sources.editor import split_words
 from duvet.text import load_rapidfuzz, remove_spacing
 from duvet.trace.match import QuoteMatcher
+from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
 from duvet.trace.records import Fit
 
 _SIMILAR = 60.0  # Text below this similarity, of 100, is not shown.
@@ -319,8 +320,11 @@ class Neighbourhood:
         specification: Specification,
         sentences: Mapping[int, Sequence[str]] | None = None,
         cited: Mapping[int, Container[str]] | None = None,
+        names: RequirementNames = NO_NAMES,
     ) -> None:
         self.specification = specification
+        self.names = names
+        """The ids that it gives its requirements."""
         self._sentences = {
             section: [" ".join(split_words(one)) for one in found] for section, found in (sentences or {}).items()
         }
@@ -329,8 +333,8 @@ class Neighbourhood:
         """Those of them that are cited, by section."""
         self._words: dict[int, TextWords] = {}
 
-    def section_id(self, section: int) -> str:
-        return self.specification.sections[section].id
+    def section_name(self, section: int) -> str:
+        return self.specification.sections[section].name
 
     @cached_property
     def _unspaced(self) -> list[str]:
@@ -352,6 +356,20 @@ class Neighbourhood:
         """True if the section contains the quote unchanged, or has a title and the quote is empty."""
         found = QuoteMatcher(self.specification.sections[section]).find(quote)
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
+
+    def holds_named(self, named: Iterable[NamedText], quote: str) -> bool:
+        """True if one of these requirements contains the quote unchanged, or the quote is empty."""
+        for one in named:
+            found = QuoteMatcher(self.specification.sections[one.section]).restrict(one.text).find(quote)
+            if found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote):
+                return True
+        return False
+
+    def near_named(self, named: NamedText, quote: str) -> TextStretch:
+        """Return the part of a requirement that is most similar to a quote; all of it if none is clearly similar."""
+        words = split_words(named.text)
+        found = TextWords(words).nearest(split_words(quote))
+        return found if found is not None and found.is_clear else TextStretch(" ".join(words), 100.0)
 
     def near(self, section: int, quote: str) -> TextStretch | None:
         words, quoted = self._words_of(section), split_words(quote)

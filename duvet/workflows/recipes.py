@@ -18,12 +18,12 @@ from duvet.workflows import pack, recipe, references, steps, workflow
 RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 MAX_RECIPE_FILES = 1_000
 _ENDINGS = (".yaml", ".yml")
-_SHIPPED_PREFIX = "duvet:"  # The prefix of the names of duvet's own files.
+_SHIPPED_PREFIX = "duvet:"  # The prefix in the names of duvet's own files.
 _MAX_NAMES = 20
 
 
 class RecipeCatalogue:
-    """The recipes of a project and the built-in ones, read again for each call."""
+    """The project's recipes and the built-in ones, which are read again for each call."""
 
     def __init__(self, disk: DiskTree) -> None:
         self._disk = disk
@@ -62,8 +62,10 @@ class RecipeCatalogue:
 
     def _list_paths(self) -> Iterator[str]:
         ##= man/spec/gateway.md#recipes
-        ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
-        ##% project, and prefer them to built-in recipes with the same name.
+        ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, but MUST NOT follow links out
+        ##% of the project.
+        ##= man/spec/gateway.md#recipes
+        ##% duvet MUST prefer a project's recipe to a built-in recipe with the same name.
         for folder in RECIPE_FOLDERS:
             names = sorted(one.name for one in self._disk.entries(folder))
             # Backup files of editors begin with a dot.
@@ -89,7 +91,7 @@ class RecipeRunner:
         self._catalogue = RecipeCatalogue(disk)
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
-        """Run the recipe and return its record; ToolError if it can't be started."""
+        """Run the recipe and return its record; raise ToolError if it can't be started."""
         recipes = await run_blocking(self._catalogue.every)
         found = require_recipe(name, recipes)
         registry = await ctx.calls.tools()
@@ -113,8 +115,9 @@ class RecipeRunner:
             raise ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})
         try:
             ##= man/spec/gateway.md#recipes
-            ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type, and require
-            ##% every variable whose value in the file is null.
+            ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type.
+            ##= man/spec/gateway.md#recipes
+            ##% Before the first step, duvet MUST require a value for each variable that is null in the file.
             workflow.resolve_variables(found.workflow, given)
         except references.WorkflowError as error:
             raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
@@ -127,12 +130,11 @@ class RecipeRunner:
 
 
 def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recipe.RecipeFile:
-    """Return the recipe of that name; ToolError for an unknown name."""
+    """Return the recipe with this name; raise ToolError for an unknown name."""
     found = recipes.get(name)
     if found is None:
         ##= man/spec/gateway.md#recipes
-        ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps if a
-        ##% recipe fails, and `recipe_not_found` with the available names if it is unknown.
+        ##% For an unknown recipe, `km-recipe-run` MUST answer `recipe_not_found` with the available names.
         hint = text.suggest_nearest(text.shorten_text(name), list(recipes))
         names = [name for name, one in recipes.items() if one.workflow]
         available = f"available: {text.join_names(names, _MAX_NAMES)}"

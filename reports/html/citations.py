@@ -1,4 +1,4 @@
-"""Citations of a text, and the list of sources."""
+"""The citations of a text, and the list of sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KIND_WORDS = {
     Kind.EXCEPTION: "exception",
     Kind.TODO: "todo",
 }
-"""The words for the types of citations, in the order of lists."""
+"""The words for the citation types, in list order."""
 
 
 class ReferenceWriter:
@@ -29,7 +29,7 @@ class ReferenceWriter:
     def __init__(self, page: ReportData) -> None:
         finished = page.finished
         self.citations = [one for one in finished.trace.annotations if one.kind is not Kind.SPEC]
-        """By their numbers in the catalogue."""
+        """The citations, by their numbers in the catalogue."""
         self.snippets: Mapping[int, str] = page.snippets
         self.root = f"{finished.root.rstrip('/')}/" if finished.root else ""
         self.blob_link = finished.blob_link
@@ -82,8 +82,7 @@ class ReferenceWriter:
 
     def _item(self, number: int) -> str:
         ##= man/spec/page.md#size-and-accessibility
-        ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at
-        ##% most 200 bytes, apart from its code.
+        ##% A citation MUST add at most 200 bytes to the report, apart from its code.
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags,
         ##% and list the citations of each file.

@@ -13,7 +13,8 @@ function openPanel(element, from) {
 }
 
 function fillPanel({ element, quote, target, row, link }) {
-  $('panel-title').textContent = link.textContent + (row ? ` · ${row.level.replace('OTHER', 'other')}` : '');
+  const words = [link.textContent, row?.level.replace('OTHER', 'other'), element.querySelector('b')?.textContent];
+  $('panel-title').textContent = words.filter(Boolean).join(' · ');
   inPanel('blockquote').textContent = quote;
   inPanel('blockquote').hidden = inPanel('.copies').hidden = !quote;
   inPanel('.target code').textContent = target;

@@ -12,7 +12,8 @@ function placeOf(anchor) {
   const view = views.find(one => one.contains($(anchor))) ?? views.find(one => path.includes(one.id));
   if (!view) return { view: views[0], element: views[0], exact: anchor === 'main' };
   const element = path.map(one => $(one)).find(one => opened(view).contains(one));
-  return { view, element, exact: element.id === path[0] };
+  // The id that a specification gives a requirement is inside it.
+  return { view, element: element.closest(SUBJECT) ?? element, exact: element.id === path[0] };
 }
 
 // #/spec/LOCATOR/SECTION#A12

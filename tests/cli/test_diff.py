@@ -222,9 +222,34 @@ def test_a_moved_file(folder: Path, diff: Run) -> None:
 
 def test_a_gate_of_a_project_without_requirements_fails(folder: Path, diff: Run) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements.
+    ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements, and its Markdown MUST say when the
+    ##% gate was not checked.
     commit(make(folder, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n", "src/a.rs": ""}))
     assert diff("--fail-on", "new") == Done(1, diff().out, "FAIL: --fail-on new: the project has no requirements\n")
+    done = diff("--fail-on", "new", "--format", "markdown")
+    assert done.out.startswith("### duvet: --fail-on new failed: the project has no requirements\n\nCompared with ")
+
+
+def test_the_comment_of_a_gate_that_was_not_checked(tmp_path: Path, duvet_command: str) -> None:
+    config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"
+    folder = history(tmp_path / "kettle", {".duvet/config.toml": config})
+    done = run(
+        duvet_command, folder, "diff", "--fail-on", "regression", "--format", "markdown", "HEAD", environ=ENVIRON
+    )
+    head = git(folder, "rev-parse", "--short=12", "HEAD").strip()
+    assert (done.code, done.out) == (
+        1,
+        (
+            "### duvet: --fail-on regression failed: not checked because of 2 errors\n\n"
+            '- `.duvet/config.toml` `no file matches "src/*.rs"` [DUV009]\n'
+            "- `.duvet/config.toml` `no specification is configured` [DUV065]\n\n"
+            f"Compared with `{head}` (`HEAD`).\n\n"
+            "| | then | now |\n|---|--:|--:|\n| requirements | 0 | 0 |\n"
+        ),
+    )
+    assert run(duvet_command, folder, "diff", "--format", "markdown", "HEAD", environ=ENVIRON).out.startswith(
+        "### duvet: no coverage lost\n"
+    )
 
 
 def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str) -> None:
@@ -258,7 +283,7 @@ def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) 
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
     shown = revision.replace("\x1b", "\\u{1b}")
-    assert diff("--", revision) == failed(f'unknown revision "{shown}"', hint=hint)
+    assert diff("--", revision) == failed(f'unknown revision "{shown}" [DUV120]', hint=hint)
 
 
 def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> None:
@@ -266,7 +291,7 @@ def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", "w")
     hint = "this clone is shallow; run `git fetch --unshallow`"
     done = run(duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
-    assert done == failed('unknown revision "HEAD~1"', hint=hint)
+    assert done == failed('unknown revision "HEAD~1" [DUV120]', hint=hint)
     assert run(duvet_command, tmp_path / "w", "diff", environ=ENVIRON).code == 0
 
 
@@ -286,7 +311,7 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
 def test_a_gate_against_nothing(folder: Path, diff: Run) -> None:
     git(folder, "remote", "add", "origin", str(folder))
     hint = "give a BASE, such as origin/main; in CI, fetch it first"
-    assert diff("--fail-on", "regression") == failed("unknown default branch of origin", hint=hint)
+    assert diff("--fail-on", "regression") == failed("unknown default branch of origin [DUV120]", hint=hint)
     assert (diff().code, diff("HEAD", "--fail-on", "regression").code) == (0, 0)
 
 
@@ -297,7 +322,7 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
     assert diff(environ={**ENVIRON, "GIT_CEILING_DIRECTORIES": str(tmp_path)}) == nowhere
     git(folder, "init", "--quiet")
     for args in ((), ("main",)):
-        none = failed("the repository has no commits", hint="make a commit to compare with")
+        none = failed("the repository has no commits [DUV120]", hint="make a commit to compare with")
         assert diff(*args, environ=ENVIRON) == none
     done = diff(environ={**ENVIRON, "PATH": str(folder / "src")})
     assert done == failed("git was not found", hint="install git, which duvet needs to read revisions")
@@ -331,8 +356,11 @@ def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
 )
 def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#gates
-    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
-    ##% new requirement with `--fail-on new`, and MUST NOT fail for other differences.
+    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 for lost coverage or a stale citation.
+    ##= man/spec/diff.md#gates
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 for a new requirement that is uncited.
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST NOT fail for other differences.
     commit(make(folder, {"src/c.rs": "//= spec.md#pouring\n"}))
     make(folder, texts)
     regression, new = ("--fail-on", "regression"), ("--fail-on", "new")

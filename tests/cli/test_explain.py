@@ -154,6 +154,12 @@ def test_everything_is_listed_and_everything_listed_is_explained(duvet: Run) -> 
         (rule.code, rule.name, rule.severity.value) for rule in list_rules().values()
     ]
     assert duvet("rules") == duvet("explain", "--rules")
+    ##= man/spec/problems.md#rules
+    ##% `duvet rules` MUST list the rules, and `duvet rules CODE` MUST print what `duvet explain CODE` prints.
+    for code in ("DUV050", "duv050", "quote-not-found", "DUV999"):
+        assert duvet("rules", code) == duvet("explain", code)
+    assert duvet("rules", "--help").out.startswith("Usage: duvet rules [OPTIONS] [CODE]\n")
+    assert duvet("rules", "DUV050", "--format", "json").code == 2
     usage = duvet("explain", "DUV050", "--rules")
     assert usage.code == 2
     assert "Error: --rules and --format only apply to a list; leave out the topic" in usage.err

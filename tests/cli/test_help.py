@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from duvet.cli import COMMANDS, cli
-from duvet.templates import guide_text, guide_topics
+from duvet.templates import guide_parts, guide_text, guide_topics
 from tests.cli.running import LINUX, Done, environment, run
 
 TOPICS = """\
@@ -29,6 +29,9 @@ Guide (duvet help TOPIC):
   python          Use duvet from Python
   teams           Share one server with your team
   workflows       Chain tools with workflows and recipes
+  reference       Look up commands, keys, tools and rules
+
+Parts of the concepts: specifications, annotations, states, coverage, drift, gates
 
 """
 
@@ -52,6 +55,19 @@ def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, t
     assert [line for line in done.out.splitlines() if line] == lines
 
 
+@pytest.mark.parametrize("topic", [*guide_parts(), "CI", "Tutorial", "GATES"])
+def test_a_topic_is_a_page_or_a_part_of_one_in_any_case(duvet_command: str, tmp_path: Path, topic: str) -> None:
+    ##= man/spec/help.md#topics
+    ##% A TOPIC MUST be a page of the guide, a section of its concepts, or `reference`, in any case.
+    done = run(duvet_command, tmp_path, "help", topic)
+    title = {"specifications": "Specifications and requirements", "tutorial": "Trace your first project"}
+    title |= {"ci": "Run duvet in CI"}
+    head = f"# {title.get(topic.lower(), topic.capitalize())}"
+    lines = [line for line in done.out.splitlines() if not line.startswith("```") and line.startswith("# ")]
+    assert (done.code, done.out.splitlines()[0], lines[0], done.err) == (0, head, head, "")
+    assert done == run(duvet_command, tmp_path, "help", topic.lower())
+
+
 def _expect_command(link: re.Match[str]) -> str:
     text, command = link[1], f"`duvet help {link[2]}`"
     return command if text.lower() == link[2] else f"{text} ({command})"
@@ -72,7 +88,7 @@ def test_no_help_is_wider_than_a_terminal() -> None:
 def test_help_of_a_command_is_its_usage(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/help.md#topics
     ##% `duvet help COMMAND` MUST print the help of the command or subcommand.
-    for words in (["report"], ["help"]):
+    for words in (["report"], ["help"], ["rules"]):
         assert run(duvet_command, tmp_path, "help", *words) == run(duvet_command, tmp_path, *words, "--help")
 
 
@@ -81,6 +97,7 @@ def test_help_of_a_command_is_its_usage(duvet_command: str, tmp_path: Path) -> N
     [
         (["tutorials"], "No such topic or command 'tutorials'; did you mean `duvet help tutorial`?"),
         (["concept"], "No such topic or command 'concept'; did you mean `duvet help concepts`?"),
+        (["gate"], "No such topic or command 'gate'; did you mean `duvet help gates`?"),
         (["duv050"], "No such topic or command 'duv050'; did you mean `duvet explain duv050`?"),
         (["needs-tests"], "No such topic or command 'needs-tests'; did you mean `duvet explain needs-tests`?"),
         (["fix"], "No such topic or command 'fix'; did you mean `duvet help validate`?"),

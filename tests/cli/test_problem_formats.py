@@ -31,8 +31,10 @@ def wrong(kettle: Path) -> Path:
 @pytest.mark.parametrize("format", FOR_PROGRAMS)
 def test_a_format_goes_to_standard_output(format: ProblemFormat, wrong: Path, duvet: Run, snapshot: Snapshot) -> None:
     ##= man/spec/problems.md#formats
-    ##% duvet MUST write problems as text to standard error or, in any other format and even without problems, to
-    ##% standard output or the file of `--output`.
+    ##% duvet MUST write problems to the file that `--output` names or, without it, as text to standard error and in any
+    ##% other format to standard output.
+    ##= man/spec/problems.md#formats
+    ##% In a format other than text, duvet MUST write its result even if there are no problems.
     done = duvet("report", "--format", format)
     assert done.code == 1
     assert done.err.endswith("\n\ncoverage: 0 % (0 of 3)\n")

@@ -147,7 +147,7 @@ def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
 @pytest.mark.parametrize("token", [{}, {"KM_ADMIN_TOKEN": "sesame"}], ids=["none", "admin"])
 def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
     environ = {"KM_GATEWAY_URL": "http://127.0.0.1:9", **token}
-    error = "error: KM_GATEWAY_URL is set, so the server it names runs the recipes\n"
+    error = "error: KM_GATEWAY_URL is set, so the server at that URL runs the recipes\n"
     for more in ((), ("--dry-run",)):
         done = duvet("recipe", "run", "daily-health", *more, environ=environ)
         assert (done.code, done.out, done.err.startswith(error)) == (1, "", True)

@@ -160,7 +160,7 @@ def shown(browser: Path) -> list[str]:
 
 def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Path) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% `duvet report --open` MUST open the finished report in the browser, only once with `--watch`, and fail if no
+    ##% `duvet report --open` MUST open the finished report in the browser (only once with `--watch`), and fail if no
     ##% report is written.
     environ = {"BROWSER": str(browser)}
     assert duvet("report").code == 0

@@ -92,7 +92,7 @@ def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: 
 
 def test_what_is_wrong_ends_nothing(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.
+    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and keep watching.
     watched = watch("report", "--watch")
     watched.until()
     save_by_rename(".duvet/config.toml", "nothing =\n")(kettle)
@@ -179,8 +179,8 @@ def asked(watched: Watched) -> list[int]:
 @LINUX
 def test_who_is_asked(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% duvet MUST watch only folders that contain inputs, with notifications of the system, and poll
-    ##% only if `WATCHFILES_FORCE_POLLING` is set.
+    ##% duvet MUST watch only folders that contain inputs, with the system's notifications, and poll only if
+    ##% `WATCHFILES_FORCE_POLLING` is set.
     make(kettle, {"src/deep/b.rs": "", "node_modules/a/b/c.rs": "", "target/debug/d.rs": ""})
     watched, polling = watch("report", "--watch"), watch("report", "--watch", WATCHFILES_FORCE_POLLING="1")
     watched.until()

@@ -14,7 +14,7 @@ from tests.cli.running import environment
 from tests.unit.specs.serving import LONGEST
 from tests.zygote import spawn
 
-WAITING = "    Watching for changes; Ctrl-C ends it\n"
+WAITING = "    Watching for changes; press Ctrl-C to stop\n"
 
 
 class Told(NamedTuple):

@@ -55,8 +55,7 @@ class RestEndpoint:
         headers = {REQUEST_ID_HEADER: request_id}
         async with anyio.create_task_group() as tasks:
             ##= man/spec/service.md#rest
-            ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before
-            ##% it stops with 503 and `Retry-After`.
+            ##% The server MUST cancel a call when its client disconnects.
             tasks.start_soon(_cancel_on_disconnect, receive, tasks.cancel_scope)
             await _send_result(
                 scope,
@@ -138,8 +137,8 @@ async def _send_result(
         await responses.send_refusal(scope, send, refuse(error))
     except Exception:  # noqa: BLE001 - clients must not see internals
         ##= man/spec/gateway.md#access
-        ##% Answers and log lines MUST NOT contain tokens, nor the folder of the project or the text of exceptions
-        ##% except in `stored_path` and in the reason why an index cannot be read.
+        ##% Answers and log lines MUST NOT contain the project's folder or the text of exceptions, except in
+        ##% `stored_path` and in the reason why an index cannot be read.
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
         await responses.send_refusal(scope, send, responses.UNEXPECTED_ERROR)
     else:
@@ -149,8 +148,8 @@ async def _send_result(
 def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
     """Return the tool and its arguments; null means no arguments."""
     ##= man/spec/service.md#rest
-    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
-    ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
+    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool or an invalid input, and 500 without
+    ##% details for an unexpected failure.
     try:
         call = messages.decode_message(body)
     except messages.InvalidMessageError as error:
@@ -176,7 +175,7 @@ class ReportEndpoint:
     async def _report(self, scope: Scope) -> object:
         ##= man/spec/gateway.md#access
         ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to
-        ##% callers who may call their tools, and 404 before the first ingest run.
+        ##% callers who may call the corresponding tools, and 404 before the first ingest run.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
         caller = call_context.Caller(scopes=current_caller().scopes, face=REST_SOURCE)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MIME_TYPE = "application/json"
 _SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)
-"""Kinds whose documents come only from the catalogue, so that their size is cheap to compute."""
+"""Kinds whose documents come from the catalogue alone, so that their size is cheap to compute."""
 COLLECTIONS = {
     tree.NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
     tree.NodeKind.ALL_REQUIREMENTS: (
@@ -59,13 +59,17 @@ class SectionDocument(SectionEntry, frozen=True):
     content: str
 
 
-class RequirementEntry(Struct, frozen=True):
+class RequirementEntry(Struct, frozen=True, omit_defaults=True):
     identifier: str
     text: str
+    name: str = ""  # The id that the specification gives it.
 
 
-class RequirementDocument(RequirementEntry, frozen=True):
+class RequirementDocument(Struct, frozen=True, omit_defaults=True):
+    identifier: str
+    text: str
     status: str
+    name: str = ""
 
 
 class CitationEntry(Struct, frozen=True):
@@ -79,10 +83,11 @@ class CitationDocument(Struct, frozen=True):
     context_lines: tuple[str, ...]
 
 
-class PlacedRequirement(Struct, frozen=True):
+class PlacedRequirement(Struct, frozen=True, omit_defaults=True):
     full_path: str
     identifier: str
     text: str
+    name: str = ""
 
 
 class PlacedCitation(Struct, frozen=True):
@@ -107,7 +112,7 @@ def make_document(context: ProjectSnapshot, node: tree.ResourceNode) -> Resource
             return SectionDocument(node.section, section.title, format_section_text(section))
         case tree.NodeKind.REQUIREMENT:
             card = catalogue.requirements[node.requirement]
-            return RequirementDocument(_short_id(catalogue, node), card.text, card.state.words)
+            return RequirementDocument(_short_id(catalogue, node), card.text, card.state.words, card.name)
         case tree.NodeKind.CITATION:
             (found, *_) = context.material().citations.by_type(node.citations)
             return CitationDocument(found.file_path, found.line_number, found.comment_text, found.context_lines)
@@ -120,12 +125,14 @@ def make_entry(context: ProjectSnapshot, collection: tree.ResourceNode, node: tr
         case tree.NodeKind.SECTIONS:
             return SectionEntry(node.section, catalogue.specifications[node.specification].titles[node.section])
         case tree.NodeKind.REQUIREMENTS:
-            return RequirementEntry(_short_id(catalogue, node), catalogue.requirements[node.requirement].text)
+            card = catalogue.requirements[node.requirement]
+            return RequirementEntry(_short_id(catalogue, node), card.text, card.name)
         case tree.NodeKind.CITATIONS:
             return CitationEntry(catalogue.citations[node.citations[0]].id)
         case tree.NodeKind.ALL_REQUIREMENTS:
             path = tree.make_node_path(tree.get_resource_tree(context), node)
-            return PlacedRequirement(path, _short_id(catalogue, node), catalogue.requirements[node.requirement].text)
+            card = catalogue.requirements[node.requirement]
+            return PlacedRequirement(path, _short_id(catalogue, node), card.text, card.name)
         case tree.NodeKind.ALL_CITATIONS:
             path = tree.make_node_path(tree.get_resource_tree(context), node)
             return PlacedCitation(path, catalogue.citations[node.citations[0]].id)
@@ -153,7 +160,7 @@ class ResourceDescription(Struct, frozen=True):
 def describe_resource(
     context: ProjectSnapshot, node: tree.ResourceNode, collection: tree.ResourceNode | None = None
 ) -> ResourceDescription:
-    """Return the description of a resource, with its entry in a collection if one is given."""
+    """Return the description of a resource and, if given, its entry in a collection."""
     name, title, description = _describe(context.catalogue, node)
     return ResourceDescription(
         tree.make_node_uri(tree.get_resource_tree(context), node),
@@ -192,7 +199,8 @@ def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, 
     id, text = requirement.id[:SHORT_ID_DIGITS], shorten_text(requirement.text)
     if node.kind is tree.NodeKind.CITATIONS:
         return f"{id}/citations", f"Citations of {id}", f"Where code and tests cite: {text}"
-    return id, text, f"A requirement of {card.name}, {card.titles[node.section]}"
+    named = f"{requirement.name}: {text}" if requirement.name else text
+    return id, named, f"A requirement of {card.name}, {card.titles[node.section]}"
 
 
 def read_resource(
@@ -250,7 +258,7 @@ def digest_document(context: ProjectSnapshot, uri: str) -> str:
 
 
 def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -> dict[str, str]:
-    """Return the URIs whose document has changed, with their new digests."""
+    """Return the URIs of the changed documents, with their new digests."""
     ##= man/spec/mcp.md#freshness
     ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
     ##% requirements or citations are added or removed.

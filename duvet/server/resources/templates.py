@@ -114,8 +114,8 @@ def _list_sections(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choic
 def _list_requirements(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
     catalogue = tree.catalogue
     for index in _requirements_below(tree, _find_parent(tree, arguments, "spec_id", "section_id")):
-        id = catalogue.ids[index][:SHORT_ID_DIGITS]
-        yield id, f"{id} {catalogue.requirements[index].text}"
+        id, card = catalogue.ids[index][:SHORT_ID_DIGITS], catalogue.requirements[index]
+        yield id, f"{id} {card.name} {card.text}"
 
 
 def _list_citations(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:

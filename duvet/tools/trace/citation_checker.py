@@ -11,7 +11,13 @@ from msgspec import Struct, structs
 
 from duvet import errors, progress, rules
 from duvet.model import Annotation, Format, Kind, Locator, Problem, Section, Severity, Specification
-from duvet.project.fixes import ResolvedTarget, SpecificationTexts, correct_drifted_quote, correct_section
+from duvet.project.fixes import (
+    ResolvedTarget,
+    SpecificationTexts,
+    correct_drifted_quote,
+    correct_section,
+    resolve_section,
+)
 from duvet.sources import comments, scan
 from duvet.sources.fragments import PastedText, parse_pasted
 from duvet.specs import library, requirement_files
@@ -22,10 +28,11 @@ from duvet.tools.trace.invalid_citations import URL_NOT_FOUND, describe_citation
 from duvet.tools.trace.requirements import group_requirements_by_section
 from duvet.trace import build, locations, records
 from duvet.trace.match import QuoteMatcher
+from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
 from duvet.trace.nearest import Neighbourhood, TextStretch
 from duvet.tree.files import MemoryTree, Tree
 
-_MAX_COMPARED = 1000  # Longer quotes are not compared, which would take too long.
+_MAX_COMPARED = 1000  # Longer quotes are not compared, because that would take too long.
 _MAX_COMPARED_EVERYWHERE = 400  # Longer quotes are compared only with the section that they cite.
 _MIN_SIMILARITY = 60
 _MAX_HINT = 600
@@ -33,7 +40,7 @@ _Answer = TypeVar("_Answer")
 _ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\s*[\"'])")
 
 
-_PATH = "\0"  # A path for the given citation that no target can name.
+_PATH = "\0"  # The path for the given citation; no target can name this path.
 _MAX_ERROR = 500
 _MAX_MATCHERS = 512
 
@@ -48,7 +55,9 @@ class SpecCatalogue(library.Library):
         super().__init__(project.tree, project.downloads, None, project.root)
         self.project = project
         self.cards = context.catalogue.specifications
+        self._requirements = context.catalogue.requirements
         self._known: dict[int, Specification] = {}
+        self._names: dict[int, RequirementNames] = {}
 
     @cached_property
     def reachable(self) -> Tree:
@@ -76,6 +85,21 @@ class SpecCatalogue(library.Library):
         if number not in self._known:
             self._known[number] = self.project.specification(self.cards[number])
         return self._known[number]
+
+    def names(self, number: int) -> RequirementNames:
+        """Return the ids that a specification gives its requirements."""
+        if number not in self._names:
+            sections = {section.id: index for index, section in enumerate(self.cards[number].sections)}
+            self._names[number] = RequirementNames(
+                NamedText(card.name, sections[card.section], card.text)
+                for card in self._requirements
+                if card.name and card.specification == number
+            )
+        return self._names[number]
+
+    def names_of(self, locator: Locator) -> RequirementNames:
+        number = self.number_of(locator)
+        return NO_NAMES if number is None else self.names(number)
 
     def load(self, locator: Locator) -> Specification:
         number = self.number_of(locator)
@@ -107,7 +131,7 @@ class SpecCatalogue(library.Library):
 
 
 class NearestMatch(NamedTuple):
-    """The nearest text, section or specification, and a hint of one line."""
+    """The nearest text, section or specification, and a one-line hint."""
 
     text: str = ""
     hint: str = ""
@@ -121,6 +145,7 @@ class NearestFinder:
         self._by_code: dict[str, Callable[[Annotation], NearestMatch]] = {
             rules.QUOTE_NOT_FOUND.code: self._find_quote,
             rules.TARGET_UNKNOWN_SECTION.code: self._find_section,
+            rules.TARGET_AMBIGUOUS.code: self._find_section,
             rules.TARGET_NO_SECTION.code: self._find_section,
         }
 
@@ -134,7 +159,7 @@ class NearestFinder:
         answer = correct_drifted_quote(self.texts, annotation)
         spot = self.texts.spot(annotation)
         if spot is None or spot.section is None:
-            # Its file has been removed meanwhile.
+            # Its file has been removed in the meantime.
             return NearestMatch(hint=answer.hint)
         own = spot.near.near(spot.section, annotation.quote)
         text = answer.quote or (own.text if own else answer.target)
@@ -147,7 +172,9 @@ class NearestFinder:
         answer = correct_section(self.texts, annotation)
         spot = self.texts.spot(annotation)
         name, _, section = annotation.target.partition("#")
-        near = SectionNames(spot.near.specification.sections).nearest(section) if spot and section else []
+        near = (
+            SectionNames(spot.near.specification.sections, spot.near.names).nearest(section) if spot and section else []
+        )
         return NearestMatch(answer.target or (f"{name}#{near[0]}" if near else ""), answer.hint)
 
     def _find_specification(self, annotation: Annotation) -> NearestMatch:
@@ -155,7 +182,12 @@ class NearestFinder:
         name, _, section = annotation.target.partition("#")
         number = next(iter(locations.match_specifications(self.catalogue, name, specifications.project.root)), None)
         if number is None:
-            names = [card.locator for card in specifications.cards]
+            is_any = any(card.is_configured for card in specifications.cards)
+            names = {
+                index: card.locator
+                for index, card in enumerate(specifications.cards)
+                if card.is_configured or not is_any
+            }
             rapidfuzz = load_rapidfuzz()
             found = rapidfuzz.process.extractOne(
                 name, names, scorer=rapidfuzz.fuzz.ratio, processor=None, score_cutoff=_MIN_SIMILARITY
@@ -168,10 +200,10 @@ class NearestFinder:
 
 
 class _Neighbourhood(Neighbourhood):
-    """Compares sections with a quote once, and a long quote only with the section it cites."""
+    """Compares each section with a quote once, and a long quote only with the section that it cites."""
 
     weighs = False
-    _quote: str | None = None  # The quote that the cached answers are about.
+    _quote: str | None = None  # The quote that the cached results belong to.
 
     def near(self, section: int, quote: str) -> TextStretch | None:
         return self._once(quote, section, partial(super().near, section, quote))
@@ -213,12 +245,13 @@ class _Texts(SpecificationTexts):
         number = self.specifications.number_of(locator)
         is_known = number is not None and self.specifications.known(number).format == specification.format
         near = self._open_neighbourhood(number) if is_known and number is not None else _Neighbourhood(specification)
-        return ResolvedTarget(near, find_section_index(specification, section))
+        return resolve_section(near, section)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
+        is_any = any(card.is_configured for card in self.specifications.cards)
         for number, card in enumerate(self.specifications.cards):
             near = self._open_neighbourhood(number)
-            if near is not but:
+            if near is not but and (card.is_configured or not is_any):
                 yield card.locator, near
 
     def _open_neighbourhood(self, number: int) -> Neighbourhood:
@@ -228,7 +261,7 @@ class _Texts(SpecificationTexts):
             sentences = {
                 place: [self._requirements[index].text for index in found] for place, found in indexes.items() if found
             }
-            self._neighbourhoods[number] = _Neighbourhood(known, sentences)
+            self._neighbourhoods[number] = _Neighbourhood(known, sentences, names=self.specifications.names(number))
         return self._neighbourhoods[number]
 
 
@@ -255,7 +288,7 @@ class CitationChecker:
         self._matchers: dict[int, QuoteMatcher] = {}
 
     def check(self, citation: str, *, looks: bool = True) -> CitationVerdict:
-        """Check all citations in a text. The verdict is about the first invalid one, or else about all of them.
+        """Check all citations in a text. The verdict is that of the first invalid one, or of all if all are valid.
 
         With `looks`, it includes the nearest correction, which takes longer than the check itself.
         """
@@ -294,6 +327,7 @@ class CitationChecker:
             progress.Progress(),
             self._make_matcher,
             allows_cuts=specifications.project.allows_cuts,
+            names_of=specifications.names_of,
         )
         failure = linked.failures.get(0)
         for locator, matches in linked.matches.items():

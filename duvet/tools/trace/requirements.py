@@ -37,8 +37,8 @@ ClassWord = Annotated[
 ]
 StatusWord = Annotated[str, Meta(extra_json_schema={"enum": [state.words for state in records.State]})]
 
-_NEIGHBOUR_TEXT = 160  # Characters of a neighbour's text.
-_MAX_PLACES = 10  # The most listed places of a requirement, and requirements of a citation.
+_NEIGHBOUR_TEXT = 160  # Maximum length of a neighbour's text.
+_MAX_PLACES = 10  # Maximum number of listed places of a requirement, and of listed requirements of a citation.
 _IMPLEMENT = "Implement it; suggest_citation returns the comment."
 _STEPS = {
     "uncited": _IMPLEMENT,
@@ -83,7 +83,7 @@ class StatusArguments(RequirementArguments, frozen=True, kw_only=True):
 
 
 def _describe_unknown(name: str, value: str) -> str:
-    """Return msgspec's message for a value that is not one of the choices."""
+    """Return the message that msgspec gives for a value that is not one of the choices."""
     return f"Invalid enum value '{shorten_text(value)}' - at `$.{name}`"
 
 
@@ -97,21 +97,23 @@ def make_filter(arguments: RequirementArguments) -> RequirementFilter:
     )
 
 
-class RequirementSummary(Struct, frozen=True):
+class RequirementSummary(Struct, frozen=True, omit_defaults=True):
     identifier: str
     level: str
     status: str
     text: str
+    name: str = ""
 
 
 def summarize_requirement(card: RequirementCard, most: int | None = None) -> RequirementSummary:
     """Return a summary with the text cut to at most `most` characters."""
     text = card.text if most is None else shorten_text(card.text, most)
-    return RequirementSummary(card.id[:SHORT_ID_DIGITS], format_level(card.level) or NO_LEVEL, card.state.words, text)
+    level = format_level(card.level) or NO_LEVEL
+    return RequirementSummary(card.id[:SHORT_ID_DIGITS], level, card.state.words, text, card.name)
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
-    reference: Annotated[str, Meta(description="Id, full path, or file:line of a citation of it")]
+    reference: Annotated[str, Meta(description="Id, name, full path, or file:line of a citation of it")]
 
 
 class RequirementPlace(Struct, frozen=True):
@@ -129,6 +131,7 @@ class RequirementCitation(Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     identifier: str
+    name: str = ""
     id: str
     full_path: str
     text: str
@@ -157,6 +160,7 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
     places = tuple(RequirementPlace(one.full_path, one.status) for one in found.places[:_MAX_PLACES])
     whole = GetRequirementOutput(
         identifier=found.identifier,
+        name=found.name,
         id=found.id,
         full_path=found.full_path,
         text=found.text,
@@ -173,7 +177,7 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
         places=places if len(places) > 1 else None,
         neighbours=tuple(
             RequirementSummary(
-                one.identifier, one.level or NO_LEVEL, one.status, shorten_text(one.text, _NEIGHBOUR_TEXT)
+                one.identifier, one.level or NO_LEVEL, one.status, shorten_text(one.text, _NEIGHBOUR_TEXT), one.name
             )
             for one in found.neighbours
         ),
@@ -212,7 +216,7 @@ def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference)
 
 
 def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[RequirementCitation]:
-    """Return the citations with their code if they fit, else without it, else as many as fit."""
+    """Return the citations with their code if they fit, otherwise without it, otherwise as many as fit."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
     ##% for more, and say how to get the rest.
@@ -224,10 +228,11 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
     return list(pagination.take_fitting_rows(shown, room))
 
 
-class ListedRequirement(Struct, frozen=True):
+class ListedRequirement(Struct, frozen=True, omit_defaults=True):
     identifier: str
     full_path: str
     text: str
+    name: str = ""
 
 
 def make_requirement_path(catalogue: Catalogue, index: int) -> str:
@@ -236,7 +241,7 @@ def make_requirement_path(catalogue: Catalogue, index: int) -> str:
 
 
 def filter_requirements(catalogue: Catalogue, indexes: Sequence[int], filter: RequirementFilter) -> Sequence[int]:
-    """Return the requirements that pass, in the same order."""
+    """Return the requirements that pass the filter, in the same order."""
     if filter == RequirementFilter():
         return indexes
     allowed = set(select_requirements(catalogue, filter))
@@ -254,7 +259,7 @@ def make_list_answer(
     notes: Sequence[str] = (),
     page_size: int | None = None,
 ) -> ToolAnswer:
-    """Return the requested page of a tool's list; the page size is the context's unless it is given."""
+    """Return the requested page of a tool's list; the default page size comes from the context."""
     question = (name, structs.replace(arguments, limit=None, cursor=None))
     request = pagination.PageRequest(
         question, arguments.cursor, arguments.limit, context.page_size if page_size is None else page_size
@@ -278,13 +283,14 @@ def make_requirement_list_answer(
             catalogue.ids[index][:SHORT_ID_DIGITS],
             make_requirement_path(catalogue, index),
             catalogue.requirements[index].text,
+            catalogue.requirements[index].name,
         ),
         notes=notes,
     )
 
 
 class GetRequirementStatusInput(Struct, frozen=True):
-    req_identifier: Annotated[str, Meta(description="First 4 or more digits of its id, or its full_path")]
+    req_identifier: Annotated[str, Meta(description="Its id (4 or more digits), name or full_path")]
 
 
 class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
@@ -311,7 +317,7 @@ def get_requirement_status(arguments: GetRequirementStatusInput, context: Projec
 
 
 def _find_indexes(catalogue: Catalogue, identifier: str) -> Sequence[int]:
-    if _DIGITS.match(identifier):
+    if _DIGITS.match(identifier) and identifier not in catalogue.named:
         return references.find_requirements_by_id(catalogue, identifier)
     cause = None
     try:
@@ -366,11 +372,12 @@ class GetPrioritizedRequirementsInput(StatusArguments, frozen=True, kw_only=True
     status: ClassWord | None = None
 
 
-class PrioritizedRequirement(Struct, frozen=True):
+class PrioritizedRequirement(Struct, frozen=True, omit_defaults=True):
     full_path: str
     level: str
     status: str
     todo_count: int
+    name: str = ""
 
 
 @declare_query(
@@ -388,7 +395,8 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
     def make_row(index: int) -> PrioritizedRequirement:
         priority, path = ranked[index], make_requirement_path(catalogue, index)
         status = priority.priority_class.name.lower()
-        return PrioritizedRequirement(path, format_level(priority.level) or NO_LEVEL, status, priority.todos)
+        name = catalogue.requirements[index].name
+        return PrioritizedRequirement(path, format_level(priority.level) or NO_LEVEL, status, priority.todos, name)
 
     return make_list_answer(
         context,

@@ -36,8 +36,8 @@ def names_in(metrics: str) -> set[str]:
 
 def test_every_tool_is_counted_from_zero_on(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#telemetry
-    ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, starting at 0 and
-    ##% without labels that callers choose.
+    ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code, start each count at 0,
+    ##% and have no labels that callers can choose.
     with Command(duvet_command, project) as command, command.client() as client:
         text = client.get("/metrics").text
         assert samples(text, "km_mcp_requests_total") == {(of, tool): 0 for tool in ALL for of in ("success", "error")}
@@ -162,7 +162,7 @@ def report(client: HttpClient, path: str, **query: str) -> tuple[int, Any]:
 def test_reports_are_those_of_their_tools(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
     ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to callers
-    ##% who may call their tools, and 404 before the first ingest run.
+    ##% who may call the corresponding tools, and 404 before the first ingest run.
     with Command(duvet_command, project, **TOKENS) as command:
         with command.client(ADMIN) as client:
             for path, tool in REPORTS.items():

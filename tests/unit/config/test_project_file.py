@@ -19,8 +19,7 @@ from tests.unit.config.made import EXTENDED, PATH, UPSTREAM
 
 def test_a_named_file_wins_over_that_of_the_folder() -> None:
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
-    ##% name the expected path without a configuration.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named.
     tree = MemoryTree({CONFIG_PATH: b"", "config.toml": b""})
     assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
     assert find_config(MemoryTree({"config.toml": b""})) is None

@@ -129,8 +129,7 @@ def test_the_example_with_every_section() -> None:
 
 def test_one_table_in_two_files() -> None:
     ##= man/spec/service.md#configuration
-    ##% A table in both this file and `.duvet/config.toml` MUST be an error with both places, and `server` MUST be read
-    ##% from the one that has it.
+    ##% A table that is in both this file and `.duvet/config.toml` MUST be an error that names both places.
     tree = MemoryTree({"duvet.config.yaml": b"\nserver: {}\n", CONFIG_PATH: OF_PROJECT})
     with pytest.raises(ProblemsError) as error:
         load_service(tree, {})
@@ -205,6 +204,8 @@ def rule(data: bytes | None, path: str | None = None) -> ServerRule:
 @pytest.mark.parametrize("path", [None, "other.toml"])
 @pytest.mark.parametrize("wrong", ["", "[[source]]\n", "[report.pdf]\n", "[[specification]]\nformat = 'x'\n"])
 def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str | None) -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST read `server` from the file that contains it.
     assert rule((BEGIN + SERVER + wrong).encode(), path) == TEA
     assert read_config((BEGIN + SERVER).encode(), CONFIG_PATH, {}).extended
 
@@ -221,8 +222,8 @@ def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str
 )
 def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | None) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` without waiting for the SDK or the project, with the same answer as later,
-    ##% and even with an invalid configuration.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, even with an invalid
+    ##% configuration, and its answer MUST be the same as later.
     assert rule(data) == ServerRule()
     assert load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml").rule == ServerRule()
 
@@ -250,7 +251,7 @@ def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
 @pytest.mark.parametrize("template", ["x://{file}", "x://{}", "x://{path!r}", "x://{line_start:>9}", "x://{path", "x}"])
 def test_an_editor_uri_with_an_unknown_field(template: str) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST return an editor URI for each symbol, and reject a template with an unknown field.
+    ##% duvet MUST reject a template for editor URIs that has an unknown field.
     with pytest.raises(ProblemsError) as error:
         ingest_rules(f"ingest:\n  symbols: false\n  editorUri: '{template}'\n".encode())
     fields = "{abs_path}, {path}, {line_start}, {line_end}, {name}"
@@ -272,7 +273,7 @@ def test_editor_uris() -> None:
 
 def test_variables_of_ingest_count_where_nothing_is_configured() -> None:
     ##= man/spec/knowledge.md#files
-    ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
+    ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` if
     ##% `ingest.editorUri` is not set.
     environ = {"KM_SYMBOLS_ENABLED": "false", "KM_EDITOR_URI_TEMPLATE": "vscode://file/{abs_path}"}
     assert ingest_rules(b"", **environ)[0] == IngestRule(symbols=False, editor_uri="vscode://file/{abs_path}")
@@ -289,8 +290,8 @@ def uploads(text: str, **environ: str) -> UploadRule:
 
 def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
     ##= man/spec/gateway.md#uploads
-    ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` where `uploads`
-    ##% sets nothing, and refuse to start if one of them is invalid.
+    ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` for the values
+    ##% that `uploads` does not set, and refuse to start if one of these variables is invalid.
     environ = {"KM_CONTENT_ROOT": " /content ", "KM_UPLOAD_DEFAULT_OVERWRITE": "TRUE", "KM_UPLOAD_DEFAULT_INGEST": "1"}
     assert uploads("{}") == UploadRule()
     given = UploadRule(root="/content", root_origin="KM_CONTENT_ROOT", overwrite=True, ingest=True)
@@ -308,8 +309,8 @@ def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
 @pytest.mark.parametrize("folder", ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b", *REFUSED])
 def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside the
-    ##% content root, even by `..` or through a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, not portable, a configuration file, or outside
+    ##% the content root, even by way of `..` or a link.
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems

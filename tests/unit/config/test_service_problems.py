@@ -67,7 +67,7 @@ def test_every_problem_is_listed(name: str, snapshot: Snapshot) -> None:
     ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the format
     ##% of the file.
     ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
+    ##% duvet MUST refuse unknown names of providers, packs and tools, and two names in a table that differ only in case
     ##% or in `-` and `_`.
     texts = {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}[name]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"

@@ -191,8 +191,9 @@ RESULT = {
 
 def test_the_whole_answer(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
-    ##% and a unique `request_id`.
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites.
+    ##= man/spec/knowledge.md#search
+    ##% Each answer of `km-search` MUST have a unique `request_id`.
     with closing(filled(tmp_path)) as store:
         search = engine(store, None, "vscode://file/{abs_path}:{line_start}")
         filters = {"tags": [], "subsystems": ["kettle"]}
@@ -349,7 +350,7 @@ STAND_INS = "the index has dummy vectors, which carry no meaning"
             MODEL,
             DummyEmbedder(),
             "lexical",
-            f"{ALONE}the vectors come from another model; run `duvet ingest` to compute them again",
+            f"{ALONE}the vectors are from a different model; run `duvet ingest` to compute them again",
         ),
         *((DummyEmbedder(), model, "hybrid", STAND_INS) for model in (MODEL, DummyEmbedder(), None)),
     ],
@@ -447,6 +448,8 @@ REFUSED = {
 
 def test_editor_uris() -> None:
     uris = {
+        ##= man/spec/knowledge.md#search
+        ##% `km-search` MUST return an editor URI for each symbol.
         "vscode://file/{abs_path}:{line_start}": "vscode://file//home/me/my%20tea/src/a%23b%20c.py:4",
         "x://{path}?from={line_start}&to={line_end}#{name}": "x://src/a%23b%20c.py?from=4&to=9#Spout.pour%3CT%3E",
         "x://{{{path}}}": "x://{src/a%23b%20c.py}",

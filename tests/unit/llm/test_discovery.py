@@ -110,8 +110,9 @@ async def test_large_hints_and_those_of_other_hosts_are_not_read_and_none_reache
     wire: Wire, other: Wire
 ) -> None:
     ##= man/spec/ask.md#discovery
-    ##% duvet MUST read no more than 64 KiB of `llms.txt`, from the provider's own origin and without the key, and keep
-    ##% the hints in it out of prompts.
+    ##% duvet MUST read at most 64 KiB of `llms.txt`, only from the provider's own origin and without sending the key.
+    ##= man/spec/ask.md#discovery
+    ##% duvet MUST keep the hints in `llms.txt` out of prompts.
     other.files = {"/llms.txt": Reply(body=LLMS.encode())}
     redirect = Reply(302, headers={"location": f"{other.url}/llms.txt"})
     large = [Reply(body=LLMS.encode().ljust(size)) for size in (64 * 1024 + 1, 10_000_000)]

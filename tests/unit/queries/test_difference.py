@@ -278,7 +278,10 @@ def test_coverage_is_lost_or_gained(
 ) -> None:
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests are
-    ##% gone, and otherwise as gained coverage when its status rose or it got code or tests.
+    ##% gone.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list any other applicable requirement as gained coverage when its status rose or it gained
+    ##% code or tests.
     difference = changes.compare_catalogues(_cited_by(was), _cited_by(now))
     is_loss = bool(lost) or was == "exception"
     change = (status_then, status_now, tuple(lost.split()), tuple(gained.split()))

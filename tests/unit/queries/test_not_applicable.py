@@ -61,8 +61,8 @@ def test_a_target_means_a_specification_or_a_section_without_its_subsections(tar
 )
 def test_a_numbered_section_includes_those_below_it(sections: str, found: str) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% An entry MUST apply to all requirements of its specification, to those of its section and, in
-    ##% IETF text, of its subsections, or to the one requirement that it quotes.
+    ##% An entry MUST apply to the requirement that it quotes or, without a quote, to all requirements of its section
+    ##% (in IETF text, including subsections) or of its specification.
     for section in sections.split():
         assert texts(f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
         assert texts(f"RFC 7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
@@ -161,7 +161,7 @@ def test_entries_may_overlap() -> None:
 )
 def test_an_entry_that_matches_no_requirement(target: str, quote: str, length: int, said: str) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest the most
+    ##% duvet MUST report an entry that matches no requirement, with the entry's place, and SHOULD suggest the most
     ##% similar text.
     found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
     place, (message, hint) = Place(15, 9, length) if quote else Place(13, 10, length), said[7:].split("; ")

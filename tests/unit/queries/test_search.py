@@ -136,15 +136,15 @@ def test_words_are_found_and_marked(query: str) -> None:
     ##% word, and then say so.
     ##= man/spec/search.md#results
     ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
-    ##% names for an unknown word.
+    ##% words or names for an unknown word.
     found = search(query)
     assert (marked(found), found.is_loose) == (MARKED[query], query == "boil cups")
 
 
 def test_titles_count_for_more() -> None:
     ##= man/spec/search.md#results
-    ##% `duvet search` MUST list the best match first, count a word in a title for more than one in the text, and keep
-    ##% equal matches in the order of reports.
+    ##% `duvet search` MUST list the best match first, give a word in a title more weight than one in the text, and keep
+    ##% equal matches in report order.
     tea = "# Tea\n\n## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n"
     found = search("cups", catalogue=make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": tea}))
     assert marked(found) == ["One MUST hold it.", "Two MUST hold **cups**."]

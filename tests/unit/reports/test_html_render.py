@@ -32,8 +32,10 @@ def test_whole_pages(name: str, snapshot: Snapshot) -> None:
     ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
     ##% owner, expiry date and number of requirements.
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
-    ##% missing code or tests, both in its section and in a table that begins with the least finished.
+    ##% The report MUST list each requirement with its state, its level, its number of citations by type and its missing
+    ##% code or tests, both in its section and in a table.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The table MUST begin with the least finished requirements.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
     expired = not_applicable(today=date(2030, 2, 1))
     pages = {
@@ -186,7 +188,8 @@ def many(requirements: int, citations: int) -> dict[str, str]:
 
 def test_citations_are_no_elements() -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at most
-    ##% 200 bytes, apart from its code.
+    ##% The report MUST NOT make a browser create more than 20,000 elements at first.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% A citation MUST add at most 200 bytes to the report, apart from its code.
     few, more = (elements(html_pages.page(finished(many(50, citations)))) for citations in (1, 20))
     assert few == more

@@ -61,8 +61,9 @@ def test_links_begin_requirements_and_marks_go_on() -> None:
 
 def test_sections_that_are_left_out_are_counted() -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show how many sections it leaves out; with `spec-text = "full"`, it MUST show every section of
-    ##% the cited specifications.
+    ##% The report MUST show how many sections it leaves out.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% With `spec-text = "full"`, the report MUST show every section of the cited specifications.
     shown, whole = page(finished(STATES)), page(finished(STATES), whole_text=True)
     assert '<p class="left-out">2 sections without citations are not shown.</p>' in shown
     assert "not embedded" not in whole

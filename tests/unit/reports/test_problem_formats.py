@@ -12,7 +12,7 @@ from msgspec import json as strict
 from pytest_snapshot.plugin import Snapshot
 
 from duvet import rules
-from duvet.model import Edit, Fix, Note, Place, Problem, Severity
+from duvet.model import Applicability, Edit, Fix, Note, Place, Problem, Severity
 from duvet.reports.problem_formats import ProblemsRecord, render_github, render_junit, render_problems_json
 from duvet.reports.problems import ProblemContext, ProblemFormat, make_root_relative, render_problems
 from tests.conftest import ROOT
@@ -25,7 +25,7 @@ LINES = {
     ("src/a.rs", 9): "//# The kettle MUST heat water.",
     ("src/a b/é%,:.rs", 3): "//= spec.md#nowhere",
 }
-FIX = Fix("quote the specification", (Edit(7, 21, 7, 25, "boil"), Edit(8, 1, 9, 1, "")))
+FIX = Fix("quote the specification", (Edit(7, 21, 7, 25, "boil"), Edit(8, 1, 9, 1, "")), Applicability.UNSAFE)
 PROBLEMS = (
     rules.COMMENT_REPEATED_KEY.problem(
         '"type" already specified',
@@ -109,7 +109,7 @@ def test_paths_begin_at_the_root(path: str, folder: str, expected: str) -> None:
 
 def test_json_is_as_documented() -> None:
     ##= man/spec/problems.md#json
-    ##% JSON MUST be one object with the version of its shape, every problem, and the numbers of errors and warnings.
+    ##% JSON MUST be one object with the version of the format, every problem, and the numbers of errors and warnings.
     problem = rules.QUOTE_NOT_FOUND.problem(
         'could not find text in section "heating" of spec.md',
         "src/a.rs",
@@ -117,7 +117,7 @@ def test_json_is_as_documented() -> None:
         label="not in this section",
         hint="copy the words of the section; only spacing may differ",
         notes=(Note(Place(1, 5, 15), "its target"),),
-        fix=Fix("quote the specification", (Edit(2, 22, 2, 26, "boil"),)),
+        fix=Fix("quote the specification", (Edit(2, 22, 2, 26, "boil"),), Applicability.SAFE),
     )
     page = (ROOT / "man/spec/problems.md").read_text(encoding="utf-8")
     example = re.search(r"^    \{\n(?:    .*\n)*?    \}\n", page, re.MULTILINE)
@@ -151,8 +151,9 @@ def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], fo
 @given(HOSTILE, TEXT)
 def test_junit_is_well_formed_with_a_case_for_each_problem(problems: tuple[Problem, ...], line: str) -> None:
     ##= man/spec/problems.md#github-and-junit
-    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing one for each warning, or one
-    ##% passing case without problems.
+    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing case for each warning.
+    ##= man/spec/problems.md#github-and-junit
+    ##% If there are no problems, JUnit MUST have one passing case.
     root = ElementTree.fromstring(render_junit(problems, ProblemContext(lambda *_: line)))
     (suite,) = root
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")

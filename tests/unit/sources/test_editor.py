@@ -211,11 +211,13 @@ def inserted(
 
 def test_above_the_line_with_its_indentation() -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source and with the
-    ##% indentation of the line, and omit a type that is the default.
+    ##% `duvet cite` MUST insert a citation above the given line, in the source's comment style and with the line's
+    ##% indentation.
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement, only
     ##% the words of `--part`, or nothing for a section.
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST omit the type if it is the default.
     text = "def f():\n \t x()\n"
     assert inserted("a.py", text, 2, style=PYTHON, most=34) == (
         "def f():\n"

@@ -16,7 +16,7 @@ from tests.unit.store.made import by_hand, fill, frequencies, store_path
 
 def test_reading_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST NOT create an index when it only reads, and MUST report that the project is not indexed yet.
+    ##% If there is no index to read, duvet MUST report that the project is not indexed yet, and MUST NOT create one.
     path = store_path(tmp_path)
     with pytest.raises(database.StoreMissingError) as caught:
         open_store(path)

@@ -27,7 +27,7 @@ FEEDBACK, STORE, KM = "km-feedback-submit", "km-storetext", "km-search"
 def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, arguments: dict[str, object]) -> None:
     ##= man/spec/gateway.md#access
     ##% The server MUST NOT list maintainers' tools to other callers. Whatever the arguments, the server MUST refuse
-    ##% another caller's call of a maintainers' tool as `unauthorized` if tokens are configured and the caller sends
+    ##% another caller's call to a maintainers' tool as `unauthorized` if tokens are configured and the caller sends
     ##% none, and otherwise as `forbidden`.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
     with pytest.raises(ToolError) as raised:

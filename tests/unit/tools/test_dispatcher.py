@@ -144,8 +144,10 @@ def test_a_log_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_writing_the_log_does_not_block_other_calls(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#audit
-    ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
-    ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
+    ##% For each call to a tool that changes something, the server MUST write the time, the tool, the outcome and the
+    ##% caller to `audit.jsonl` and the log before it answers.
+    ##= man/spec/gateway.md#audit
+    ##% If writing to `audit.jsonl` takes more than 10 seconds, the server MUST log the delay and answer.
     from fcntl import LOCK_EX, LOCK_UN, flock
 
     failed: list[str] = []

@@ -136,8 +136,7 @@ def test_errors_of_a_duvet_server_are_passed_on_without_tokens(
     wire: Wire, reply: Reply, told: tuple[str, str, str]
 ) -> None:
     ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens, nor the folder of the project or the text of exceptions except in
-    ##% `stored_path` and in the reason why an index cannot be read.
+    ##% Answers and log lines MUST NOT contain tokens.
     wire.plan(reply)
     assert Forwarding(wire.url).refusal("km-graph-search", term="k") == told
     assert len(wire.asked) == 1
@@ -196,7 +195,7 @@ TROUBLE: dict[str, tuple[Reply, str, str]] = {
 @pytest.mark.parametrize("name", TROUBLE)
 def test_anything_but_an_answer_of_the_tool_is_an_upstream_error(wire: Wire, name: str) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
+    ##% duvet MUST pass on the gateway's errors, and answer `upstream_error` for a response that is not an answer of the
     ##% tool or is larger than 32 MiB.
     reply, message, hint = TROUBLE[name]
     wire.plan(reply)
@@ -214,8 +213,10 @@ RETRIED: dict[str, Reply] = {
 
 
 ##= man/spec/gateway.md#forwarding
-##% duvet MUST retry a call that only reads up to twice when the gateway is unavailable, send any other call only
-##% once, and give up after `server.toolTimeout` or, for changes, 30 minutes.
+##% When the gateway is unavailable, duvet MUST retry a call that only reads up to twice, and send any other call only
+##% once.
+##= man/spec/gateway.md#forwarding
+##% duvet MUST give up after `server.toolTimeout` or, if the call changes something, after 30 minutes.
 @pytest.mark.parametrize("reply", RETRIED.values(), ids=RETRIED)
 def test_a_reading_call_is_tried_three_times(wire: Wire, reply: Reply) -> None:
     wire.plan(reply, reply, says(FOUND))
@@ -269,8 +270,9 @@ def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
 
 def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
-    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
+    ##% duvet MUST reach a gateway over HTTPS with a valid certificate, unless the gateway is on the same machine.
+    ##= man/spec/gateway.md#forwarding
+    ##% duvet MUST NOT follow a gateway's redirects, and MUST refuse a `KM_GATEWAY_URL` that contains credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
         assert not parse_gateway(url, None, None).base.endswith("/")
     with pytest.raises(QueryError, match="KM_GATEWAY_URL does not use https://"):
@@ -295,8 +297,9 @@ def test_tokens_are_not_in_the_representation() -> None:
 
 def test_a_call_is_forwarded_with_a_token_and_its_face(wire: Wire) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward maintainers'
-    ##% tools without the admin's token.
+    ##% duvet MUST forward a call with the reader's token or, without one, with the admin's token.
+    ##= man/spec/gateway.md#forwarding
+    ##% Without the admin's token, duvet MUST neither list nor forward maintainers' tools.
     wire.plan(says(FOUND))
     known = Forwarding(f"{wire.url}/team/")
     assert known.value("km-graph-search", term="kettle") == FOUND

@@ -32,7 +32,7 @@ async def _cancel(guests: Guesthouse, stuck: Stuck, calls: int) -> None:
 
 async def test_cancelled_calls_are_not_waited_for_and_their_number_is_limited(context: ProjectSnapshot) -> None:
     ##= man/spec/service.md#packs
-    ##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
+    ##% The server MUST refuse further calls to a pack while many of its calls are past their time limit.
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)])
     await _cancel(guests, stuck, MAX_STUCK_CALLS)
@@ -112,8 +112,9 @@ HIDDEN = ("{} failed", "see the log of the server")
 
 
 ##= man/spec/service.md#packs
-##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with another
-##% type than declared, the server MUST answer with an error without the exception's text, and go on.
+##% When a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that is too large
+##% or of another type than declared, the server MUST answer with an error without the exception's text, and keep
+##% running.
 @pytest.mark.parametrize(
     ("name", "message", "hint", "reason"),
     [

@@ -76,8 +76,11 @@ def test_requirements_that_lack_code_or_tests() -> None:
 @pytest.mark.parametrize("state", State)
 def test_a_requirement_passes_by_its_state(state: State) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
-    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
+    ##% Even without `--ci`, `--require-citations TARGET` MUST list each requirement of the target that is not fully
+    ##% implemented.
+    ##= man/spec/gates.md#gates-for-targets
+    ##% Even without `--ci`, `--require-tests TARGET` MUST list each requirement of the target that is neither done nor
+    ##% fully tested.
     lacking_code = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_CODE)
     lacking_tests = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_TESTS)
     (requirement,) = stated(citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST))

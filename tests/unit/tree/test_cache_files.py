@@ -86,7 +86,9 @@ def test_a_pipe_in_its_place(blobs: BlobStore) -> None:
 
 def test_something_in_the_place_of_the_file_or_its_folder(blobs: BlobStore, tmp_path: Path) -> None:
     ##= man/spec/cache.md#storage
-    ##% duvet MUST NOT fail because it cannot write the cache, and concurrent or killed runs MUST NOT damage it.
+    ##% duvet MUST NOT fail because it cannot write the cache.
+    ##= man/spec/cache.md#storage
+    ##% Concurrent or killed runs MUST NOT damage the cache.
     Path(blobs.folder, "name").mkdir(parents=True)
     blobs.save("name", VALUE)
     assert load(blobs) is None

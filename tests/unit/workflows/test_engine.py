@@ -281,7 +281,8 @@ CUT = "shortened to keep the record within 200,000 bytes:"
 
 async def test_the_largest_results_of_a_record_are_cut() -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST shorten the record of a run to 200,000 bytes, largest results first, and warn about it.
+    ##% The engine MUST shorten the record of a run to 200,000 bytes, starting with the largest results, and warn about
+    ##% it.
     big = ["x" * 99] * 2_000
     world = World({"big": lambda _: big, "echo": echo})
     steps = (tool("a"), tool("b", "big"), tool("c", params={"n": ["y"] * 20_000}), tool("d", params={"all": 1}))

@@ -68,7 +68,7 @@ INDEXED = (".env.example", "keys.md", "env.py", "dist/a.js", "pyvenv.cfg", "targ
 
 def test_secrets_and_vendored_files_are_skipped_unless_they_are_named(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST skip files that may contain secrets and vendored folders, unless `ingest.include` names
+    ##% `duvet ingest` MUST skip vendored folders, and files that may contain secrets, unless `ingest.include` names
     ##% their exact path.
     folder = written(tmp_path, dict.fromkeys((*SECRETS.split(), *VENDORED.split(), *INDEXED), "x"))
     assert found(folder) == tuple(sorted(INDEXED))

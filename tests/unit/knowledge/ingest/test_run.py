@@ -63,6 +63,8 @@ def test_a_run_is_recorded(tmp_path: Path) -> None:
 
 
 def test_only_changed_files_are_indexed_again(ledger: Path) -> None:
+    ##= man/spec/knowledge.md#ingest-runs
+    ##% `duvet ingest` MUST process only files whose content has changed.
     revision, before = made.asked(ledger, lambda store: store.revision), artifacts(ledger)
     made.written(ledger, {"tool.sh": "echo other\n", "docs/new.md": "# New\n"}, when=1)
     second = made.taken(ledger)
@@ -187,8 +189,8 @@ def test_vectors_are_computed_again_for_another_model(tmp_path: Path) -> None:
 
 def test_vectors_are_computed_again_when_a_fifth_has_changed(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the model or
-    ##% more than a fifth of the chunks has changed.
+    ##% `duvet ingest` MUST recompute all vectors when the model has changed, or when more than a fifth of the chunks
+    ##% have.
     fitted, spaces = [], []
     for total in (20, 24, 16, 25, 20, 19):
         for number in range(25):
@@ -213,7 +215,9 @@ def test_a_trace_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
 
 def test_a_failed_run_changes_nothing_and_is_recorded(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% An ingest run that fails or is killed MUST leave the index unchanged, and record the reason of a failure.
+    ##% An ingest run that fails or is killed MUST leave the index unchanged.
+    ##= man/spec/knowledge.md#ingest-runs
+    ##% An ingest run that fails MUST record the reason.
     def check(error: BaseException, reason: str) -> None:
         def catalogue() -> Catalogue:
             raise error
@@ -255,7 +259,7 @@ def test_readers_see_the_last_run_during_another_one(ledger: Path) -> None:
 
 def test_a_second_run_waits_with_a_time_limit(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% A second run at the same time MUST say that it waits, wait up to 10 seconds, and then fail.
+    ##% A second run at the same time MUST say that it is waiting, wait up to 10 seconds, and then fail.
     assert IngestOptions().patience == 10
     with closing(made.opened(ledger)) as store, store.writing(), pytest.raises(StoreBusyError):
         made.taken(ledger, wishes=IngestOptions(patience=0.1))

@@ -57,8 +57,8 @@ BAD = {
 @pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
 def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
-    ##% `.metadata` or `docs`, and fail with the line of each error in this file.
+    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top of the project, in
+    ##% `.duvet`, `.metadata` or `docs`, and fail with the line of each error in this file.
     with pytest.raises(ProblemsError) as error:
         read_catalogue(text)
     line, message = BAD[text]
@@ -188,8 +188,8 @@ Book of books:
 
 def test_front_matter_comes_before_patterns_and_paths() -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else the one with the longest
-    ##% matching pattern, or else the one that its path names, in any case.
+    ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the one with the longest
+    ##% matching pattern, or else to the one that its path names, ignoring case.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
     front = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}

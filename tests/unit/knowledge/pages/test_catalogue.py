@@ -41,8 +41,7 @@ LINKS = {
 @pytest.mark.parametrize(("text", "expected"), LINKS.values(), ids=LINKS)
 def test_links(text: str, expected: list[str]) -> None:
     ##= man/spec/pages.md#links
-    ##% duvet MUST list as outlinks of a page the slugs that it links to outside code and comments, each once and in
-    ##% order, and as backlinks the other pages that link to it.
+    ##% The outlinks of a page MUST be the slugs that it links to outside code and comments, each once and in order.
     notes = notes_of({"docs/page.md": text})
     assert list(notes.outlinks(notes.require("page"))) == expected
 
@@ -103,6 +102,8 @@ def test_the_graph_of_pages() -> None:
     edges = (PageEdge("a", "b"), PageEdge("c", "a"), PageEdge("b", "c"))
     assert notes.graph(notes.require("a")) == PageGraph((a, b, c), edges)
     assert notes.graph(notes.require("d")) == PageGraph((PageNode("d", "d", 0),), ())
+    ##= man/spec/pages.md#links
+    ##% The backlinks of a page MUST be the other pages that link to it.
     backlinks = {page.slug: notes.backlinks(page) for page in notes.pages}
     assert backlinks == {"a": ("c",), "b": ("a",), "c": ("b",), "d": ()}
     # Links in both directions are one edge.

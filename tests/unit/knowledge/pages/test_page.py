@@ -117,7 +117,9 @@ def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
 def test_a_slug_is_found_in_every_unicode_form() -> None:
     ##= man/spec/pages.md#files
     ##% duvet MUST take the slug of a page from its front matter, or else from its path inside the configured folder
-    ##% without `.md`, and find it in every Unicode form.
+    ##% without `.md`.
+    ##= man/spec/pages.md#files
+    ##% duvet MUST find a page by every Unicode form of its slug.
     names = ("cafe\u0301", "two  blanks", "no\u00a0break")
     links = "[[caf\u00e9]] [[two  blanks]] [[no\u00a0break]]"
     notes = notes_of({**{f"docs/{name}.md": "" for name in names}, "docs/b.md": links})

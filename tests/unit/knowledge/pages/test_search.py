@@ -34,7 +34,7 @@ QUERIES = {
 @pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=map(ascii, QUERIES))
 def test_queries(query: str, expected: str) -> None:
     ##= man/spec/pages.md#tools
-    ##% `search` MUST find up to 20 pages that contain every word of the query, in any case and also inside longer
+    ##% `search` MUST find up to 20 pages that contain every word of the query, ignoring case and also inside longer
     ##% words.
     ##= man/spec/pages.md#tools
     ##% `search` MUST list title matches first, then matches of the exact phrase, then newer pages, each with an

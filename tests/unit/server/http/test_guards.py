@@ -188,6 +188,8 @@ async def test_odd_requests_are_answered(server: DuvetServer, sent: bytes, statu
 
 
 async def test_too_many_connections_are_closed(server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#limits
+    ##% The server MUST close connections above the limit.
     asked = HEALTH[:-2] + b"Connection: close\r\n\r\n"
     async with (
         serving.serving(server, limits=HttpLimits(connections=1)) as where,

@@ -32,7 +32,7 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
     tools = {tool["name"]: tool for tool in manifest["tools"]}
     assert list(tools) == [tool.name for tool in server.dispatcher.registry if tool.only_reads]
     assert list(everything)[-1] == "fix"
-    about_id = "First 4 or more digits of its id, or its full_path"
+    about_id = "Its id (4 or more digits), name or full_path"
     assert tools["get_requirement_status"] == {
         "name": "get_requirement_status",
         "title": "Status of a requirement",
@@ -54,8 +54,9 @@ async def test_a_tool_answers_the_same_as_by_mcp(http: httpx2.AsyncClient, name:
     ##= man/spec/service.md#rest
     ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
     ##= man/spec/service.md#calls
-    ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools
-    ##% of disabled packs.
+    ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`.
+    ##= man/spec/service.md#calls
+    ##% `duvet call` MUST also find the tools of disabled packs.
     found = (await http.post(serving.API, json={"tool": name, "input": given})).json()
     told = (await serving.call(http, name, given)).json()["result"]
     notes = " ".join(filter(None, (found.pop("warning", ""), found.pop("next_step", ""))))
@@ -96,8 +97,10 @@ BODIES: list[tuple[Any, tuple[str, str]]] = [
 
 async def test_wrong_bodies_are_refused(http: httpx2.AsyncClient) -> None:
     ##= man/spec/service.md#rest
-    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
-    ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
+    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool or an invalid input, and 500 without
+    ##% details for an unexpected failure.
+    ##= man/spec/service.md#rest
+    ##% Both answers MUST contain an `error`, a `code` and a `hint`.
     for body, error in BODIES:
         answer = await http.post(serving.API, content=body if isinstance(body, bytes) else json.dumps(body).encode())
         assert (answer.status_code, answer.json()) == (400, serving.refused("invalid_request", *error)), body
@@ -143,6 +146,9 @@ async def test_statuses(http: httpx2.AsyncClient) -> None:
 
 async def test_an_unexpected_failure_has_no_details(server: DuvetServer, caplog: pytest.LogCaptureFixture) -> None:
     async with serving.connected(server_of(server.live, TOOLS)) as client:
+        ##= man/spec/gateway.md#access
+        ##% Answers and log lines MUST NOT contain the project's folder or the text of exceptions, except in
+        ##% `stored_path` and in the reason why an index cannot be read.
         failed = serving.refused("upstream_error", "Internal server error")
         assert await serving.post(client, "burst", number=1) == (500, failed)
         assert await serving.post(client, "twice", number=1) == (200, {"number": 2})

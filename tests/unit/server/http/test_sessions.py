@@ -47,8 +47,8 @@ async def test_the_longest_idle_session_makes_room(server: DuvetServer) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="every address of loopback")
 async def test_the_client_with_most_sessions_makes_room(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##% The server MUST close connections beyond their limit and, beyond the limit of sessions, end the longest idle
-    ##% session of the client with the most sessions.
+    ##% When there are too many sessions, the server MUST end the session that has been idle for longest, of the client
+    ##% with the most sessions.
     async with serving.serving(server, limits=HttpLimits(sessions=3)) as where, serving.asking(where) as client:
         async with serving.asking(where, at=serving.ELSEWHERE) as flood:
             session = await serving.greet(client)
@@ -71,7 +71,9 @@ async def test_sessions_with_streams_stay(server: DuvetServer) -> None:
 
 async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% The server MUST notify each client independently of slow ones, over HTTP as soon as the client opens a stream.
+    ##% A slow client MUST NOT delay the notifications of other clients.
+    ##= man/spec/mcp.md#freshness
+    ##% Over HTTP, the server MUST notify a client as soon as it opens a stream.
     async def notified(lines: AsyncIterator[str], count: int) -> set[str]:
         found: set[str] = set()
         with anyio.fail_after(serving.LONGEST):
@@ -154,8 +156,7 @@ async def begin_calls(stack: AsyncExitStack, where: serving.Where, count: int, w
 
 async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: Waiting) -> None:
     ##= man/spec/service.md#rest
-    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
-    ##% stops with 503 and `Retry-After`.
+    ##% The server MUST cancel a call when its client disconnects.
     many = 20
     with anyio.fail_after(serving.LONGEST):
         async with serving.serving(server, limits=HttpLimits(requests=many)) as where, serving.asking(where) as client:

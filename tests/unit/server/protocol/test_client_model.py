@@ -237,8 +237,9 @@ async def begin(client: Client, name: str, arguments: dict[str, Any] | None = No
 
 async def test_state_of_another_call_is_refused(project: Path) -> None:
     ##= man/spec/service.md#models-of-clients
-    ##% The server MUST refuse state from a client that it did not issue for the same call, and fail a call after 32
-    ##% rounds or with results that are too large for the client.
+    ##% The server MUST refuse a client's state unless the server issued it for the same call.
+    ##= man/spec/service.md#models-of-clients
+    ##% The server MUST fail a call after 32 rounds, or if its results are too large for the client.
     kettle, model = Kettle(), Model()
     said = types.CreateMessageResult(role="assistant", content=types.TextContent(text="yes"), model="theirs")
     async with Client(asking_server(project, kettle), mode=MODERN, sampling_callback=model) as client:

@@ -179,8 +179,10 @@ class TestMadeTools:
         self, client: Client, name: str, arguments: dict[str, object] | None, error: tuple[str, str, str]
     ) -> None:
         ##= man/spec/mcp.md#errors
-        ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a
-        ##% `message` and a `hint` without commands, and a call of an unknown tool with the protocol error -32602.
+        ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message`
+        ##% and a `hint` without commands.
+        ##= man/spec/mcp.md#errors
+        ##% The server MUST answer a call to an unknown tool with the protocol error -32602.
         answer = await client.call_tool(name, arguments)
         assert [json.loads(block) for block in blocks(answer)] == [
             {"status": "error", "error": dict(zip(("code", "message", "hint"), error, strict=True))}

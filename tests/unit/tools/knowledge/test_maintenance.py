@@ -86,8 +86,9 @@ def test_a_run_that_fails_is_recorded_and_the_index_stays_unless_it_is_damaged(k
 
 def test_a_cancelled_run_leaves_the_index_as_it_was(kept: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave
-    ##% the index unchanged.
+    ##% During an ingest run, the server MUST keep answering and report progress.
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% A cancelled ingest run MUST leave the index unchanged.
     before = kept.value(INGEST)
     (kept.folder / "docs/new.md").write_text("# New\n")
     answers: list[Any] = []

@@ -305,7 +305,7 @@ def test_an_unknown_subsystem_is_not_found(known: Asking) -> None:
 
 def test_a_term_is_found_in_names_and_texts_in_any_case(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-search` MUST find a term literally, in any case, in names and in the texts of requirements.
+    ##% `km-graph-search` MUST find a term literally, ignoring case, in names and in requirement texts.
     results = known.value(TERM, term="KETTLE", limit=10)["results"]
     assert [tuple(one.values()) for one in results] == [
         ("Subsystem:Kettle", "Subsystem", 0.95, "Heats water."),

@@ -79,8 +79,8 @@ def read(text: str) -> Workflow:
 
 def test_a_recipe_becomes_a_workflow() -> None:
     ##= man/spec/gateway.md#recipes
-    ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` and
-    ##% `timeout_seconds` differ.
+    ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` or
+    ##% `timeout_seconds` says otherwise.
     assert read(WHOLE) == WORKFLOW
     assert read_recipe(WHOLE.encode(), "recipes/x.yaml", ORIGIN_FILE).name == "release"
 
@@ -341,8 +341,8 @@ LITERAL = "${captures.c}"
 )
 def test_a_plan_keeps_references_that_only_a_run_can_fill(written: str, shown: object) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that are known
-    ##% only during a run, and call nothing.
+    ##% With `--dry-run`, `duvet recipe run` MUST call nothing and show what each step would call, leaving references to
+    ##% values that are known only during a run unresolved.
     text = "variables: { q: x, deep: {} }\n" + steps(
         "{ id: a, tool: pot-hold, capture: [{ name: c, path: value }] }",
         f"{{ id: b, wait: {{ tool: x, params: {{ value: '{written}' }}, until: {{ path: a, equals: '{written}' }} }} }}",

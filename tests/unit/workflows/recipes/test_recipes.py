@@ -74,8 +74,10 @@ WORDS = '1 of [{"number":0},{"number":1}]'
 
 def test_recipes_are_read_from_two_folders_of_the_project(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
-    ##% project, and prefer them to built-in recipes with the same name.
+    ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, but MUST NOT follow links out of
+    ##% the project.
+    ##= man/spec/gateway.md#recipes
+    ##% duvet MUST prefer a project's recipe to a built-in recipe with the same name.
     ours = {name: f"duvet:{name}.yaml" for name in SHIPPED}
     assert every(kitchen) == ours
     kitchen.write("brew", STEP)
@@ -119,7 +121,9 @@ STEPS = [
 def test_a_run_answers_status_outputs_and_steps(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
-    ##% step, and record the run as a workflow run is recorded.
+    ##% step.
+    ##= man/spec/gateway.md#recipes
+    ##% `km-recipe-run` MUST record its runs in the same way as workflow runs.
     kitchen.write("brew", FILLED)
     found = kitchen.run("brew", pot=None)
     assert all(isinstance(step.pop("duration_seconds"), float) for step in found["steps"])
@@ -149,8 +153,10 @@ FAILURES: dict[str, tuple[str, str, str, str]] = {
 @pytest.mark.parametrize("step", FAILURES)
 def test_a_run_that_fails_answers_the_code_and_all_steps(kitchen: Kitchen, step: str) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps if a
-    ##% recipe fails, and `recipe_not_found` with the available names if it is unknown.
+    ##% If a recipe fails, `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of
+    ##% all steps.
+    ##= man/spec/gateway.md#recipes
+    ##% For an unknown recipe, `km-recipe-run` MUST answer `recipe_not_found` with the available names.
     code, message, hint, cause = FAILURES[step]
     kitchen.write("brew", steps("{ id: a, tool: pot-hold }", step, "{ id: c, tool: pot-hold }"))
     found = kitchen.failure("brew")
@@ -206,8 +212,9 @@ WRONG_VARIABLES: list[tuple[dict[str, Any], str]] = [
 
 def test_variables_are_checked_before_the_first_step(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type, and require every
-    ##% variable whose value in the file is null.
+    ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type.
+    ##= man/spec/gateway.md#recipes
+    ##% Before the first step, duvet MUST require a value for each variable that is null in the file.
     kitchen.write("brew", FILLED.replace("equals: null", "exists: true"))
     for told, message in WRONG_VARIABLES:
         found = kitchen.failure("brew", **told)

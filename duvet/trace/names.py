@@ -1,0 +1,260 @@
+"""The ids that specifications give their requirements, such as `FR-001`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from itertools import pairwise
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from duvet import rules
+from duvet.model import Annotation, Locator, Note, Place, Problem, Specification
+from duvet.text import LineNumbers, join_names, remove_spacing
+from duvet.trace.records import Coverage, Trace
+
+
+class NamedText(Struct, frozen=True):
+    """A requirement with an id."""
+
+    name: str
+    section: int  # The index of its section.
+    text: str
+
+
+class RequirementNames:
+    """The requirements of one specification by the ids that it gives them."""
+
+    def __init__(self, stated: Iterable[NamedText]) -> None:
+        self._exact: dict[str, list[NamedText]] = {}
+        self._folded: dict[str, list[NamedText]] = {}
+        for one in dict.fromkeys(stated):
+            self._exact.setdefault(one.name, []).append(one)
+            self._folded.setdefault(one.name.casefold(), []).append(one)
+
+    def find(self, name: str) -> Sequence[NamedText]:
+        """Return the requirements with this id; if there are none, those whose id differs only in case."""
+        ##= man/spec/names.md#references
+        ##% duvet MUST accept an id in other upper or lower case if no id has the written one.
+        found = self._exact.get(name) or self._folded.get(name.casefold())
+        return found or ()
+
+    def containing(self, quote: str) -> list[NamedText]:
+        """Return the requirements whose text contains a quote."""
+        words = remove_spacing(quote)
+        return [one for found in self._exact.values() for one in found if words and words in remove_spacing(one.text)]
+
+    def having(self, section: int, words: str) -> str:
+        """Return the id of the requirement of a section that contains these words; empty without one."""
+        found = {one.name for one in self.containing(words) if one.section == section}
+        return found.pop() if len(found) == 1 else ""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._exact)
+
+
+def find_stated_names(coverage: Coverage, annotations: Sequence[Annotation]) -> RequirementNames:
+    """Return the ids of the requirements of a specification in a trace."""
+    return RequirementNames(
+        NamedText(annotations[id].name, match.section, annotations[id].quote)
+        for match in coverage.matches
+        for id in match.stating
+        if annotations[id].name
+    )
+
+
+NO_NAMES = RequirementNames(())
+NamesOf = Callable[[Locator], RequirementNames]
+
+
+_NUMBERED = re.compile(r"(?P<family>[A-Za-z](?:[\w-]*[A-Za-z_-])?)(?P<number>\d{1,9})\Z", re.ASCII)
+_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
+_TICKS = re.compile("`+")
+_HEAD = re.compile(r"[\s>#*_+\-\[\]()xX\d.~]*\Z")  # What may be before an id at the head of a line or cell.
+_WIDEST_MARKUP = 80  # The characters before an id that are looked at.
+_GONE = re.compile(
+    r"~~|\b(?:remov|delet|deprecat|withdr|reserv|obsolet|supersed|renumber|retir|dropp|merg|mov|replac|unus)",
+    re.IGNORECASE,
+)
+_FEWEST = 3  # The ids of a series, at least.
+_MOST_MISSING = 3  # More missing ids are a block that was never used.
+_MOST_SHOWN = 10
+
+
+def find_name_problems(trace: Trace) -> Iterator[Problem]:
+    """Yield a warning for each id that is repeated, unknown or missing in a local specification."""
+    stated = {
+        coverage.specification.locator: find_stated_names(coverage, trace.annotations) for coverage in trace.coverages
+    }
+    known = {name for names in stated.values() for name in names}
+    for coverage in trace.coverages:
+        specification = coverage.specification
+        # Nobody can edit a specification of somebody else.
+        if specification.locator.is_url or not any(stated[specification.locator]):
+            continue
+        yield from _find_repeated(coverage, trace.annotations)
+        mentions = _read_mentions(specification, stated[specification.locator])
+        yield from _find_unknown(specification, mentions, known)
+        yield from _find_gaps(specification, mentions)
+
+
+def _find_repeated(coverage: Coverage, annotations: Sequence[Annotation]) -> Iterator[Problem]:
+    specification, lines = coverage.specification, LineNumbers()
+    stating = sorted(
+        {
+            (match.pieces[0].start, match.section, annotations[id].name)
+            for match in coverage.matches
+            for id in match.stating
+            if annotations[id].name
+        }
+    )
+    first: dict[str, int] = {}
+    for start, section, name in stating:
+        line = lines.of(specification.data, start)
+        before = first.setdefault(name, line)
+        # A heading gives its id to all requirements below it.
+        if before != line and name not in specification.sections[section].title:
+            ##= man/spec/names.md#checks
+            ##% duvet SHOULD warn about an id that a specification gives to two requirements.
+            yield rules.NAME_REPEATED.problem(
+                f"{name} is the id of two requirements",
+                specification.path,
+                Place(line),
+                label=f"second {name}",
+                hint="give one of them another id",
+                notes=(Note(Place(before), f"first {name}"),),
+            )
+
+
+class _Mention(NamedTuple):
+    """A numbered id in the text of a specification."""
+
+    name: str
+    place: Place
+    is_head: bool  # Whether it is at the head of a line or cell, where ids are defined.
+    is_gone: bool  # Whether its line says that something was removed.
+
+
+def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_Mention]:
+    """Return where the text, without code, names ids of the families of these names."""
+    families = {found["family"] for name in names if (found := _NUMBERED.match(name))}
+    if not families:
+        return []
+    longest_first = sorted(families, key=lambda one: (-len(one), one))
+    id = re.compile(rf"(?<![\w./#-])(?:{'|'.join(map(re.escape, longest_first))})\d{{1,9}}(?![\w-]|\.\d)")
+    mentions: list[_Mention] = []
+    for number, line in enumerate(_list_prose(specification.data.decode(errors="replace")), 1):
+        is_gone = _GONE.search(line) is not None
+        for one in id.finditer(line):
+            low = max(0, one.start() - _WIDEST_MARKUP)
+            start = max(low, line.rfind("|", low, one.start()) + 1)
+            is_head = (start == 0 or line[start - 1] == "|") and _HEAD.match(line, start, one.start()) is not None
+            mentions.append(_Mention(one[0], Place(number, one.start() + 1, len(one[0])), is_head, is_gone))
+    return mentions
+
+
+def _list_prose(text: str) -> Iterator[str]:
+    """Yield each line with fenced code, code spans and HTML comments left blank."""
+    fence, is_comment = "", False
+    for line in text.split("\n"):
+        mark = None if is_comment else _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark["fence"].startswith(fence) and not line[mark.end() :].strip() else fence
+            yield ""
+        elif mark:
+            fence = mark["fence"]
+            yield ""
+        else:
+            shown, is_comment = _blank_comments(line, is_comment)
+            yield _blank_code(shown)
+
+
+def _blank_comments(line: str, is_comment: bool) -> tuple[str, bool]:
+    """Return a line with comments left blank, and whether one goes on in the next line."""
+    if not is_comment and "<!--" not in line:
+        return line, False
+    parts, at = [], 0
+    while at < len(line):
+        end = line.find("-->" if is_comment else "<!--", at)
+        stop = len(line) if end < 0 else end + (3 if is_comment else 0)
+        parts.append(" " * (stop - at) if is_comment else line[at:stop])
+        is_comment, at = is_comment != (end >= 0), stop
+    return "".join(parts), is_comment
+
+
+def _blank_code(line: str) -> str:
+    """Return a line with code spans left blank; their ends have as many backticks as their beginnings."""
+    closing: dict[int, int] = {}
+    later: dict[int, int] = {}
+    runs = list(_TICKS.finditer(line))
+    for run in reversed(runs):
+        if len(run[0]) in later:
+            closing[run.start()] = later[len(run[0])] + len(run[0])
+        later[len(run[0])] = run.start()
+    parts, at = [], 0
+    for run in runs:
+        if run.start() >= at and run.start() in closing:
+            end = closing[run.start()]
+            parts += [line[at : run.start()], " " * (end - run.start())]
+            at = end
+    return "".join([*parts, line[at:]])
+
+
+def _find_unknown(
+    specification: Specification, mentions: Sequence[_Mention], known: Collection[str]
+) -> Iterator[Problem]:
+    defined = {one.name for one in mentions if one.is_head}
+    reported: set[str] = set()
+    for one in mentions:
+        if one.name not in defined and one.name not in known and one.name not in reported and not one.is_gone:
+            reported.add(one.name)
+            ##= man/spec/names.md#checks
+            ##% duvet SHOULD warn about an id in the text of a specification that it does not define, if it defines
+            ##% others of that kind.
+            yield rules.NAME_UNKNOWN.problem(
+                f"the specification does not define {one.name}",
+                specification.path,
+                one.place,
+                label="not defined",
+                hint="correct the id, or define it",
+            )
+
+
+def _find_gaps(specification: Specification, mentions: Iterable[_Mention]) -> Iterator[Problem]:
+    series: dict[str, dict[int, _Mention]] = {}
+    named: set[str] = set()
+    for one in mentions:
+        named.add(one.name)
+        found = _NUMBERED.match(one.name)
+        if found and one.is_head:
+            series.setdefault(found["family"], {}).setdefault(int(found["number"]), one)
+    for members in series.values():
+        yield from _find_gap(specification, members, named)
+
+
+def _find_gap(
+    specification: Specification, members: Mapping[int, _Mention], named: AbstractSet[str]
+) -> Iterator[Problem]:
+    gaps = [(low, high) for low, high in pairwise(sorted(members)) if high - low > 1]
+    # With several gaps, or a long one, the numbers were never meant to be complete.
+    if len(members) < _FEWEST or len(gaps) != 1 or gaps[0][1] - gaps[0][0] - 1 > _MOST_MISSING:
+        return
+    (low, high) = gaps[0]
+    before, after = members[low], members[high]
+    family = _NUMBERED.match(after.name)
+    assert family is not None
+    width = len(family["number"])
+    missing = [f"{family['family']}{number:0{width}}" for number in range(low + 1, high)]
+    if not named.isdisjoint(missing):
+        return
+    ##= man/spec/names.md#checks
+    ##% duvet SHOULD warn about ids that are missing in a series that is otherwise complete.
+    verb = "is" if len(missing) == 1 else "are"
+    yield rules.NAME_GAP.problem(
+        f"{join_names(missing, _MOST_SHOWN)} {verb} missing between {before.name} and {after.name}",
+        specification.path,
+        after.place,
+        label=f"follows {before.name}",
+        hint=f"restore {'it' if len(missing) == 1 else 'them'}, or write that {missing[0]} was removed",
+    )

@@ -1,0 +1,227 @@
+"""Ids that specifications give their requirements: in targets, and what is wrong with them."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from duvet.model import Annotation, Kind, Level
+from duvet.progress import Progress
+from duvet.specs.library import Library
+from duvet.trace.build import build_trace
+from duvet.trace.names import find_name_problems
+from duvet.trace.records import Fit, Trace, list_requirements
+from duvet.tree.files import MemoryTree
+from tests.problems import show_problem
+
+TEXT = """# Tea
+
+## Pot
+
+- FR-001: The pot MUST be warm.
+- FR-002: The pot MUST be clean.
+- FR-003: The pot MUST be round.
+
+## Cup
+
+The cup MUST be clean. The pot MUST be warm.
+
+- FR-004: The cup MUST be warm, and the cup MUST be
+  clean.
+- FR-005: A lid MAY be there.
+
+## Sugar
+
+- FR-005: Sugar MAY be there.
+"""
+STATED = (
+    ("FR-001", "pot", "The pot MUST be warm."),
+    ("FR-002", "pot", "The pot MUST be clean."),
+    ("FR-003", "pot", "The pot MUST be round."),
+    ("FR-004", "cup", "The cup MUST be warm, and the cup MUST be clean."),
+    ("FR-005", "cup", "A lid MAY be there."),
+    ("FR-005", "sugar", "Sugar MAY be there."),
+)
+
+
+def stating(name: str, section: str, text: str, path: str = "tea.md") -> Annotation:
+    return Annotation(f"{section}.toml", 1, Kind.SPEC, f"{path}#{section}", text, Level.MUST, from_file=True, name=name)
+
+
+def trace_of(*cited: tuple[str, str], text: str = TEXT, stated: tuple[tuple[str, str, str], ...] = STATED) -> Trace:
+    """The trace of the requirements, and of citations with these targets and quotes on lines 1, 2 and so on."""
+    tree = MemoryTree({"tea.md": text.encode()})
+    lines = count(1)
+    citations = [Annotation("a.rs", next(lines), Kind.CITATION, target, quote) for target, quote in cited]
+    annotations = (*(stating(*one) for one in stated), *citations)
+    return build_trace(annotations, Library(tree, "d"), tree, "", (), Progress())
+
+
+def cited_by(trace: Trace) -> dict[str, list[str]]:
+    """The ids of the requirements that each citation refers to, by its target."""
+    found: dict[str, list[str]] = {}
+    for coverage in trace.coverages:
+        for one in list_requirements(coverage, trace.annotations):
+            for id in one.related:
+                found.setdefault(f"{trace.annotations[id].line} {trace.annotations[id].target}", []).append(one.name)
+    return found
+
+
+def test_a_target_may_name_the_id_of_a_requirement() -> None:
+    ##= man/spec/names.md#targets
+    ##% duvet MUST resolve a target that names no section, but the id of a requirement, to that requirement.
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept an id in other upper or lower case if no id has the written one.
+    trace = trace_of(
+        ("tea.md#FR-001", "The pot MUST be warm."),
+        ("tea.md#fr-002", "The pot MUST be clean ."),
+        ("tea.md#fr-003", "round."),
+        ("tea.md#FR-004", "the cup MUST be clean."),
+        ("tea.md#FR-002", "MUST be clean."),
+    )
+    assert trace.problems == ()
+    assert cited_by(trace) == {
+        "1 tea.md#FR-001": ["FR-001"],
+        "2 tea.md#fr-002": ["FR-002"],
+        "3 tea.md#fr-003": ["FR-003"],
+        "4 tea.md#FR-004": ["FR-004"],
+        "5 tea.md#FR-002": ["FR-002"],
+    }
+
+
+def test_a_section_with_that_id_wins() -> None:
+    ##= man/spec/names.md#references
+    ##% The exact name of a section MUST win over the id of a requirement.
+    trace = trace_of(
+        ("tea.md#pot", "The pot MUST be clean."), stated=(*STATED, ("pot", "cup", "The cup MUST be clean."))
+    )
+    assert [show_problem(one) for one in trace.problems] == []
+    assert cited_by(trace) == {"1 tea.md#pot": ["FR-002"]}
+
+
+def test_a_quote_must_be_in_the_named_requirement() -> None:
+    ##= man/spec/names.md#targets
+    ##% A quote below the id of a requirement MUST be part of that requirement, and if another one of the specification
+    ##% contains it, duvet MUST say so.
+    trace = trace_of(
+        ("tea.md#FR-001", "The pot MUST be clean."),
+        ("tea.md#FR-001", "The lid MUST be gone."),
+        ("tea.md#FR-001", "MUST be"),
+        ("tea.md#FR-004", "The pot MUST be warm."),
+        ("tea.md#FR-009", "The pot MUST be warm."),
+    )
+    assert [show_problem(one) for one in trace.problems] == [
+        "a.rs:1 DUV050 FR-001 of tea.md does not contain this text [not in FR-001]; FR-002 contains it; write tea.md#FR-002",
+        (
+            "a.rs:2 DUV050 FR-001 of tea.md does not contain this text [not in FR-001]; "
+            "copy the words of FR-001; only spacing may differ"
+        ),
+        "a.rs:4 DUV050 FR-004 of tea.md does not contain this text [not in FR-004]; FR-001 contains it; write tea.md#FR-001",
+        'a.rs:5 DUV043 missing section "FR-009" in tea.md [referenced here]; did you mean #FR-001 or #FR-002 or #FR-003?',
+    ]
+
+
+def test_an_id_without_a_quote_covers_nothing() -> None:
+    ##= man/spec/names.md#targets
+    ##% duvet MUST warn about a citation that names the id of a requirement but quotes nothing, because it covers
+    ##% nothing.
+    trace = trace_of(("tea.md#FR-001", ""))
+    assert [show_problem(one) for one in trace.problems] == [
+        (
+            "a.rs:1 warning DUV114 this annotation quotes nothing of FR-001, so it covers nothing [referenced here]; "
+            "quote the requirement"
+        )
+    ]
+    assert cited_by(trace) == {}
+    match = trace.match_of[-1]
+    assert match and match.fit is Fit.TITLE
+
+
+def test_an_id_in_several_sections_is_ambiguous() -> None:
+    ##= man/spec/names.md#targets
+    ##% duvet MUST report a target whose id several sections of the specification have, and list these sections.
+    trace = trace_of(("tea.md#FR-005", "Sugar MAY be there."))
+    assert [show_problem(one) for one in trace.problems] == [
+        (
+            'a.rs:1 DUV113 "FR-005" is the id of requirements in 2 sections of tea.md [referenced here]; '
+            "write tea.md#cup or tea.md#sugar"
+        )
+    ]
+
+
+def problems_of(text: str, *names: str) -> list[str]:
+    """What is wrong with the ids of a specification with these lines; each name is the id of the text behind it."""
+    lines = text.split("\n")
+    stated: list[tuple[str, str, str]] = []
+    for name in names:
+        line = next(one for one in lines if f"{name}: " in one and name not in [one[0] for one in stated])
+        stated.append((name, "t", line.partition(f"{name}: ")[2]))
+    trace = trace_of(text=f"# T\n\n{text}\n", stated=tuple(stated))
+    assert trace.problems == ()
+    return [show_problem(one) for one in find_name_problems(trace)]
+
+
+def test_repeated_ids() -> None:
+    ##= man/spec/names.md#checks
+    ##% duvet SHOULD warn about an id that a specification gives to two requirements.
+    assert [show_problem(one) for one in find_name_problems(trace_of())] == [
+        (
+            "tea.md:19 warning DUV110 FR-005 is the id of two requirements [second FR-005]; "
+            "give one of them another id (:15 first FR-005)"
+        )
+    ]
+
+
+def test_the_id_of_a_heading_belongs_to_all_requirements_below_it() -> None:
+    text = "# T\n\n## FR-001 Login\n\nA user MUST log in.\n\nIt MUST be fast.\n"
+    stated = (("FR-001", "fr-001-login", "A user MUST log in."), ("FR-001", "fr-001-login", "It MUST be fast."))
+    trace = trace_of(("tea.md#FR-001", "It MUST be fast."), text=text, stated=stated)
+    assert (trace.problems, list(find_name_problems(trace))) == ((), [])
+    assert cited_by(trace) == {"1 tea.md#FR-001": ["FR-001"]}
+
+
+def test_ids_that_are_not_defined() -> None:
+    ##= man/spec/names.md#checks
+    ##% duvet SHOULD warn about an id in the text of a specification that it does not define, if it defines others of that
+    ##% kind.
+    text = """- **FR-001**: a MUST b (see FR-099 and FR-098).
+- FR-002: c MUST d, see FR-001, FR-099, AC-7, `FR-097`, [FR-003](#FR-096) and FR-1.2.
+- [ ] FR-003 Users can do this.
+| FR-004 | no keyword | FR-095 |
+
+```
+FR-094
+```
+<!-- FR-093
+FR-092 --> FR-091 was removed."""
+    assert problems_of(text, "FR-002") == [
+        "tea.md:3:29+6 warning DUV111 the specification does not define FR-099 [not defined]; correct the id, or define it",
+        "tea.md:3:40+6 warning DUV111 the specification does not define FR-098 [not defined]; correct the id, or define it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ((1, 2, 4), ["FR-003 is missing between FR-002 and FR-004"]),
+        ((3, 4, 5, 8), ["FR-006, FR-007 are missing between FR-005 and FR-008"]),
+        ((1, 2, 3), []),
+        ((1, 3), []),
+        ((10, 20, 30), []),
+        ((1, 3, 5, 6), []),
+        ((1, 2, 3, 20, 21), []),
+    ],
+)
+def test_gaps_in_a_series(numbers: tuple[int, ...], expected: list[str]) -> None:
+    ##= man/spec/names.md#checks
+    ##% duvet SHOULD warn about ids that are missing in a series that is otherwise complete.
+    names = [f"FR-{number:03}" for number in numbers]
+    text = "\n".join(f"- {name}: {name[-1]} MUST go." for name in names)
+    assert [one.split("DUV112 ")[1].split(" [")[0] for one in problems_of(text, *names)] == expected
+    assert not problems_of(f"{text}\n\nFR-003, FR-006 and FR-007 were removed.", *names)
+
+
+def test_hostile_lines_take_linear_time() -> None:
+    text = "FR-001: a MUST b.\n" + "FR-1 " * 50_000 + "\n" + "`" * 100_001 + " `" * 50_000 + "\n" + "<!--" * 50_000
+    assert problems_of(text, "FR-001") == []
