@@ -193,6 +193,7 @@ class Config(Struct, frozen=True):
     page: PageRule = PageRule()
     notes: tuple[NotesRule, ...] | None = None
     """The files that are pages; None if the file has no such table."""
+    writes_requirements: bool = True  # Whether `duvet report` writes extracted requirements to files.
 
     @property
     def specifications_folder(self) -> str:

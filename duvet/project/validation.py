@@ -66,7 +66,10 @@ def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator
     ##% `duvet validate` MUST find every problem that `duvet report` finds with an annotation.
     trace = project.trace
     listed = dict.fromkeys(trace.problems)
+    generated = () if project.is_like_upstream else project.extraction.files
     for id, failure in trace.failures.items():
+        if trace.annotations[id].path in generated:
+            continue
         problem = failure.of(trace.annotations[id], places)
         listed.pop(problem, None)
         yield Finding(problem, id, failure.once, failure.is_reported)
