@@ -92,10 +92,10 @@ def validate(
     """
     if explain is not None:
         # Not needed by a check.
-        from duvet.console.explanations import find_rule_page
+        from duvet.console.explanations import explain_topic
         from duvet.console.markdown import print_markdown
 
-        print_markdown(find_rule_page(explain))
+        print_markdown(explain_topic(explain))
         return
     request = ValidateRequest(**{name: options.pop(name) for name in ValidateRequest.__struct_fields__})
     if request.reads_stdin != bool(request.stdin_path):

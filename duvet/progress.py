@@ -1,8 +1,10 @@
-"""Progress of the library; the console decides whether and how to show it."""
+"""The library's progress; the console decides whether and how to show it."""
 
 from __future__ import annotations
 
 from typing import Self
+
+from duvet.text import format_count
 
 
 class Progress:
@@ -10,14 +12,20 @@ class Progress:
 
     wants_notes = False  # False if notes are ignored, so that callers need not format them.
 
+    counts_like_upstream = True  # Whether counts are written as awslabs duvet writes them: `1 sources`.
+
+    def count(self, number: int, noun: str) -> str:
+        """Return a number of things, for an outcome."""
+        return f"{number} {noun}s" if self.counts_like_upstream else format_count(number, noun)
+
     def begin(self, step: str) -> None:
         """Begin a step: `Scanning sources`."""
 
     def end(self, outcome: str) -> None:
         """End the current step or download: `Scanned 3 sources`."""
 
-    def note(self, detail: str) -> None:
-        """Report a detail for verbose output."""
+    def note(self, path: str, detail: str) -> None:
+        """Report a detail about a file for verbose output."""
 
     def downloads(self, count: int) -> Downloads:
         """Begin this many downloads."""
@@ -46,7 +54,7 @@ class CountedStep:
 
 
 class Downloads:
-    """The progress of parallel downloads; this base class makes a step of each."""
+    """The progress of parallel downloads; this base class reports each as a step."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -67,4 +75,4 @@ class Downloads:
         self.progress.end(f"Downloaded {url}")
 
     def fail(self, url: str) -> None:
-        """Report that a download failed; the reason is part of its problem."""
+        """Report that a download failed; its problem contains the reason."""

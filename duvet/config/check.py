@@ -1,4 +1,4 @@
-"""Checks of a configuration that can't be read: every problem with its place and a fix."""
+"""Checks a configuration that can't be read, and reports every problem with its place and a fix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DocumentLocation(NamedTuple):
     environ: Mapping[str, str]
     keys: tuple[str | int, ...] = ()
     is_private: bool = False
-    """True if the file may contain secrets: its lines are not shown, and each problem names the path of its key."""
+    """True if the file may contain secrets; then its lines are not shown, and each problem names the path of its key."""
 
     def __truediv__(self, key: str | int) -> DocumentLocation:
         return self._replace(keys=(*self.keys, key))
@@ -90,7 +90,7 @@ def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
-    """Return the problems of a document with this table."""
+    """Return the problems of a document that should match this table."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
     ##% key that was meant.
@@ -100,7 +100,7 @@ def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
 def _check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:
     choices = fields.list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
-        # A date in quotes means the same as one without.
+        # A date in quotes means the same as a date without quotes.
         try:
             convert(value, date)
         except ValidationError:
@@ -162,7 +162,7 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
 
 def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: DocumentLocation) -> Iterator[Problem]:
     least, above, most = kind.ge, kind.gt, kind.le
-    # Negated, because every comparison with NaN is false.
+    # The test is negated, because every comparison with NaN is false.
     if not ((least is None or value >= least) and (above is None or value > above) and (most is None or value <= most)):
         low = f"from {least}" if above is None else f"greater than {above}"
         hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
@@ -170,7 +170,7 @@ def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: Do
 
 
 def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
-    """Return a hint for a table in place of a list of tables, the reverse, or a date."""
+    """Return a hint if the value is a table instead of a list of tables, or the reverse, or if a date is expected."""
     name = ".".join(key for key in at.keys if isinstance(key, str))
     format = detect_document_format(at.document.path)
     match value, expected:
@@ -222,6 +222,11 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
         below = at / name
         if name in known:
             wrong = list(_check_value(known[name].type, value, below))
+        elif kind.cls not in _EXTENSIONS and (other := _find_other_spelling(name, known, values)):
+            ##= man/spec/service.md#configuration
+            ##% duvet MUST report a key that a table contains in two spellings.
+            message, hint = f"`{name}` and `{other}` are two spellings of one key", "remove one of them"
+            wrong = [below.problem(rules.CONFIG_BAD_VALUE, message, hint, at_key=True)]
         else:
             message, hint = fields.describe_unknown_field(name, list(known)), fields.did_you_mean(name, known)
             wrong = [below.problem(rules.CONFIG_UNKNOWN_KEY, message, hint, at_key=True)]
@@ -231,8 +236,16 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
     yield from found or _check_whole_table(kind.cls, values, at)
 
 
+def _find_other_spelling(name: str, known: Iterable[str], values: Mapping[str, Any]) -> str:
+    """Return another spelling of this key in a table; empty if the key is unknown or occurs once."""
+    from duvet.config.key_styles import list_spellings
+
+    spellings = next((found for found in map(list_spellings, known) if name in found), ())
+    return next((one for one in spellings if one != name and one in values), "")
+
+
 def _check_whole_table(table: type[Struct], values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Run the table's own check, once each of its values is valid."""
+    """Run the table's own check if all of its values are valid."""
     try:
         build_table(values, table, dec_hook=lambda kind, value: kind(value))
     except ValidationError as error:

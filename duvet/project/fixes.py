@@ -110,15 +110,16 @@ class SpecificationTexts:
         return spot is not None and spot.holds(annotation.quote)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Every cited or configured specification except one, with its name in targets."""
+        """Every configured specification except one, with its name in targets; without any, every cited one."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
-        cited = [one.specification for one in project.trace.coverages]
-        found = {one.locator: one for one in cited if one.locator not in second}
+        cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]
+        found = {one.locator: one for one in cited if one.is_configured}
         for rule in project.config.specifications if project.config else ():
             with suppress(DuvetError):
                 loaded = project.library.load(locate_specification(rule.source, rule.format))
                 found.setdefault(loaded.locator, loaded)
+        found = found or {one.locator: one for one in cited}
         for locator, specification in found.items():
             near = self._neighbourhood(specification)
             if near is not but:
@@ -203,7 +204,7 @@ def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Corr
 
 def _correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list[int]) -> Correction:
     """Correct the target of a quote that these other sections contain."""
-    ids = [near.section_id(index) for index in held]
+    ids = [near.section_name(index) for index in held]
     names = " and ".join(f"#{id}" for id in ids[:_MOST_SHOWN])
     more = f" and {len(ids) - _MOST_SHOWN} more" if len(ids) > _MOST_SHOWN else ""
     is_sure = len(ids) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS
@@ -234,10 +235,10 @@ def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, 
         for name, other in texts.others(near):
             held = other.holding(annotation.quote)
             if held:
-                return Correction(f"the quote is in {name}#{other.section_id(held[0])}")
+                return Correction(f"the quote is in {name}#{other.section_name(held[0])}")
     if stretch is None:
         return _show_nearest_elsewhere(texts, annotation.quote, near)
-    id = near.section_id(index)
+    id = near.section_name(index)
     hint = f"the nearest text is in #{id}:\n{_show_change(annotation.quote, stretch.text)}"
     if not stretch.is_clear or stretch.score < _FAR:
         return Correction(hint)
@@ -261,7 +262,7 @@ def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbo
     stretch, number, index = max(found, key=lambda one: one[0].score)
     name, other = others[number]
     return Correction(
-        f"the nearest text is in {name}#{other.section_id(index)}:\n{make_word_diff(quote, stretch.text)}"
+        f"the nearest text is in {name}#{other.section_name(index)}:\n{make_word_diff(quote, stretch.text)}"
     )
 
 
@@ -278,13 +279,13 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
         return Correction(f"did you mean #{id}?", f"{name}#{id}")
     held = spot.near.holding(annotation.quote)
     if held:
-        ids = {spot.near.section_id(index): index for index in held}
+        ids = {spot.near.section_name(index): index for index in held}
         # Of several sections that contain the quote, take the one with a similar name.
         similar = [ids[id] for id in near if id in ids]
         if len(similar) != 1:
             return _correct_moved_quote(annotation, spot.near, held)
         moved = _correct_moved_quote(annotation, spot.near, similar)
-        return moved._replace(target=f"{name}#{spot.near.section_id(similar[0])}")
+        return moved._replace(target=f"{name}#{spot.near.section_name(similar[0])}")
     if annotation.quote:
         found = _correct_misplaced_quote(texts, annotation, spot.near)
         # A section with a similar name has to contain the text; without one, any section will do.
@@ -336,6 +337,7 @@ _CORRECTIONS: dict[str, Callable[[SpecificationTexts, Annotation], Correction]] 
     rules.QUOTE_ONE_EDIT.code: _correct_one_edit,
     rules.NAME_UNQUOTED.code: _add_named_quote,
     rules.TARGET_UNKNOWN_SECTION.code: correct_section,
+    rules.TARGET_AMBIGUOUS.code: correct_section,
     rules.TARGET_NO_SECTION.code: correct_section,
     rules.TARGET_UNRESOLVED.code: _correct_specification,
     rules.TARGET_TWO_SPELLINGS.code: _correct_spelling,

@@ -18,8 +18,10 @@ from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Annotation, Place, Problem, Specification
 from duvet.progress import Progress
+from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
+from duvet.sources.glob import spell_paths
 from duvet.specs.extraction import Extraction, extract_configured, list_unneeded_files
 from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification
@@ -136,7 +138,7 @@ class InputReader:
             unread, "requirements", lambda path: scan.ScannedFile(*read_requirement_file(path, self.tree.read(path)))
         )
         found = scan.order_annotations(self.by_path)
-        self.progress.end(f"Parsed {len(found)} annotations")
+        self.progress.end(f"Parsed {self.progress.count(len(found), 'annotation')}")
         return found
 
     def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> scan.ScannedFile:
@@ -160,7 +162,7 @@ class InputReader:
             known = self.by_path.get(path)
             self.by_path[path] = annotations if known is None else known + annotations
             if self.progress.wants_notes:
-                self.progress.note(f"{path}: {format_count(len(annotations), 'annotation')}")
+                self.progress.note(path, format_count(len(annotations), "annotation"))
 
 
 class Options(Struct, frozen=True):
@@ -253,7 +255,9 @@ class Project:
         ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads
         ##% and the cache.
         # Only a project on disk is completed by downloads.
-        return Library(self.tree, self.downloads, self._fetch if self.on_disk else None, self.root, self.memory)
+        fetch = self._fetch if self.on_disk else None
+        has_paths = not self.is_like_upstream
+        return Library(self.tree, self.downloads, fetch, self.root, self.memory, has_paths=has_paths)
 
     @property
     def downloads(self) -> str:
@@ -276,7 +280,7 @@ class Project:
         extraction = extract_configured(self.config, self.library, self.root)
         count = len(self.config.specifications)
         self.progress.end(
-            f"Extracted requirements from {count} specifications"
+            f"Extracted requirements from {self.progress.count(count, 'specification')}"
             if count
             else "Extracted no requirements - config does not include any specifications"
         )
@@ -289,7 +293,7 @@ class Project:
         )
         self.progress.begin("Scanning sources")
         found = self._leave_generated_out(patterns.match(self.tree, self.memory))
-        self.progress.end(f"Scanned {found.count} sources")
+        self.progress.end(f"Scanned {self.progress.count(found.count, 'source')}")
         self.matched = (patterns, found)
         return found
 
@@ -317,7 +321,14 @@ class Project:
         reading = InputReader(self.tree, self.memory, extraction, problems.append, self.progress)
         annotations = reading.annotations(inputs)
         trace = build_trace(
-            annotations, self.library, self.tree, self.root, problems, self.progress, allows_cuts=self.allows_cuts
+            annotations,
+            self.library,
+            self.tree,
+            self.root,
+            problems,
+            self.progress,
+            allows_cuts=self.allows_cuts,
+            configured=tuple(self._configured()),
         )
         return trace if self.is_like_upstream else self._place_in_config(add_problems(trace, find_name_problems(trace)))
 
@@ -347,7 +358,9 @@ class Project:
         """The warnings that make every gate fail, because it would have nothing to check."""
         from duvet.trace.gates import find_setup_problems
 
-        return tuple(find_setup_problems(self.config, self.requirements, self.inputs.unmatched))
+        found = find_setup_problems(self.config, self.requirements, self.inputs.unmatched)
+        # The requirements of a specification that can't be loaded are unknown.
+        return tuple(one for one in found if one.code != NO_REQUIREMENTS.code or not self.library.failures)
 
     @property
     def not_applicable(self) -> tuple[NotApplicable, ...]:
@@ -401,7 +414,17 @@ class Project:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link
             issue_link = html.issue_link if issue_link is None else issue_link
-        return Finished(self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable)
+        return Finished(
+            self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable, self._spell_paths()
+        )
+
+    def _spell_paths(self) -> dict[str, str]:
+        sources = [*(self.config.sources if self.config else ()), *self.options.sources]
+        requirements = [*(self.config.requirements if self.config else ()), *self.options.requirements]
+        patterns = [*(pattern for rule in sources for pattern in rule.patterns), *requirements]
+        if not any("/./" in pattern for pattern in patterns):
+            return {}
+        return spell_paths(patterns, [one.path for one in self.trace.annotations])
 
 
 def _disk_of(tree: Tree | None) -> DiskTree | None:

@@ -19,6 +19,8 @@ from duvet.project.history import TextHistory
 from duvet.project.project import Project
 from duvet.sources.editor import apply_edits
 from duvet.sources.fragments import lines_in_literals, may_have_literals
+from duvet.specs.locator import locate_specification
+from duvet.text import quote_text
 from duvet.trace.build import find_second_spellings, make_two_spellings_problem
 from duvet.trace.records import CITATION, EXCEPTION, TEST, AnnotationPlaces, Trace
 from duvet.tree.cache import Cache
@@ -48,8 +50,9 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
         *_find_duplicates(trace, places),
         *_find_cited_exceptions(trace, places),
         ##= man/spec/validate.md#checks
-        ##% With duvet's own schema, `duvet validate` MUST warn about a source pattern that matches no file.
-        *(Finding(one) for one in project.setup_problems if one.code == rules.PATTERN_UNMATCHED.code),
+        ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification or
+        ##% requirement, and a specification that is not configured, as `duvet report` does.
+        *map(Finding, find_setup_problems(project)),
     ]
     problems = iter(fixer.add_fixes([(trace.annotations[one.id], one.problem) for one in found if one.id >= 0]))
     fixed = [replace(one, problem=next(problems)) if one.id >= 0 else one for one in found]
@@ -58,6 +61,34 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
     ordered = tuple(sorted(fixed, key=lambda one: one.problem.sort_key))
     generated = tuple(path for path in project.extraction.files if path in files)
     return Findings(files, ordered, project.config.path if project.config else "", generated)
+
+
+def find_setup_problems(project: Project) -> Iterator[Problem]:
+    """Yield warnings about a setup that awslabs duvet accepts and duvet's own schema discourages."""
+    config = project.config
+    if config is None or not config.extended:
+        return
+    ##= man/spec/gates.md#verdicts
+    ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
+    ##% exception without a reason.
+    ##= man/spec/gates.md#verdicts
+    ##% Without a gate, duvet MUST warn about each of these conditions.
+    yield from project.setup_problems
+    trace, places = project.trace, AnnotationPlaces(project.tree)
+    known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
+    # A second spelling has a problem of its own.
+    known |= {other.locator.name for other, _ in find_second_spellings(trace.coverages, project.root)}
+    for coverage in trace.coverages:
+        specification = coverage.specification
+        ids = [id for match in coverage.matches for id in match.ids]
+        if specification.locator.name in known or any(trace.annotations[id].kind is Kind.SPEC for id in ids):
+            continue
+        first = trace.annotations[min(ids)]
+        message = f"{quote_text(specification.locator.name)} is cited, but not configured"
+        hint = f"add a `[[specification]]` table with `source = {quote_text(specification.locator.name)}`"
+        place = places.of(first, first.source.target)
+        label = "its requirements are unknown"
+        yield rules.SPECIFICATION_UNCONFIGURED.problem(message, first.path, place, label=label, hint=hint)
 
 
 def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:

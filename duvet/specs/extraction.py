@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.settings import Config
-from duvet.errors import DuvetError, ProblemsError
+from duvet.errors import DuvetError, ProblemsError, describe_plainly
 from duvet.model import Annotation, ExtractedSentence, Level, Locator, Place, Problem, Section, Severity, Specification
 from duvet.specs import requirement_files
 from duvet.specs.library import Library
@@ -270,7 +270,11 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
             continue
         except DuvetError as error:
             broken = rules.find_broken_rule(error)
-            problem = broken.problem(str(error), config.path, place, label=label, hint=error.hint)
+            message, hint = str(error), error.hint
+            if config.extended and describe_plainly(error.message) != error.message:
+                message = describe_plainly(f"can't read the specification {quote_text(error.path)}: {error.message}")
+                hint = "correct `source`, or create the file"
+            problem = broken.problem(message, config.path, place, label=label, hint=hint)
             extraction.problems.append(problem)
             continue
         lost = _extract(config, library, specification, root, extraction)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.errors import DuvetError, FetchError
+from duvet.errors import DuvetError, FetchError, MarkdownError
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.locator import cache_path, canonical_url, format_locator, locator_key, make_anchor, strip_extension
+from duvet.specs.locator import cache_path, canonical_url, locator_key, make_anchor, strip_extension
 from duvet.text import decode_utf8
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
@@ -50,24 +50,27 @@ def name_ietf_specification(path: str, front: str) -> str:
 
 
 def assign_ids(
-    specifications: Iterable[Specification], known: Iterable[Specification] = ()
+    specifications: Iterable[Specification],
+    known: Iterable[Specification] = (),
+    rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id; equal ids get a number."""
+    """Sort the new specifications, and give each a unique id; of equal ids, all but that of the least rank get a number."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
     )
-    plain = [_plain_id(one) for one in further]
+    plain = {one.locator: _plain_id(one) for one in further}
+    reserved = frozenset(plain.values())
     taken = set(ids.values())
-    named = []
-    for specification, plain_id in zip(further, plain, strict=True):
+    for specification in sorted(further, key=rank):
+        plain_id = plain[specification.locator]
         number, id = 1, plain_id
-        while id in taken or (number > 1 and id in plain):
+        while id in taken or (number > 1 and id in reserved):
             number += 1
             id = f"{plain_id}-{number}"
         taken.add(id)
-        named.append(replace(specification, id=id))
-    return tuple(named)
+        ids[specification.locator] = id
+    return tuple([replace(one, id=ids[one.locator]) for one in further])
 
 
 def _plain_id(specification: Specification) -> str:
@@ -104,13 +107,22 @@ class Library:
     """Loads specifications, and caches what it reads and parses."""
 
     def __init__(
-        self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "", memory: Cache | None = None
+        self,
+        tree: Tree,
+        folder: str,
+        fetcher: Fetcher | None = None,
+        cwd: str = "",
+        memory: Cache | None = None,
+        *,
+        has_paths: bool = False,
     ) -> None:
         self.tree = tree
         self.folder = folder
         self.fetcher = fetcher
         self.cwd = cwd
         self.memory = memory or Cache()
+        self.has_paths = has_paths
+        """Whether paths of headings tell sections apart, as in our schema."""
         self.failures: dict[Locator, DuvetError] = {}
         """The errors of specifications that could not be loaded, which are not tried again."""
         self._loaded: dict[Locator, Specification] = {}
@@ -160,7 +172,7 @@ class Library:
         return self._make(locator, path, self.tree.read(path))
 
     def _make(self, locator: Locator, path: str, data: bytes) -> Specification:
-        how = locator.format.name
+        how = f"{locator.format.name} {self.has_paths}"
         parsed = self.memory.parse_text(
             "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator)
         )
@@ -168,7 +180,7 @@ class Library:
             id="",
             name=parsed.name,
             locator=locator,
-            url=canonical_url(locator.name) if locator.is_url else format_locator(locator, self.cwd).removeprefix("./"),
+            url=canonical_url(locator.name) if locator.is_url else self._relative(locator.name).removeprefix("./"),
             path=path,
             format=parsed.format,
             title=parsed.title,
@@ -176,6 +188,9 @@ class Library:
             data=data,
             sections=parsed.sections,
         )
+
+    def _relative(self, path: str) -> str:
+        return path.removeprefix(self.cwd.rstrip("/") + "/") if self.cwd else path
 
     def _read(self, locator: Locator, path: str) -> bytes:
         if locator.is_url:
@@ -198,7 +213,11 @@ class Library:
         if key not in self._parsed and format is Format.MARKDOWN:
             from duvet.specs.markdown import parse_markdown
 
-            document = parse_markdown(data)
+            try:
+                document = parse_markdown(data, has_paths=self.has_paths)
+            except MarkdownError as error:
+                error.path = path
+                raise
             title, sections = document.title, document.sections
             name = title or (sections[0].title if sections else "")
             self._parsed[key] = ParsedSpecification(format, name, title, document.description, sections)
@@ -206,8 +225,8 @@ class Library:
             from duvet.specs.ietf import find_front_title, parse_ietf
 
             front = find_front_title(text[:_FRONT_LENGTH])
-            self._parsed[key] = ParsedSpecification(format, "", "", front, parse_ietf(data))
+            self._parsed[key] = ParsedSpecification(format, "", "", front, parse_ietf(data, has_paths=self.has_paths))
         parsed = self._parsed[key]
-        if format is Format.IETF:
+        if format is Format.IETF and len({section.path for section in parsed.sections if section.path}) <= 1:
             return replace(parsed, name=name_ietf_specification(path, text[:_FRONT_LENGTH]))
         return replace(parsed, name=parsed.name or find_file_stem(path))

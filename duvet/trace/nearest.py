@@ -333,8 +333,8 @@ class Neighbourhood:
         """Those of them that are cited, by section."""
         self._words: dict[int, TextWords] = {}
 
-    def section_id(self, section: int) -> str:
-        return self.specification.sections[section].id
+    def section_name(self, section: int) -> str:
+        return self.specification.sections[section].name
 
     @cached_property
     def _unspaced(self) -> list[str]:

@@ -99,7 +99,10 @@ def test_a_file_that_somebody_changed_stays(written: Path, duvet: Run) -> None:
     mine = f"{FOLDER}/mine.toml"
     make(
         written,
-        {HEATING: (written / HEATING).read_text() + "# Ours.\n", mine: "target = 'spec.md#pouring'\n[[todo]]\nquote = 'The spout'\n"},
+        {
+            HEATING: (written / HEATING).read_text() + "# Ours.\n",
+            mine: "target = 'spec.md#pouring'\n[[todo]]\nquote = 'The spout'\n",
+        },
     )
     done = duvet("report")
     assert (done.code, done.err.startswith(REMOVED.format("1 requirement file") + IGNORED)) == (0, True)

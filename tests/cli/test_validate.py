@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,12 +12,10 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.console.explanations import find_rule_page
-from duvet.errors import NotFoundError
 from duvet.reports.problems import ProblemFormat
 from duvet.templates import example_specification
 from tests.cli.made import make
-from tests.cli.running import NOBODY, Done, Run, failed, files, refuses, run, shell
+from tests.cli.running import NOBODY, Done, Run, failed, files, run, shell
 from tests.conftest import ROOT
 from tests.unit.project.made import FILES, FIXED, RIGHT
 
@@ -57,24 +56,12 @@ def test_what_is_known_is_forgotten_when_anything_changes(edit: str, folder: Pat
 
 
 def test_the_page_of_a_rule(duvet: Run) -> None:
-    ##= man/spec/problems.md#rules
-    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
     page = (ROOT / "templates/rules/DUV091.md").read_text(encoding="utf-8")
     page = page.replace("## Bad\n", f"{example_specification()}## Bad\n")
     for name in ("DUV091", "duv091", "citation-repeated", " Citation-Repeated "):
-        assert find_rule_page(name) == page
-    assert duvet("validate", "--explain", "duv091") == Done(0, page, "")
+        assert duvet("validate", "--explain", name) == duvet("explain", name) == Done(0, page, "")
     assert duvet("validate", "--explain", "citation-repeated", "nowhere") == Done(0, page, "")
-    refuses(duvet, "validate --explain DUV999", 1, 'error: unknown rule "DUV999"\n')
-    for name, hint in {
-        "Quote-not-fond": "did you mean quote-not-found",
-        "../DUV050": "did you mean DUV050",
-        "": "run `duvet explain --rules` to list all rules",
-    }.items():
-        with pytest.raises(NotFoundError) as raised:
-            find_rule_page(name)
-        assert raised.value.message == f'unknown rule "{name}"'
-        assert raised.value.hint.partition(" or ")[0].rstrip("?") == hint
+    assert duvet("validate", "--explain", "DUV999") == duvet("explain", "DUV999")
 
 
 NAMES = [f"{number:02}.txt" for number in range(12)]
@@ -241,14 +228,49 @@ def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_com
 
 def test_a_pattern_that_matches_no_file(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn about a source pattern that matches no file.
+    ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification
+    ##% or requirement, and a specification that is not configured, as `duvet report` does.
     config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'source/*.py'\n"
-    texts = {".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n", "spec.md": "A pot MUST boil.\n"}
+    texts = {
+        ".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n",
+        "spec.md": "# Pot\n\nA pot MUST boil.\n",
+    }
     make(tmp_path, texts)
     done, strict = (run(duvet_command, tmp_path, "validate", *args) for args in ((), ("--strict",)))
     assert (done.code, strict.code) == (0, 1)
     assert done.err.startswith('warning: no file matches "source/*.py" [DUV009]\n')
     assert strict.err.startswith('error: no file matches "source/*.py" [DUV009]\n')
+
+
+@pytest.mark.parametrize(
+    ("table", "specification", "code"),
+    [
+        ("", "", "DUV065"),
+        ("[[specification]]\nsource = 'spec.md'\n", "# Pot\n\nA pot is round.\n", "DUV066"),
+        ("[[specification]]\nsource = 'cup.md'\n", "# Pot\n\nA pot MUST boil.\n", "DUV046"),
+        ("[[specification]]\nsource = 'nope.md'\n", "", "DUV010"),
+    ],
+)
+def test_a_setup_that_is_incomplete(
+    table: str, specification: str, code: str, tmp_path: Path, duvet_command: str
+) -> None:
+    ##= man/spec/validate.md#checks
+    ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification
+    ##% or requirement, and a specification that is not configured, as `duvet report` does.
+    config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n" + table
+    cited = "//= spec.md#pot\n//# A pot MUST boil.\n" if code == "DUV046" else "fn a() {}\n"
+    texts = {
+        ".duvet/config.toml": config,
+        "spec.md": specification,
+        "src/a.rs": cited,
+        "cup.md": "# Cup\n\nA cup MUST hold.\n",
+    }
+    make(tmp_path, texts)
+    validated, reported = (run(duvet_command, tmp_path, command) for command in ("validate", "report"))
+    pattern = r"(error|warning): (.*) \[(DUV\d+)\]"
+    found = re.findall(pattern, validated.err)
+    assert [one[2] for one in found] == [code] and found == re.findall(pattern, reported.err)
+    assert validated.code == reported.code == (1 if code == "DUV010" else 0)
 
 
 def test_annotations_are_counted_as_in_the_report(tmp_path: Path, duvet_command: str) -> None:

@@ -153,7 +153,7 @@ def test_an_id_in_several_sections_is_ambiguous() -> None:
 def problems_of(text: str, *names: str) -> list[str]:
     """What is wrong with the ids of a specification with these lines; each name is the id of the text behind it."""
     lines = text.split("\n")
-    stated = []
+    stated: list[tuple[str, str, str]] = []
     for name in names:
         line = next(one for one in lines if f"{name}: " in one and name not in [one[0] for one in stated])
         stated.append((name, "t", line.partition(f"{name}: ")[2]))
