@@ -156,8 +156,8 @@ def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]
     if config is None or not config.extended:
         return write_requirements(project, extracted, prune=prune)
     ##= man/spec/trace.md#requirement-files
-    ##% With our schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`, and remove
-    ##% the files that duvet wrote and that nothing needs, but no others.
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
+    ##% and remove the files that duvet wrote and that nothing needs, but no others.
     if config.writes_requirements:
         _write_requirement_files(project, extracted)
     unneeded = extraction.list_unneeded_files(extracted, project.library, writes=config.writes_requirements)

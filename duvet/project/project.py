@@ -300,7 +300,8 @@ class Project:
     def _leave_generated_out(self, found: InputFiles) -> InputFiles:
         """The inputs without files that duvet wrote earlier: only what it extracts now counts."""
         ##= man/spec/trace.md#requirement-files
-        ##% With our schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem in one.
+        ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
+        ##% in one.
         config = self.config
         if config is None or not config.extended:
             return found

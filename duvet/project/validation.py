@@ -252,8 +252,8 @@ class FixResult(Struct, frozen=True):
 def is_safely_fixed(problem: Problem, text: str) -> bool:
     """True if the fix of a problem is safe."""
     ##= man/spec/validate.md#safe-fixes
-    ##% With our schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with the reason
-    ##% why its fix is unsafe.
+    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with
+    ##% the reason why its fix is unsafe.
     return problem.fix is not None and problem.fix.applicability is Applicability.SAFE
 
 

@@ -51,8 +51,8 @@ def kept(folder: Path) -> list[str]:
 
 def test_nothing_is_written_by_default(folder: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirement-files
-    ##% With our schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`, and remove
-    ##% the files that duvet wrote and that nothing needs, but no others.
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
+    ##% and remove the files that duvet wrote and that nothing needs, but no others.
     before = files(folder)
     assert duvet("report") == Done(0, "", COUNTED)
     assert duvet("report") == Done(0, "", COUNTED)
@@ -82,7 +82,8 @@ def test_files_of_what_is_gone(folder: Path, written: Path, duvet: Run) -> None:
 def test_old_files_do_not_count(command: str, written: Path, duvet: Run) -> None:
     """Neither their requirements nor their problems: the specification has changed since."""
     ##= man/spec/trace.md#requirement-files
-    ##% With our schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem in one.
+    ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
+    ##% in one.
     text = SPECIFICATION.replace("## Pouring\n\nThe spout MAY drip.\n", "").replace("whistle", "sing")
     make(written, {"spec.md": text, "src/a.rs": HALF})
     before = duvet("--no-cache", command)
