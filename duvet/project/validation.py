@@ -97,7 +97,10 @@ def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator
     ##% `duvet validate` MUST find every problem that `duvet report` finds with an annotation.
     trace = project.trace
     listed = dict.fromkeys(trace.problems)
+    generated = () if project.is_like_upstream else project.extraction.files
     for id, failure in trace.failures.items():
+        if trace.annotations[id].path in generated:
+            continue
         problem = failure.of(trace.annotations[id], places)
         listed.pop(problem, None)
         yield Finding(problem, id, failure.once, failure.is_reported)
@@ -249,8 +252,8 @@ class FixResult(Struct, frozen=True):
 def is_safely_fixed(problem: Problem, text: str) -> bool:
     """True if the fix of a problem is safe."""
     ##= man/spec/validate.md#safe-fixes
-    ##% With our schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with the reason
-    ##% why its fix is unsafe.
+    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with
+    ##% the reason why its fix is unsafe.
     return problem.fix is not None and problem.fix.applicability is Applicability.SAFE
 
 
