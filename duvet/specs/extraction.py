@@ -352,6 +352,27 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
     return [requirements_file(folder, section) for section in sections] == [path]
 
 
+def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, Problem]:
+    """Files that extractions wrote and that nothing needs, each with its problem; with `writes` without current ones."""
+    needed = extraction if writes else replace(extraction, files={})
+    found = {path: make_stale_problem(path) for path in find_stale_files(needed, library.tree)}
+    orphaned = find_orphaned_files(extraction, library)
+    return found | {path: make_orphaned_problem(path, name) for path, name in orphaned}
+
+
+def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
+    """A problem for each changed requirement file that is in the place of a generated one, and therefore not read."""
+    ##= man/spec/trace.md#requirement-files
+    ##% duvet MUST warn about a file that it does not read because duvet extracts the requirements of its section.
+    for folder in extraction.folders:
+        for path in sorted(f"{folder}/{entry.name}" for entry in tree.entries(folder) if not is_folder(entry)):
+            if path not in extraction.files:
+                continue
+            message = "duvet does not read this file, because it extracts the requirements of this section itself"
+            hint = "move what you added to `.duvet/exceptions` or `.duvet/todos`, and delete the file"
+            yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)
+
+
 def make_stale_problem(path: str) -> Problem:
     message = "this extracted file is outdated: its section no longer contains requirements"
     return rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint="remove it with `--prune`")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
@@ -20,18 +20,22 @@ from duvet.specs.library import Library, assign_ids
 from duvet.specs.locator import (
     SectionNames,
     find_section_index,
+    find_section_indexes,
     is_url,
     list_headed_sections,
     locate_specification,
     locator_key,
     resolve_specification,
 )
-from duvet.text import quote_text
+from duvet.text import join_names, quote_text
 from duvet.trace import records
+from duvet.trace.catalogue import select_unreferenced_specifications
 from duvet.trace.coverage import cover_specification
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, NamesOf, RequirementNames
 from duvet.tree.files import Tree
+
+_MOST_NAMES = 8  # The most names of sections in a message.
 
 QuoteKey = str | tuple[str, str]  # A quote; with the name of the requirement that has to contain it, if there is one.
 IdsByQuote = defaultdict[QuoteKey, list[int]]  # Ids of annotations by quote.
@@ -46,8 +50,8 @@ class TargetSection(Struct, frozen=True):
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
 
-_TargetKey = str | tuple[str, Format, str]
-"""A target; with its format and the base of its path if these are not the usual ones."""
+_TargetKey = str | tuple[str, Format, str, bool]
+"""A target; with its format, the base of its path, and whether it is extracted, if these are not the usual ones."""
 
 
 class TargetResolver:
@@ -81,7 +85,9 @@ class TargetResolver:
         for id, annotation in enumerate(annotations):
             key: _TargetKey = annotation.target
             if annotation.from_file or annotation.format:
-                key = (annotation.target, annotation.format, annotation.path if annotation.from_file else self.base)
+                is_extracted = annotation.from_file and annotation.kind is Kind.SPEC
+                base = annotation.path if annotation.from_file else self.base
+                key = (annotation.target, annotation.format, base, is_extracted)
             quotes = by_key.get(key)
             if quotes is None:
                 found = self._resolve(*key) if isinstance(key, tuple) else self._resolve(key, Format.AUTO, self.base)
@@ -101,7 +107,9 @@ class TargetResolver:
                 problems.append(failure.of(annotations[id], places))
         return list(self._sections.values())
 
-    def _resolve(self, target: str, format: Format, base: str) -> TargetSection | records.Failure:
+    def _resolve(
+        self, target: str, format: Format, base: str, is_extracted: bool = False
+    ) -> TargetSection | records.Failure:
         name, hash_sign, section = target.partition("#")
         try:
             locator = self._located.get((name, format)) or self._locate(name, format, base)
@@ -117,7 +125,12 @@ class TargetResolver:
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
-        index = find_section_index(specification, section)
+        found = find_section_indexes(specification, section, has_prefixes=specification.format is Format.IETF)
+        index = _find_stated_section(specification, section) if is_extracted else None
+        if index is None and len(found) > 1:
+            return _make_unclear_failure(specification, section, found)
+        if index is None and found:
+            (index,) = found
         named: tuple[NamedText, ...] = ()
         if index is None:
             ##= man/spec/names.md#targets
@@ -168,7 +181,7 @@ class TargetResolver:
         with suppress(DuvetError):
             locator = self._located.get((name, annotation.format)) or self._locate(name, annotation.format, base)
             specification = self._load(locator)
-            index = find_section_index(specification, section) if specification else None
+            index = _find_stated_section(specification, section) if specification else None
             return None if index is None else (locator, index)
         return None
 
@@ -184,7 +197,10 @@ class TargetResolver:
             if locator.is_url:
                 self.library.prefetch(self._urls)
             try:
-                self.specifications[locator] = self.library.load(locator)
+                found = self.library.load(locator)
+                # The first annotation decides how the path is written.
+                is_same = found.locator.written == locator.written
+                self.specifications[locator] = found if is_same else replace(found, locator=locator)
             except DuvetError as error:
                 is_reported = locator.name in self._unavailable
                 self._unloaded[locator] = records.Failure(
@@ -193,11 +209,27 @@ class TargetResolver:
         return self.specifications.get(locator)
 
 
+def _find_stated_section(specification: Specification, id: str) -> int | None:
+    """Return the index of the section that an entry of a requirement file names."""
+    ##= man/spec/trace.md#sections
+    ##% An entry for a requirement in a requirement file MUST belong to the section with exactly the id in its target.
+    return specification.by_id.get(id, find_section_index(specification, id))
+
+
+def _make_unclear_failure(specification: Specification, name: str, sections: Sequence[int]) -> records.Failure:
+    ##= man/spec/trace.md#sections
+    ##% duvet MUST report a target that several sections match, list their names, and propose the section that contains
+    ##% the quote as a fix.
+    names = join_names([f"#{specification.sections[index].name}" for index in sections], _MOST_NAMES)
+    message = f"{quote_text(name)} names {len(sections)} sections of {specification.locator.name}: {names}"
+    return records.Failure(rules.TARGET_AMBIGUOUS, message, "write the name of the section that you mean")
+
+
 def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedText]) -> records.Failure:
     ##= man/spec/names.md#targets
     ##% duvet MUST report a target whose id several sections of the specification have, and list these sections.
     name = specification.locator.name
-    sections = dict.fromkeys(specification.sections[one.section].id for one in named)
+    sections = dict.fromkeys(specification.sections[one.section].name for one in named)
     message = f"{quote_text(named[0].name)} is the id of requirements in {len(sections)} sections of {name}"
     hint = f"write {' or '.join(f'{name}#{id}' for id in sections)}"
     return records.Failure(rules.NAME_AMBIGUOUS, message, hint)
@@ -311,7 +343,7 @@ def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNam
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a quote that its section does not contain.
     section, locator = target.specification.sections[target.section], target.specification.locator
-    message = f'could not find text in section "{section.id}" of {locator.name}'
+    message = f'could not find text in section "{section.name}" of {locator.name}'
     hint, label = "remove the quote to cite the title of the section", "section is empty"
     if target.named:
         name = target.named[0].name
@@ -381,12 +413,13 @@ def build_trace(
     progress: Progress,
     *,
     allows_cuts: bool = True,
+    configured: Sequence[Specification] = (),
 ) -> records.Trace:
-    """Resolve targets, match quotes and compute coverage; `problems` are those found before."""
+    """Resolve targets, match quotes and compute coverage; `before` are the problems found before."""
     linked = link_annotations(annotations, library, tree, base, progress, allows_cuts=allows_cuts)
     progress.begin("Sorting references")
     locators = sorted(linked.matches, key=locator_key)
-    named = assign_ids(linked.specifications[locator] for locator in locators)
+    named = _name_specifications([linked.specifications[locator] for locator in locators], linked.matches, configured)
     coverages = tuple(
         cover_specification(specification, linked.matches[locator])
         for locator, specification in zip(locators, named, strict=True)
@@ -407,6 +440,31 @@ def build_trace(
     ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     found = {*before, *linked.problems, *spellings}
     return add_problems(records.Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
+
+
+def _name_specifications(
+    cited: Sequence[Specification],
+    matches: Mapping[Locator, Sequence[records.Match]],
+    configured: Sequence[Specification],
+) -> tuple[Specification, ...]:
+    """Give each cited specification its id, in their order."""
+    ##= man/spec/trace.md#specifications
+    ##% Of specifications with the same name, duvet MUST give a configured one the id without a number, or else the one
+    ##% that most annotations cite.
+    wanted = {(one.locator.name, one.format) for one in configured}
+    own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
+    others = select_unreferenced_specifications(configured, cited)
+    own.update(one.locator for one in others)
+
+    def rank(one: Specification) -> int:
+        uses = sum(len(match.ids) - len(match.stating) for match in matches.get(one.locator, ()))
+        return -uses - (_ALWAYS_MORE if one.locator in own else 0)
+
+    ids = {one.locator: one for one in assign_ids((*cited, *others), rank=rank)}
+    return tuple([replace(ids[one.locator], is_configured=one.locator in own) for one in cited])
+
+
+_ALWAYS_MORE = 1 << 40
 
 
 def add_problems(trace: records.Trace, problems: Iterable[Problem]) -> records.Trace:

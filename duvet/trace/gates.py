@@ -103,7 +103,7 @@ def _offenders(
                 f"no {'code' if rule is rules.GATE_NOT_CITED else 'test'} cites {text}",
                 coverage.specification.path,
                 Place(numbers.of(coverage.specification.data, first.start)),
-                hint=_make_hint(rule, f"{coverage.specification.locator.name}#{section.id}"),
+                hint=_make_hint(rule, f"{coverage.specification.locator.name}#{section.name}"),
             )
 
 
@@ -165,7 +165,7 @@ def _make_problems(requirements: Iterable[records.Requirement], rule: rules.Rule
             f"{quote_text(shorten_text(one.text))} is not fully {participle} ({one.state.words})",
             specification.path,
             Place(lines.of(specification.data, one.matches[0].pieces[0].start)),
-            hint=_make_hint(rule, f"{specification.locator.name}#{one.section.id}"),
+            hint=_make_hint(rule, f"{specification.locator.name}#{one.section.name}"),
         )
 
 
@@ -291,7 +291,7 @@ class _Entry(NamedTuple):
                 self._report(rules.NOT_APPLICABLE_UNKNOWN, "target", error.message, error.hint)
             return []
         if not found:
-            stating = [f"{one.specification.locator.name}#{one.section.id}" for one in self.scopes.requirements]
+            stating = [f"{one.specification.locator.name}#{one.section.name}" for one in self.scopes.requirements]
             hint = suggest_nearest(target, stating) or "name a section with requirements, or remove the entry"
             self._report(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirements", hint)
         return self._select_quoted(found) if found and self.rule.quote else found

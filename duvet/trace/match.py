@@ -264,8 +264,10 @@ class NearQuoteFinder:
         front, last = normal[:-1].encode(), normal[-1:]
         if not front or front[-1:] in _MARKS:
             return False
-        rests = [self._normal.data[at + len(front) :].decode() for at in self._normal.places(front)]
-        return bool(rests) and all(_GOES_ON.match(rest) and rest[:1] != last for rest in rests)
+        data, ends = self._normal.data, (at + len(front) for at in self._normal.places(front))
+        rests = (data[end : end + _MOST_READ].decode(errors="ignore") for end in ends)
+        found = [bool(_GOES_ON.match(rest)) and rest[:1] != last for rest in rests]
+        return bool(found) and all(found)
 
     def changes_meaning(self, quote: str) -> bool:
         """True if the word that differs by one edit is a number, a keyword or a negation, in the quote or the text."""
@@ -309,6 +311,7 @@ def is_meaningful_edit(one: str, other: str) -> bool:
 
 
 _MARKS = (b".", b"!", b"?")
+_MOST_READ = 16  # The bytes that show whether a sentence goes on.
 # Neither a full stop, nor the next item of a list, nor the next sentence.
 _GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re.DOTALL)
 

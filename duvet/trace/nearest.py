@@ -352,8 +352,8 @@ class Neighbourhood:
             }
         return self._written[section].get(text, text)
 
-    def section_id(self, section: int) -> str:
-        return self.specification.sections[section].id
+    def section_name(self, section: int) -> str:
+        return self.specification.sections[section].name
 
     @cached_property
     def _unspaced(self) -> list[str]:

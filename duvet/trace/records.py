@@ -300,3 +300,4 @@ class Finished(Struct, frozen=True):
     blob_link: str | None = None
     issue_link: str | None = None
     not_applicable: tuple[NotApplicable, ...] = ()
+    spelled: Mapping[str, str] = {}  # Paths of files as their patterns spell them, where that is not the short form.

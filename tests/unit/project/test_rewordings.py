@@ -41,7 +41,7 @@ def codes(project: Project) -> list[str]:
 
 
 def fix_quotes(project: Project) -> list[str]:
-    fixed = overlay_project(project, fix_project(project, lambda findings: findings.files).after)
+    fixed = overlay_project(project, fix_project(project, lambda findings: findings.files, lambda *_: True).after)
     return [one.quote for one in fixed.trace.annotations if one.kind is not Kind.SPEC]
 
 

@@ -16,15 +16,24 @@ from tests.unit.queries.made import FILES, NUMBERED_FILES, RFC, catalogue_of_fil
 SPECIFICATIONS = (
     SpecificationCard(
         "pot", "Pot", "pot.md", "The lid is round. The lid MUST fit.", "pot.md", "pot.md",
-        (SectionCard("pot", "Pot"), SectionCard("lid", "Lid")), RequirementForm(),
-    ),
-    SpecificationCard(
-        "tea", "Tea", "tea.md", "How tea is made.", "tea.md", "tea.md",
-        (SectionCard("tea", "Tea"), SectionCard("brewing", "Brewing"), SectionCard("serving", "Serving")),
+        (SectionCard("pot", "Pot", anchors=("pot",)), SectionCard("lid", "Lid", anchors=("pot", "lid"))),
+        True,
         RequirementForm(),
     ),
     SpecificationCard(
-        "spoon", "Spoon", "spoon.md", "A spoon is small.", "spoon.md", "spoon.md", (SectionCard("spoon", "Spoon"),),
+        "tea", "Tea", "tea.md", "How tea is made.", "tea.md", "tea.md",
+        (
+            SectionCard("tea", "Tea", anchors=("tea",)),
+            SectionCard("brewing", "Brewing", anchors=("tea", "brewing")),
+            SectionCard("serving", "Serving", anchors=("tea", "serving")),
+        ),
+        True,
+        RequirementForm(),
+    ),
+    SpecificationCard(
+        "spoon", "Spoon", "spoon.md", "A spoon is small.", "spoon.md", "spoon.md",
+        (SectionCard("spoon", "Spoon", anchors=("spoon",)),),
+        True,
         RequirementForm(),
     ),
 )  # fmt: skip
