@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from duvet.config.toml import TomlDocument
-from duvet.model import Format, Kind, Place
+from duvet.model import Format, Kind, Place, RequirementForm
 from duvet.rules import Rule
 from duvet.tree.files import STORE_FOLDER
 from duvet.version import VERSION
@@ -51,6 +51,7 @@ class SpecificationRule(Struct, frozen=True):
 
     source: str  # A URL, or a path in the project.
     format: Format = Format.AUTO
+    form: RequirementForm = RequirementForm()
 
 
 class NotApplicableRule(Struct, frozen=True):

@@ -83,6 +83,8 @@ def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
     named = tuple(near.names.find(section)) if index is None else ()
     if len({one.section for one in named}) == 1:
         index = named[0].section
+    elif index is None and not named:
+        index = near.headed.get(section, near.headed.get(section.casefold()))
     return ResolvedTarget(near, index, named)
 
 

@@ -17,7 +17,7 @@ from duvet import rules
 from duvet.config.project_file import CONFIG_PATH, read_config
 from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
-from duvet.model import Annotation, Format, Place, Problem, Specification
+from duvet.model import Annotation, Format, Place, Problem, RequirementForm, Specification
 from duvet.progress import Progress
 from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
@@ -271,8 +271,19 @@ class Project:
         ##% and the cache.
         # Only a project on disk is completed by downloads.
         fetch = self._fetch if self.on_disk else None
-        has_paths = not self.is_like_upstream
-        return Library(self.tree, self.downloads, fetch, self.root, self.memory, has_paths=has_paths)
+        return Library(self.tree, self.downloads, fetch, self.root, self.memory, self._forms)
+
+    @property
+    def _forms(self) -> dict[str, RequirementForm] | None:
+        """The forms of requirements by the names of specifications; None if they are read as in awslabs duvet."""
+        if self.is_like_upstream:
+            return None
+        forms: dict[str, RequirementForm] = {}
+        for rule in self.config.specifications if self.config else ():
+            # A bad name is reported at its place.
+            with suppress(DuvetError):
+                forms.setdefault(locate_specification(rule.source, rule.format).name, rule.form)
+        return forms
 
     @property
     def downloads(self) -> str:

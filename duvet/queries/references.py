@@ -116,7 +116,23 @@ def find_by_name(
         if len(sections) == 1 and first.name in title:
             return SectionRef(first.specification, first.section)
         raise _make_ambiguous_error(catalogue, name, list(found))
-    return RequirementRef(found) if found else None
+    return RequirementRef(found) if found else _find_headed_section(catalogue, name, specifications)
+
+
+def _find_headed_section(catalogue: Catalogue, name: str, specifications: Collection[int] | None) -> SectionRef | None:
+    """Return the section whose title begins with this id."""
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    found = [
+        SectionRef(index, id)
+        for index, card in enumerate(catalogue.specifications)
+        if (specifications is None or index in specifications) and (id := locations.find_headed_section(card, name))
+    ]
+    if len(found) > 1:
+        targets = [f"{catalogue.specifications[one.specification].locator}#{one.section}" for one in found]
+        message = f"{quote_text(name)} is the id of sections in {len(found)} specifications"
+        raise NotFoundError(message, hint=_list_candidates("use one of these:", targets))
+    return found[0] if found else None
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:

@@ -29,6 +29,10 @@ _ATTRIBUTE = re.compile(rf"\s*+({_NAME})\s*+=\s*+({_QUOTED})(?=\s|\Z)|\s*+\Z|(?P
 _REFERENCE = re.compile(r"&(?:#x([0-9A-Fa-f]{1,6})|#([0-9]{1,7})|([A-Za-z]+));|&")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _NUMBER = re.compile(r"\+?[0-9]{1,30}")
+# A line as JaCoCo writes it; there may be millions.
+_USUAL_LINE = re.compile(
+    "".join(rf"\s++{name}=\"(?P<{name}>[0-9]{{1,9}})\"" for name in ("nr", "mi", "ci", "mb", "cb")) + r"\s*+"
+)
 _COUNTS = ("ci", "mi", "cb", "mb", "nr")  # The attributes of a line, in the order in which they are checked.
 _MOST_LINES = (1 << 32) - 1
 _MOST = (1 << 64) - 1
@@ -69,17 +73,7 @@ class _CoveredFile:
         both = self.statements.keys() & self.branches.keys()
         return hits | {line: self.statements[line] or self.branches[line] for line in both}
 
-    def add(self, attributes: dict[str, str]) -> None:
-        counts: dict[str, int] = {}
-        for name, value in attributes.items():
-            if name in _COUNTS:
-                number = int(value) if _NUMBER.fullmatch(value) and value.isascii() else -1
-                if not 0 <= number <= (_MOST_LINES if name == "nr" else _MOST):
-                    raise _FaultError(f"Invalid coverage data: Invalid {name} value")
-                counts[name] = number
-        for name in _COUNTS:
-            if name not in counts:
-                raise _FaultError(f"Invalid coverage data: Missing {name} attribute")
+    def add(self, counts: dict[str, int]) -> None:
         line = counts["nr"]
         if counts["mb"] or counts["cb"]:
             self.branches[line] = counts["cb"] > 0
@@ -125,7 +119,10 @@ class _JacocoReader:
             self.files[key] = file = _CoveredFile()
             self._sources.append(file)
         elif name == "line" and self._sources:
-            self._sources[-1].add(_read_attributes(attributes))
+            usual = _USUAL_LINE.fullmatch(attributes)
+            self._sources[-1].add(
+                {key: int(value) for key, value in usual.groupdict().items()} if usual else _read_counts(attributes)
+            )
 
     def _end(self, name: str) -> None:
         expected = self._open.pop() if self._open else ""
@@ -137,6 +134,20 @@ class _JacocoReader:
             self._packages.pop()
         elif local == "sourcefile" and self._packages:
             self._sources.pop()
+
+
+def _read_counts(attributes: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name, value in _read_attributes(attributes).items():
+        if name in _COUNTS:
+            number = int(value) if _NUMBER.fullmatch(value) else -1
+            if not 0 <= number <= (_MOST_LINES if name == "nr" else _MOST):
+                raise _FaultError(f"Invalid coverage data: Invalid {name} value")
+            counts[name] = number
+    for name in _COUNTS:
+        if name not in counts:
+            raise _FaultError(f"Invalid coverage data: Missing {name} attribute")
+    return counts
 
 
 def _read_name(attributes: str) -> str:

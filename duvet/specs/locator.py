@@ -360,6 +360,20 @@ def find_section_index(specification: Specification, name: str) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
+def list_headed_sections(specification: Specification) -> dict[str, int]:
+    """The indexes of the sections by the ids of requirements at the head of their titles, as written and folded."""
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    if specification.form is None:
+        return {}
+    from duvet.specs.requirement_ids import compile_ids
+
+    ids = compile_ids(specification.form.ids)
+    titled = [(ids.split(one.title, has_number=False), index) for index, one in enumerate(specification.sections)]
+    heads = [(head.name, index) for head, index in reversed(titled) if head]
+    return {**{name.casefold(): index for name, index in heads}, **dict(heads)}
+
+
 class _Section(Protocol):
     @property
     def id(self) -> str: ...

@@ -22,6 +22,7 @@ from duvet.specs.locator import (
     find_section_index,
     find_section_indexes,
     is_url,
+    list_headed_sections,
     locate_specification,
     locator_key,
     resolve_specification,
@@ -36,7 +37,8 @@ from duvet.tree.files import Tree
 
 _MOST_NAMES = 8  # The most names of sections in a message.
 
-IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
+QuoteKey = str | tuple[str, str]  # A quote; with the name of the requirement that has to contain it, if there is one.
+IdsByQuote = defaultdict[QuoteKey, list[int]]  # Ids of annotations by quote.
 
 
 class TargetSection(Struct, frozen=True):
@@ -66,6 +68,7 @@ class TargetResolver:
         self.names_of = names_of or self._find_names
         """Returns the ids that a specification gives its requirements; by default those of the annotations."""
         self._sections: dict[tuple[Locator, int, tuple[NamedText, ...]], TargetSection] = {}
+        self._headed: dict[Locator, dict[str, int]] = {}
         self._annotations: Sequence[Annotation] = ()
         self._stated: dict[Locator, RequirementNames] | None = None
         self._unavailable = {locator.name for locator in library.failures}
@@ -94,7 +97,7 @@ class TargetResolver:
                     quotes = defaultdict(list)
                     failed.append((found, quotes))
                 by_key[key] = quotes
-            quotes[annotation.quote].append(id)
+            quotes[(annotation.quote, annotation.name) if annotation.name else annotation.quote].append(id)
         failures = [(id, failure) for failure, quotes in failed for ids in quotes.values() for id in ids]
         reported: set[records.Failure] = set()
         for id, failure in sorted(failures, key=itemgetter(0)):
@@ -133,22 +136,33 @@ class TargetResolver:
             ##= man/spec/names.md#targets
             ##% duvet MUST resolve a target that names no section, but the id of a requirement, to that requirement.
             named = tuple(self.names_of(locator).find(section))
-            if not named:
-                return self._make_unknown_failure(specification, section)
-            index, *others = dict.fromkeys(one.section for one in named)
+            index, *others = dict.fromkeys([one.section for one in named]) or [
+                self._find_headed(specification, section)
+            ]
             if others:
                 return _make_ambiguous_failure(specification, named)
+            if index is None:
+                return self._make_unknown_failure(specification, section)
         return self._sections.setdefault(
             (locator, index, named), TargetSection(specification, index, defaultdict(list), named)
         )
 
+    def _find_headed(self, specification: Specification, name: str) -> int | None:
+        """Return the section whose title begins with this id."""
+        locator = specification.locator
+        if locator not in self._headed:
+            self._headed[locator] = list_headed_sections(specification)
+        return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
+
     def _make_unknown_failure(self, specification: Specification, section: str) -> records.Failure:
         locator = specification.locator
+        names = self.names_of(locator)
         if locator not in self._names:
-            self._names[locator] = SectionNames(specification.sections, self.names_of(locator))
+            self._names[locator] = SectionNames(specification.sections, names)
         near = self._names[locator].nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
-        message = f"missing section {quote_text(section)} in {locator.name}"
+        what = "section or requirement" if any(names) else "section"
+        message = f"missing {what} {quote_text(section)} in {locator.name}"
         return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
 
     def _find_names(self, locator: Locator) -> RequirementNames:
@@ -266,7 +280,7 @@ def link_annotations(
         ##= man/spec/names.md#targets
         ##% A quote below the id of a requirement MUST be part of that requirement, and if another one of the
         ##% specification contains it, duvet MUST say so.
-        matchers = [matcher.restrict(one.text) for one in target.named] or [matcher]
+        matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
         found, failures = _match_quotes(target, codes, matchers, names, allows_cuts=allows_cuts)
         matches.setdefault(locator, []).extend(found)
@@ -289,8 +303,10 @@ def _match_quotes(
     """Return the matches of the quotes, and each failure with its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
-    for quote, ids in target.quotes.items():
-        found = next(filter(None, (_find_quote(one, quote, allows_cuts=allows_cuts) for one in matchers)), None)
+    for key, ids in target.quotes.items():
+        quote, name = (key, "") if isinstance(key, str) else key
+        matching = (_find_quote(one, quote, name, allows_cuts=allows_cuts) for one in matchers)
+        found = next(filter(None, matching), None)
         if found is None:
             failures.append((_make_quote_failure(target, quote, names), ids))
             continue
@@ -307,10 +323,10 @@ def _match_quotes(
     return matches, failures
 
 
-def _find_quote(matcher: QuoteMatcher, quote: str, *, allows_cuts: bool) -> records.FoundQuote | None:
-    found = matcher.find(quote)
-    is_cut = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_cut(quote)
-    return None if is_cut else found
+def _find_quote(matcher: QuoteMatcher, quote: str, name: str, *, allows_cuts: bool) -> records.FoundQuote | None:
+    found = matcher.find(quote, name)
+    is_near = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT
+    return None if is_near and matcher.is_doubtful(quote) else found
 
 
 def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNames) -> records.Failure:

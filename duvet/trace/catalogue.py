@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
-from duvet.model import Format, Kind, Level, Problem, Section, Specification, index_section_names
+from duvet.model import Format, Kind, Level, Problem, RequirementForm, Section, Specification, index_section_names
 from duvet.specs.locator import is_url, locate_specification
 from duvet.text import LineNumbers, make_text_id
 from duvet.trace.records import NotApplicable, Requirement, State, Trace
@@ -46,6 +46,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     path: str  # The file that contains the text.
     sections: tuple[SectionCard, ...]
     is_configured: bool = False  # False if only annotations name it.
+    form: RequirementForm | None = None  # None if it is read as awslabs duvet reads it.
 
     @cached_property
     def titles(self) -> dict[str, str]:
@@ -70,6 +71,18 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     def by_name(self) -> dict[str, tuple[int, ...]]:
         """The indexes of the sections by their ids and by the anchors of their headings."""
         return index_section_names(self.sections)
+
+    @cached_property
+    def named(self) -> dict[str, str]:
+        """The ids of the sections by the names at the head of their titles, such as `FR-001`, as written and folded."""
+        if self.form is None:
+            return {}
+        from duvet.specs.requirement_ids import compile_ids
+
+        ids = compile_ids(self.form.ids)
+        heads = [(head.name, one.id) for one in self.sections if (head := ids.split(one.title, has_number=False))]
+        folded = {name.casefold(): id for name, id in reversed(heads)}
+        return folded | dict(reversed(heads))
 
     @cached_property
     def names(self) -> Mapping[str, int]:
@@ -249,9 +262,9 @@ def select_unreferenced_specifications(
 
 
 def make_specification_card(one: Specification) -> SpecificationCard:
-    sections = tuple(map(_make_section_card, one.sections))
+    sections, name = tuple(map(_make_section_card, one.sections)), one.locator.name
     return SpecificationCard(
-        one.id, one.name, one.url, one.description, one.locator.name, one.path, sections, one.is_configured
+        one.id, one.name, one.url, one.description, name, one.path, sections, one.is_configured, one.form
     )
 
 
@@ -293,7 +306,7 @@ def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[Requireme
 
 def load_card_specification(card: SpecificationCard, library: Library) -> Specification:
     for format in Format:
-        found = library.load_from(card.path, locate_specification(card.locator, format))
+        found = library.load_from(card.path, locate_specification(card.locator, format), card.form)
         # One name may be read in several formats, and the file may have changed.
         if list(card.titles) == [section.id for section in found.sections]:
             return found

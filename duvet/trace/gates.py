@@ -17,7 +17,13 @@ from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
 from duvet.trace import records
 from duvet.trace.catalogue import Catalogue, make_specification_card
-from duvet.trace.locations import find_sections, find_specifications, make_section_error, require_specification
+from duvet.trace.locations import (
+    find_headed_section,
+    find_sections,
+    find_specifications,
+    make_section_error,
+    require_specification,
+)
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
@@ -210,6 +216,9 @@ class RequirementsByTarget:
                 found = [i for i, one in named.items() if one == section]
                 if found := found or [i for i, one in named.items() if one.casefold() == section.casefold()]:
                     return found
+                headed = {(card.id, id) for card in cards if (id := find_headed_section(card, section))}
+                if headed:
+                    return sorted({index for spot in headed for index in self._stated[spot]})
                 raise make_section_error(cards, section, named.values())
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 

@@ -244,6 +244,11 @@ def describe_ambiguous_section(card: SpecificationCard, name: str, ids: Iterable
     return message, f"use one of these: {join_names(names, _SOME)}"
 
 
+def find_headed_section(card: SpecificationCard, name: str) -> str | None:
+    """Return the id of the section whose title begins with this id of a requirement, such as `FR-001`."""
+    return card.named.get(name) or card.named.get(name.casefold())
+
+
 def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
     """Yield the id of the section with that name, and those of the numbered sections below it."""
     section = find_section(card, name)

@@ -52,7 +52,7 @@ class SpecCatalogue(library.Library):
         project = context.project
         ##= man/spec/mcp.md#tools
         ##% Tools MUST NOT download specifications.
-        super().__init__(project.tree, project.downloads, None, project.root)
+        super().__init__(project.tree, project.downloads, None, project.root, forms=project.library.forms)
         self.project = project
         self.cards = context.catalogue.specifications
         self._requirements = context.catalogue.requirements
@@ -114,7 +114,7 @@ class SpecCatalogue(library.Library):
         elif not locator.is_url and not self._may_be_read(path):
             raise errors.UnreadableError("it is not a specification of this project", path=path)
         try:
-            return self.load_from(path, locator)
+            return self.load_from(path, locator, self.form_of(locator))
         finally:
             # Clients could name any number of specifications.
             self._parsed.clear()
@@ -162,7 +162,7 @@ class NearestFinder:
             # Its file has been removed in the meantime.
             return NearestMatch(hint=answer.hint)
         own = spot.near.near(spot.section, annotation.quote)
-        text = answer.quote or (own.text if own else answer.target)
+        text = answer.quote or (own.text if own and not spot.named else answer.target)
         if text is None:
             found = spot.near.anywhere(annotation.quote)
             text = found[1].text if found else ""

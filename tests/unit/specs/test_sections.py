@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from duvet.model import Format, Locator, Section, Specification
+from duvet.model import Format, Locator, RequirementForm, Section, Specification
 from duvet.specs.ietf import parse_ietf
 from duvet.specs.library import Library, assign_ids
 from duvet.specs.locator import find_section_index, find_section_indexes, locate_specification
@@ -29,12 +29,15 @@ The lid MUST be shut.
 """
 
 
+FORMS: dict[str, RequirementForm] = {}
+
+
 def specification(sections: Sequence[Section], format: Format = Format.MARKDOWN) -> Specification:
     return Specification("", "", Locator("spec"), "", "", format, "", "", b"", tuple(sections))
 
 
 def parse(text: str) -> Specification:
-    return specification(parse_markdown(text.encode(), has_paths=True).sections)
+    return specification(parse_markdown(text.encode(), RequirementForm()).sections)
 
 
 def find(known: Specification, name: str) -> list[str]:
@@ -218,7 +221,7 @@ def test_a_text_of_several_rfcs() -> None:
 def test_the_name_of_a_text_of_several_rfcs_is_that_of_its_file() -> None:
     tree = MemoryTree({"bcp14.txt": COMPOSITE.encode()})
     locator = locate_specification("bcp14.txt")
-    names = [Library(tree, "d", has_paths=has_paths).load(locator).name for has_paths in (True, False)]
+    names = [Library(tree, "d", forms=forms).load(locator).name for forms in (FORMS, None)]
     assert names == ["bcp14", "RFC 2119"]
 
 

@@ -118,7 +118,7 @@ def test_a_quote_must_be_in_the_named_requirement() -> None:
             "copy the words of FR-001; only spacing may differ"
         ),
         "a.rs:4 DUV050 FR-004 of tea.md does not contain this text [not in FR-004]; FR-001 contains it; write tea.md#FR-001",
-        'a.rs:5 DUV043 missing section "FR-009" in tea.md [referenced here]; did you mean #FR-001 or #FR-002 or #FR-003?',
+        'a.rs:5 DUV043 missing section or requirement "FR-009" in tea.md [referenced here]; did you mean #FR-001 or #FR-002 or #FR-003?',
     ]
 
 
