@@ -63,7 +63,6 @@ def ask(
 
     \b
     Examples:
-      duvet ask when is the pot warmed
       duvet ask 'Which errors have to be logged?' --model local
       duvet ask when is the pot warmed --service-config models.yaml --format json
     \f

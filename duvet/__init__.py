@@ -1,6 +1,6 @@
 """duvet links specifications to the code that implements and tests them."""
 
-# Type checkers know this name; importing `typing` for it would cost more than all the rest.
+# Type checkers recognise this name; importing `typing` for it would cost more than everything else here.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     )
     from duvet.model import (
         Annotation as Annotation,
+        Applicability as Applicability,
         Edit as Edit,
         Fix as Fix,
         Format as Format,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """Each module is imported when one of its names is first used, so that `import duvet` stays fast."""
+        """Import a module when one of its names is first used, so that `import duvet` stays fast."""
         from importlib import import_module
 
         for module, names in _HOMES.items():
@@ -63,7 +64,7 @@ else:
 _HOMES = {
     "config.settings": "Config SourceRule",
     "errors": "DuvetError FetchError ProblemsError UnreadableError",
-    "model": "Annotation Edit Fix Format Kind Level Locator Note Place Problem Section Severity Source Specification",
+    "model": "Annotation Applicability Edit Fix Format Kind Level Locator Note Place Problem Section Severity Source Specification",
     "progress": "Downloads Progress",
     "project.project": "Options Project",
     "tree.files": "DiskTree MemoryTree Tree",

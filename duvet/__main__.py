@@ -11,7 +11,7 @@ MCP_PROGRAM, MCP_COMMAND = "contextive-mcp", "mcp"  # The program runs this comm
 
 def main(program: str = "duvet") -> NoReturn:
     """Run the command line under this name and exit with its code."""
-    # A run is short and makes hardly any cycles: looking for them cost a sixth of its time, also during imports.
+    # A run is short and creates few reference cycles; collecting them would take a sixth of its time.
     gc.disable()
     from duvet.cli import main as run
 

@@ -25,11 +25,12 @@ COMMAND_GROUPS = {
         "uncited": "List the requirements that are uncited or to do.",
         "prioritize": "List what to work on next, most urgent first.",
         "show": "Show a requirement, section, file or citation.",
-        "validate": "Check the annotations in some files or in all.",
+        "validate": "Check the annotations in the named files, or in all files.",
         "cite": "Insert a citation into a source file.",
     },
     "Gates and CI": {
         "diff": "Show changes in requirements and coverage since a revision.",
+        "query": "Check annotations against code, tests and test coverage.",
     },
     "Specifications": {
         "init": "Set up a project in this folder.",
@@ -60,9 +61,9 @@ COMMAND_GROUPS = {
         "help": "Show a topic of the guide, or the help of a command.",
     },
 }
-"""The commands by the heading in `duvet --help`, each with the summary that begins its help."""
+"""The commands by their headings in `duvet --help`, each with the first sentence of its help."""
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
-_STAYING = ("init", "query")  # The commands for which the working directory is the project.
+_STAYING = ("init", "query")  # The commands that use the working directory as the project.
 
 
 @click.group(
@@ -118,7 +119,7 @@ def main(program: str = "duvet") -> NoReturn:
     try:
         code = run_command_line(sys.argv[1:], program=program)
     except KeyboardInterrupt:
-        # The user interrupted the printing of an error.
+        # The user interrupted duvet while it was printing an error.
         code = INTERRUPTED
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
@@ -159,7 +160,7 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None, 
         print_notice("\ninterrupted\n")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of standard output has closed it.
+        # The reader has closed standard output.
         silence_stream(sys.stdout)
         return OK
     except OSError as error:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class DuvetError(Exception):
-    """An error that a user can fix; the message says what and where, the hint how."""
+    """An error that a user can fix; the message says what is wrong and where, and the hint how to fix it."""
 
     rule_code = "DUV122"  # The rule of an error that ends a command.
 
@@ -43,6 +43,10 @@ class NotRegularError(UnreadableError):
     """The path of a file names a folder or a device."""
 
 
+class MarkdownError(UnreadableError):
+    """The Markdown parser fails on a text."""
+
+
 class ConfigAbsentError(UnreadableError):
     """The project has no configuration."""
 
@@ -52,7 +56,7 @@ class FetchError(DuvetError):
 
 
 class NotFoundError(DuvetError):
-    """A name matches nothing, or several things."""
+    """A name matches nothing, or more than one thing."""
 
     rule_code = "DUV120"
 
@@ -107,7 +111,7 @@ def suggest_remedy(message: str) -> str:
 
 
 def describe_os_error(error: OSError | ValueError) -> str:
-    """Return the system's message and error number, or the message for a path with a NUL, which is a ValueError."""
+    """Return the system's message and error number, or a message for the ValueError that a path with NUL causes."""
     if isinstance(error, OSError):
         return f"{error.strerror or error} (os error {error.errno})"
     return "paths can't contain NUL characters"

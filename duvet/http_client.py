@@ -22,11 +22,11 @@ USER_AGENT = f"duvet/{VERSION}"
 
 
 class UnreachableError(Exception):
-    """No complete response arrived. The message names only the type of the cause, because its text may quote the request."""
+    """No complete response arrived. The message has only the type of the cause, whose text may quote the request."""
 
 
 class HttpReply(Struct, frozen=True):
-    """A response; its body is empty if it is compressed, and incomplete if it is larger than the limit."""
+    """A response; the body is empty if it was compressed, and incomplete if it exceeds the limit."""
 
     status: int
     headers: Mapping[str, str]
@@ -51,7 +51,7 @@ class HttpClient:
         max_bytes: int,
         max_error_bytes: int | None = None,
     ) -> HttpReply:
-        """Send a request; a body with another status than 200 may have its own limit."""
+        """Send a request; responses with a status other than 200 may have a different size limit."""
         import httpx2
 
         try:
@@ -70,7 +70,7 @@ class HttpClient:
 
         if is_local not in self._clients:
             headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": USER_AGENT}
-            # A proxy is never used for this machine: it would see the keys.
+            # Never use a proxy for this machine, because the proxy would see the keys.
             self._clients[is_local] = httpx2.AsyncClient(
                 headers=headers, timeout=None, follow_redirects=False, trust_env=not is_local
             )
@@ -131,7 +131,7 @@ async def retry(
 
 
 def parse_base_url(base: str) -> SplitResult | None:
-    """Parse an HTTP URL; None for other URLs, and for URLs with a user, a query or a fragment."""
+    """Parse an HTTP URL; return None for other URLs, and for URLs with a user, a query or a fragment."""
     try:
         parts = urlsplit(base)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -142,7 +142,7 @@ def parse_base_url(base: str) -> SplitResult | None:
 
 
 def is_safe_address(parts: SplitResult) -> bool:
-    """Return True if secrets can be sent there: over HTTPS, or to this machine."""
+    """Return True if it is safe to send secrets to a URL: over HTTPS, or to this machine."""
     return parts.scheme == "https" or is_local_address(parts)
 
 

@@ -1,11 +1,16 @@
-"""The records that every part of duvet shares. They are frozen: data flows one way."""
+"""The records that all packages share. They are frozen, because data flows one way."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from enum import IntEnum, StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Rank(IntEnum):
@@ -16,7 +21,7 @@ class Rank(IntEnum):
 
     @property
     def words(self) -> str:
-        """The name as people write it: `in progress`."""
+        """The name as people write it, such as `in progress`."""
         return self.name.lower().replace("_", " ")
 
 
@@ -30,7 +35,7 @@ class Level(Rank):
 
 
 class Kind(Rank):
-    """The type of an annotation, in the order in which annotations sort."""
+    """The type of an annotation, in sorting order."""
 
     SPEC = 0
     TEST = 1
@@ -56,7 +61,7 @@ class Severity(StrEnum):
 
 
 class Place(Struct, frozen=True):
-    """A range within one line of a file, counted in characters from 1; column 0 is the whole line."""
+    """A range within a line of a file; lines and columns count from 1, and column 0 means the whole line."""
 
     line: int = 0
     column: int = 0
@@ -75,13 +80,20 @@ class Note(Struct, frozen=True):
 
 
 class Edit(Struct, frozen=True):
-    """A replacement of a range of a file; lines and columns are counted in characters from 1."""
+    """A replacement of a range of a file; lines and columns count from 1."""
 
     line: int
     column: int
     end_line: int
-    end_column: int  # The column of the first character that is kept.
+    end_column: int  # The column after the last replaced character.
     text: str
+
+
+class Applicability(StrEnum):
+    """Whether a fix may be applied without a look at the code."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
 
 
 class Fix(Struct, frozen=True, omit_defaults=True):
@@ -89,7 +101,9 @@ class Fix(Struct, frozen=True, omit_defaults=True):
 
     description: str
     edits: tuple[Edit, ...]
-    change: str = ""  # The new quote with the differing words marked.
+    applicability: Applicability
+    change: str = ""  # The new quote with the changed words marked.
+    doubt: str = ""  # Why the fix is unsafe.
 
 
 class Problem(Struct, frozen=True):
@@ -108,14 +122,14 @@ class Problem(Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """The key that sorts problems by path and place, not by the phase that found them."""
+        """A key that sorts problems by path and place, not by the phase that found them."""
         return (self.path, self.place.line, self.place.column, self.code, self.message)
 
 
 class Source(Struct, frozen=True, array_like=True):
     """The position of an annotation in its file: offsets in characters, for order and diagnostics."""
 
-    # Not three pairs: a hundred thousand of these are read from the cache at once.
+    # Not three pairs, because the cache may load a hundred thousand of these records.
     target_start: int = 0
     target_end: int = 0
     text_start: int = 0
@@ -147,7 +161,7 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
     quote: str
     level: Level = Level.AUTO
     format: Format = Format.AUTO
-    reason: str = ""  # The reason; for a requirement of a requirement file its text as written, line ends included.
+    reason: str = ""  # The reason; for a requirement in a requirement file, its original text, including line ends.
     feature: str = ""
     tracking_issue: str = ""
     tags: tuple[str, ...] = ()
@@ -155,6 +169,71 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
     from_file: bool = False  # True if it is from a requirement file, not from a comment.
     source: Source = Source()
     name: str = ""  # The id that the specification gives the requirement, such as `FR-001`.
+
+
+class RequirementForm(Struct, frozen=True):
+    """The form of the requirements in a Markdown specification."""
+
+    any_case: bool = False  # Whether keywords in lower case count.
+    needs_id: bool = False  # Whether everything with an id is a requirement, and nothing else.
+    ids: str = ""  # A pattern for ids beside the usual ones.
+
+
+class Statement(Struct, frozen=True, array_like=True):
+    """A requirement as a section states it; ranges count characters of the section's plain text."""
+
+    level: Level
+    text: str
+    ranges: tuple[tuple[int, int], ...]  # The words that have to be quoted; context such as a lead-in is left out.
+    name: str = ""  # The id that people gave it, such as `FR-001`.
+    lead: str = ""  # The sentence above its list that the text begins with.
+
+
+class Uncounted(Struct, frozen=True, array_like=True):
+    """A sentence with a keyword that is not a requirement."""
+
+    reason: str  # `lower-case keyword` or `no id`
+    text: str
+    start: int  # The byte of the file at which it begins.
+
+
+class PlainText(Struct, frozen=True, array_like=True):
+    """The words of a Markdown section without its markup.
+
+    A blank stands for a line end within a block, and a line feed between two blocks. Each run is a stretch of the text
+    that the file contains as it is; a character that the file writes in another way is a run of its own.
+    """
+
+    text: str
+    offsets: tuple[int, ...]  # The first character of each run.
+    starts: tuple[int, ...]  # The first byte of each run in the file.
+    ends: tuple[int, ...]
+    code: tuple[tuple[int, int], ...] = ()  # The characters of each code span.
+    statements: tuple[Statement, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()
+
+    def quote(self, start: int, end: int) -> str:
+        """Return a stretch of the text on one line, with code as people write it."""
+        parts, at = [], start
+        for low, high in self.code[max(0, bisect_right(self.code, (start, start)) - 1) :]:
+            if low >= end:
+                break
+            if start <= low and high <= end and "`" not in self.text[low:high]:
+                parts += [self.text[at:low], "`", self.text[low:high], "`"]
+                at = high
+        return " ".join("".join([*parts, self.text[at:end]]).split())
+
+    def byte_at(self, character: int) -> int:
+        """Return the byte of the file at which a character begins; behind the last one, where that ends."""
+        index = bisect_right(self.offsets, character) - 1
+        if index < 0:
+            return self.starts[0] if self.starts else 0
+        written = self.text[self.offsets[index] : character]
+        shift = len(written) if written.isascii() else len(written.encode())
+        return min(self.starts[index] + shift, self.ends[index])
+
+
+BREADCRUMB_SIGN = " \u203a "  # Between the titles of a breadcrumb.
 
 
 class Section(Struct, frozen=True):
@@ -169,14 +248,58 @@ class Section(Struct, frozen=True):
     breaks: frozenset[int] = frozenset()
     """Indexes of lines before which a list item begins or ends: no sentence crosses them."""
     path: tuple[str, ...] = ()  # The titles of the sections above it, outermost first.
+    plain: PlainText | None = None  # The words of a Markdown section, in our own schema.
+    anchors: tuple[str, ...] = ()
+    """The ids of the sections above it and its own, each without the number that makes it unique; empty if there are
+    no paths of headings, as with the schema of awslabs duvet."""
+    qualified: str = ""  # The shortest path of anchors that names this section alone; empty if the id does.
+
+    @property
+    def name(self) -> str:
+        """The name in targets, which no other section has."""
+        return self.qualified or self.id
+
+    @property
+    def breadcrumb(self) -> str:
+        """The title, behind the titles of the sections above it where others have the same title."""
+        above = self.qualified.count("/")
+        return BREADCRUMB_SIGN.join([*self.path[-above:], self.title]) if above else self.title
 
 
-class Locator(Struct, frozen=True):
+class NamedSection(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def anchors(self) -> tuple[str, ...]: ...
+
+
+def index_section_names(sections: Iterable[NamedSection]) -> dict[str, tuple[int, ...]]:
+    """Return the indexes of the sections that have each name: their id, or the anchor of their heading."""
+    found: dict[str, list[int]] = {}
+    for index, section in enumerate(sections):
+        for name in {section.id, *section.anchors[-1:]}:
+            found.setdefault(name, []).append(index)
+    return {name: tuple(indexes) for name, indexes in found.items()}
+
+
+class Locator(Struct, frozen=True, eq=False):
     """The identity of a specification: a normalised URL or a path, read in a format."""
 
     name: str
     is_url: bool = False
     format: Format = Format.AUTO
+    written: str = ""  # The path as it was written, such as `docs/./s.md`; it does not count for the identity.
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Locator) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[str, bool, Format]:
+        return self.name, self.is_url, self.format
 
 
 class Specification(Struct, frozen=True, dict=True):
@@ -188,15 +311,22 @@ class Specification(Struct, frozen=True, dict=True):
     url: str  # The canonical URL, or the path in the project.
     path: str  # The file with the text.
     format: Format
-    title: str  # What awslabs duvet shows as title; empty for IETF text.
+    title: str  # The title that awslabs duvet shows; empty for IETF text.
     description: str
     data: bytes
     sections: tuple[Section, ...]
+    form: RequirementForm | None = None  # None if it is read as awslabs duvet reads it.
+    is_configured: bool = False  # False if only annotations name it.
 
     @cached_property
     def by_id(self) -> dict[str, int]:
         """The index of each section by its id."""
         return {section.id: index for index, section in enumerate(self.sections)}
+
+    @cached_property
+    def by_name(self) -> dict[str, tuple[int, ...]]:
+        """The indexes of the sections by their ids and by the anchors of their headings."""
+        return index_section_names(self.sections)
 
 
 class ExtractedSentence(Struct, frozen=True):

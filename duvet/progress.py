@@ -1,4 +1,4 @@
-"""Progress of the library; the console decides whether and how to show it."""
+"""The library's progress; the console decides whether and how to show it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class CountedStep:
 
 
 class Downloads:
-    """The progress of parallel downloads; this base class makes a step of each."""
+    """The progress of parallel downloads; this base class reports each as a step."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -75,4 +75,4 @@ class Downloads:
         self.progress.end(f"Downloaded {url}")
 
     def fail(self, url: str) -> None:
-        """Report that a download failed; the reason is part of its problem."""
+        """Report that a download failed; its problem contains the reason."""

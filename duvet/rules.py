@@ -6,7 +6,7 @@ from functools import cache, partial
 
 from msgspec import Struct
 
-from duvet.errors import ConfigAbsentError, DuvetError, FetchError, NotRegularError, OutputError
+from duvet.errors import ConfigAbsentError, DuvetError, FetchError, MarkdownError, NotRegularError, OutputError
 from duvet.model import Fix, Note, Place, Problem, Severity
 
 
@@ -52,6 +52,9 @@ FILE_ODD_NAME = _warning("DUV014", "file-odd-name")
 # Writing files
 FILE_UNWRITABLE = Rule("DUV015", "file-unwritable")
 
+# Parsing files
+MARKDOWN_UNPARSED = Rule("DUV016", "markdown-unparsed")
+
 # Annotations in comments
 COMMENT_UNKNOWN_KEY = Rule("DUV020", "comment-unknown-key")
 COMMENT_REPEATED_KEY = Rule("DUV021", "comment-repeated-key")
@@ -81,6 +84,7 @@ TARGET_UNKNOWN_SECTION = Rule("DUV043", "target-unknown-section")
 TARGET_TWO_SPELLINGS = _warning("DUV044", "target-two-spellings")
 SPECIFICATION_UNFETCHED = Rule("DUV045", "specification-unfetched")
 SPECIFICATION_UNCONFIGURED = _warning("DUV046", "specification-unconfigured")
+TARGET_AMBIGUOUS = Rule("DUV047", "target-ambiguous")
 
 # Quotes
 QUOTE_NOT_FOUND = Rule("DUV050", "quote-not-found")
@@ -137,7 +141,7 @@ INDEX_UNUSABLE = Rule("DUV123", "index-unusable")
 
 @cache
 def list_rules() -> dict[str, Rule]:
-    """Return every rule by its code, in the order of codes."""
+    """Return every rule by its code, sorted by code."""
     return dict(sorted((rule.code, rule) for rule in globals().values() if isinstance(rule, Rule)))
 
 
@@ -148,7 +152,7 @@ def find_rule_name(code: str) -> str:
 
 
 def format_rule_title(code: str) -> str:
-    """Return the code and name of a rule; `duvet` for a problem without a rule."""
+    """Return the code and the name of a rule; `duvet` for a problem without a rule."""
     return f"{code} {find_rule_name(code)}".strip() or "duvet"
 
 
@@ -156,8 +160,9 @@ def find_broken_rule(error: DuvetError) -> Rule:
     kinds = {
         ConfigAbsentError: CONFIG_ABSENT,
         FetchError: SPECIFICATION_UNFETCHED,
+        MarkdownError: MARKDOWN_UNPARSED,
         OutputError: FILE_UNWRITABLE,
         NotRegularError: FILE_NOT_REGULAR,
     }
-    # Only an error in the text of a file has a line.
+    # Only an error in a file's content has a line.
     return kinds.get(type(error), FILE_NOT_UTF8 if error.line else FILE_UNREADABLE)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from duvet.errors import UnreadableError
 from duvet.model import Place
 
-# Unicode's White_Space property. str.strip() also takes U+001C to U+001F, which are not in it.
+# Unicode's White_Space property. str.strip() also strips U+001C to U+001F, which do not have this property.
 WHITESPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -52,7 +52,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def find_place(text: str, start: int, end: int) -> Place:
-    """Return the place of these characters, cut at the end of the first line."""
+    """Return the place of a range of characters, cut at the end of the first line."""
     starts = _cached_line_starts(text)
     line = find_line_index(starts, start)
     line_end = text.find("\n", start)
@@ -69,7 +69,7 @@ def find_line_index(starts: list[int] | tuple[int, ...], offset: int) -> int:
 
 
 class LineNumbers:
-    """Line numbers of increasing offsets: lines before the last offset are not counted again."""
+    """Computes the line numbers of increasing offsets, without counting lines before the last offset again."""
 
     def __init__(self) -> None:
         self._data, self._offset, self._line = b"", 0, 1
@@ -121,7 +121,7 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 
 def path_key(path: str) -> str:
-    """Return a key that sorts paths part by part: the root first, then `.`, then `..`, then names."""
+    """Return a key that sorts paths part by part, with the root first, then `.`, then `..`, then names."""
     if "./" in path or path.endswith("."):
         path = "/".join(_LOW_PARTS.get(part, part) for part in path.split("/"))
     return path.replace("/", "\0")
@@ -152,7 +152,7 @@ def make_text_id(text: str) -> str:
     return blake3.blake3(text.encode()).hexdigest()
 
 
-# Only runs of several separators are matched: a single one does not change.
+# Only runs of several separators are matched, because a single one does not change.
 _RUN = re.compile(r"[\W_]{2,}")
 _SPACE = re.compile(r"[^\S\x1c-\x1f]+")
 _SPLITTING = bytes(code for code in range(128) if chr(code).isspace())
@@ -168,7 +168,7 @@ def normalise(text: str) -> str:
 
 
 def remove_spacing(text: str) -> str:
-    """Remove white space; equal normalised texts are equal here too, and this is much faster."""
+    """Remove white space. Texts that are equal when normalised are also equal here, and this is much faster."""
     if text.isascii():
         return text.encode().translate(None, _SPLITTING).decode()
     return "".join(text.split())
@@ -193,7 +193,7 @@ def group_equal_texts(items: Iterable[_Item], text_of: Callable[[_Item], str]) -
 
 
 def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
-    """Return the normalised text, and the offsets of its unchanged parts in it and in the original."""
+    """Return the normalised text, and the offsets of its unchanged parts in both texts."""
     end = len(text.rstrip(WHITESPACE))
     taken = end - len(text[:end].lstrip(WHITESPACE))
     parts: list[str] = []
@@ -211,7 +211,7 @@ def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
 
 
 def join_names(names: Sequence[str], most: int) -> str:
-    """Return the first names and the number of the others, as in `a, b and 3 more`."""
+    """Return the first names and the number of other names, as in `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
 
@@ -241,7 +241,7 @@ def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
     return f"did you mean {' or '.join(near)}?" if hits else ""
 
 
-# Up to this many pairs of lines are compared with each other if no line is unique in both texts.
+# If no line is unique in both texts, compare up to this many pairs of lines.
 _FEW_PAIRS = 10_000
 
 TextLines = Sequence[str]
@@ -249,7 +249,7 @@ LinePair = tuple[int, int]  # The index of a line in the old text, and of the sa
 
 
 class DifferenceRow(NamedTuple):
-    """A line of either text or of both, with the indexes reached in each."""
+    """A line of one text or of both, with the indexes reached in each text."""
 
     sign: str
     text: str

@@ -7,8 +7,8 @@ import unicodedata
 
 from msgspec import Struct
 
-MAX_QUERY_CHARACTERS = 2000  # The characters of a query that are read.
-MAX_QUERY_WORDS = 64  # The words of a query for chunks that are read.
+MAX_QUERY_CHARACTERS = 2000  # Maximum number of characters to read of a query.
+MAX_QUERY_WORDS = 64  # Maximum number of words to read of a query for chunks.
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
@@ -26,16 +26,16 @@ _COMMON = """
     t than that the their them then there these they this those through to too under until up upon ve was wasn we were
     weren what when where whether which while who whom why will with within would wouldn you your
 """
-STOP_WORDS = frozenset(_COMMON.split())  # Words that occur in every text.
+STOP_WORDS = frozenset(_COMMON.split())  # Words that occur in almost every text.
 
 
 def compose(text: str) -> str:
-    """Normalize to NFC; a separate combining mark would split the word that it is in."""
+    """Normalize to NFC, because a separate combining mark would split its word."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def fold_name(text: str) -> str:
-    """Return the form in which names are compared: composed, without case."""
+    """Return a name in the form in which names are compared: composed and case-folded."""
     return text.lower() if text.isascii() else compose(text).casefold()
 
 
@@ -78,8 +78,8 @@ _ENDING = re.compile(r"['\u2019](?:s|t|d|m|re|ve|ll)\Z", re.IGNORECASE)
 
 class Query(Struct, frozen=True):
     terms: tuple[str, ...]
-    phrases: frozenset[str]  # The terms that were quoted.
-    dropped: tuple[str, ...]  # The stop words.
+    phrases: frozenset[str]  # The quoted terms.
+    dropped: tuple[str, ...]  # The stop words in the query.
     is_cut: bool
 
     @property

@@ -1,1 +1,1 @@
-"""Reports: finished data to bytes, one module for each format."""
+"""Renders reports: finished data to bytes, one module for each format."""

@@ -31,7 +31,7 @@ def cut_middle(text: str, most: int) -> str:
 
 
 def fit_cells(text: str, most: int) -> str:
-    """Return the longest beginning of the text that fits into that many cells."""
+    """Return the longest beginning of the text that fits into this many cells."""
     if text.isascii():
         return text[:most]
     used = 0
@@ -43,7 +43,7 @@ def fit_cells(text: str, most: int) -> str:
 
 
 def wrap_cells(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each line; lines break at blanks, and inside words that are too long."""
+    """Yield the start and end of each line; lines break at blanks, or inside words that are too long."""
     start, end = 0, _end_of_line(text, 0, room)
     while end < len(text):
         blank = text.rfind(" ", start + 1, end + 1)

@@ -142,7 +142,7 @@ def _citations(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]
 
 
 def describe_type(kind: str) -> str:
-    """Return the word that people use for an annotation type."""
+    """Return the user-facing word for an annotation type."""
     return _TYPES.get(kind, kind)
 
 

@@ -19,14 +19,14 @@ from duvet.trace.nearest import make_word_diff
 
 
 class DifferenceLine(NamedTuple):
-    """A text from a file, and the sign before it: `-` for the old text, `+` for the new one."""
+    """A text from a file, and its sign: `-` for the old text, `+` for the new one."""
 
     sign: str
     text: str
 
 
 class DifferenceItem(NamedTuple):
-    """One change: its place, our words about it, and texts from files."""
+    """One change: its place, its description, and texts from files."""
 
     place: str
     words: str
@@ -152,7 +152,7 @@ def _group(group: DifferenceGroup) -> Iterator[str]:
 
 
 _MOST = 65_000  # GitHub refuses comments of more than 65,536 characters.
-_FRAME = 200  # The most characters around the items of a group.
+_FRAME = 200  # Maximum number of characters around the items of a group.
 _LONGEST = 600
 _MOST_OBSTACLES = 20
 _COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
@@ -199,7 +199,7 @@ def _table(then: difference.CoverageCount, now: difference.CoverageCount) -> Ite
 
 
 def _fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
-    """Return the items that fit, and the room that is left."""
+    """Return the items that fit, and the remaining room."""
     found: list[str] = []
     for number, item in enumerate(group.items):
         lines = (f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_code(line.text)}" for line in item.lines)
@@ -215,7 +215,7 @@ _SIGNS = {"-": "then", "+": "now"}
 
 
 def _code(text: str) -> str:
-    """Return a text as code, so that GitHub does not interpret Markdown, HTML, mentions or issue numbers in it."""
+    """Format a text as code, so that GitHub does not interpret Markdown, HTML, mentions or issue numbers in it."""
     ##= man/spec/diff.md#output
     ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size limit of a GitHub comment,
     ##% and say how much it leaves out.

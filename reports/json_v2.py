@@ -1,4 +1,4 @@
-"""JSON v2, awslabs duvet's second report format: its records, encoded and decoded, and those of a trace."""
+"""JSON v2, awslabs duvet's second report format: its records, their encoding and decoding, and those of a trace."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Offset = Annotated[int, Meta(ge=0)]
 
 
 class V2Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """Base of every record: unknown fields are refused, empty ones are omitted."""
+    """Base class of every record; unknown fields are rejected, and empty ones omitted."""
 
 
 class ByteRange(Struct, frozen=True, order=True, forbid_unknown_fields=True, gc=False):
-    """A range of bytes in a source, without its end."""
+    """A range of bytes in a source; the end is exclusive."""
 
     start: Offset
     end: Offset
@@ -118,7 +118,7 @@ class NotApplicableRecord(V2Record, frozen=True):
 
 
 class V2Sources(Struct, frozen=True):
-    """The sources by id; extensions are the buckets of other tools."""
+    """The sources, by id; extensions are buckets of other tools."""
 
     inline: dict[str, InlineSource] = {}
     linked: dict[str, LinkedSource] = {}
@@ -130,7 +130,9 @@ class V2Annotations(Struct, frozen=True):
     section: dict[str, SectionRecord] = {}
     requirement: dict[str, RequirementRecord] = {}
     cite: dict[str, CiteRecord] = {}
-    not_applicable: dict[str, NotApplicableRecord] = {}  # Ours: awslabs duvet keeps it as an extension.
+    not_applicable: dict[
+        str, NotApplicableRecord
+    ] = {}  # duvet-cli's own bucket; awslabs duvet keeps it as an extension.
     extensions: dict[str, Raw] = {}
 
 
@@ -188,7 +190,7 @@ def _url(prefix: str, name: str) -> str:
 
 
 def decode_v2_report(data: bytes) -> V2Report:
-    """Decode a report; raises a DuvetError for anything else."""
+    """Decode a report; raise DuvetError if the data is not a valid report."""
     try:
         wire = msgspec.json.decode(data, type=_Wire)
         sources = _without_urls(_SOURCES, wire.sources, V2Sources)
@@ -206,7 +208,7 @@ def _without_urls(prefix: str, found: dict[str, Raw], kind: type[Buckets]) -> Bu
         for field in fields(kind)
         if _url(prefix, field.name) in found
     }
-    # Encode extensions in one way, so that equal values are equal bytes.
+    # Encode extensions canonically, so that equal values have equal bytes.
     extensions = {
         name: Raw(msgspec.json.encode(msgspec.json.decode(value), order="sorted")) for name, value in found.items()
     }
@@ -230,7 +232,7 @@ _HINT = "write the input with `duvet report --json-v2 FILE`"
 
 
 def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]:
-    """Read reports; a ProblemsError lists every file that is not a valid report."""
+    """Read reports; raise ProblemsError with every file that is not a valid report."""
     reports: list[tuple[str, V2Report]] = []
     problems: list[Problem] = []
     for path in paths:
@@ -271,7 +273,7 @@ _KIND_NAMES = {kind: cast("KindName", kind.name) for kind in Kind if kind is not
 
 
 def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[int, SourceRanges]:
-    """Return the requirement ids of each annotation; annotations with one quote share them."""
+    """Return the requirement ids of each annotation; annotations with the same quote share them."""
     return {
         id: target
         for coverage, text in zip(coverages, texts, strict=True)
@@ -291,7 +293,7 @@ def merge_ranges(*parts: Iterable[ByteRange]) -> tuple[ByteRange, ...]:
 def make_cite_records(
     annotations: Sequence[Annotation], files: Sequence[str], targets: dict[int, SourceRanges]
 ) -> tuple[dict[str, CiteRecord], dict[int, str]]:
-    """Return the records by id, and their ids by the ids of annotations."""
+    """Return the records by id, and the record ids by annotation id."""
     records: dict[str, CiteRecord] = {}
     ids: dict[int, str] = {}
     for index, annotation in enumerate(annotations):
@@ -313,7 +315,7 @@ def make_cite_records(
                 tags=annotation.tags,
             )
         else:
-            # Several annotations on one line have one id; use the first one.
+            # Several annotations on one line have the same id; use the first one.
             ranges = merge_ranges(known.target.ranges, target.ranges)
             records[id] = replace(known, target=replace(known.target, ranges=ranges))
     return records, ids
@@ -361,7 +363,7 @@ def make_requirement_records(
 
 
 def _by_name(report: Finished) -> Iterator[list[Coverage]]:
-    """Merge the coverages of a specification that is read in several formats; a citation of one covers all."""
+    """Merge the coverage of a specification that is read in several formats; a citation of one format covers all."""
     names: dict[str, list[Coverage]] = {}
     for coverage in report.trace.coverages:
         names.setdefault(format_locator(coverage.specification.locator, report.root), []).append(coverage)
@@ -369,7 +371,7 @@ def _by_name(report: Finished) -> Iterator[list[Coverage]]:
 
 
 def _stated_together(report: Finished, coverage: Coverage, files: Sequence[str]) -> Iterator[list[int]]:
-    """Return the annotations that state requirements; several on one line state one requirement."""
+    """Return the annotations that state requirements; several on one line state the same requirement."""
     lines: dict[tuple[str, int], list[int]] = {}
     for id in sorted(coverage.tallies):
         lines.setdefault((files[id], report.trace.annotations[id].line), []).append(id)
@@ -407,7 +409,7 @@ def _coverage(
     for id in set(chain.from_iterable(chain.from_iterable(one.overlapping(origin) for one in referred))):
         cite = cites.get(id)
         if cite is not None:
-            # The parts of the ranges that lie in the origin.
+            # The parts of the ranges that are inside the origin.
             ranges = targets[id].ranges
             if ranges is origin and all(one.start < one.end for one in origin):
                 part = origin
@@ -455,7 +457,8 @@ def make_inline_sources(report: Finished) -> InlineSources:
         src = make_bytes_id("src", specification.data)
         found.ids.append(src)
         if src not in found.sources:
-            name = format_locator(Locator(specification.path), report.root)
+            locator = specification.locator
+            name = format_locator(Locator(specification.path) if locator.is_url else locator, report.root)
             found.sources[src] = InlineSource(file_name=name, contents=specification.data.decode())
         span = SourceSpan(src=src, start=0, end=len(specification.data))
         found.specifications.setdefault(_span_id("spc", span), _specification(specification, span))
@@ -491,8 +494,9 @@ def build_v2_report(report: Finished) -> V2Report:
         key = (annotation.path, annotation.blob_link)
         if key not in found:
             repository = _repository(report.blob_link if key[1] is None else key[1], repositories)
-            found[key] = make_entity_id("lnk", annotation.path, repository or "")
-            sources[found[key]] = LinkedSource(file_name=annotation.path, repository=repository)
+            path = report.spelled.get(annotation.path, annotation.path)
+            found[key] = make_entity_id("lnk", path, repository or "")
+            sources[found[key]] = LinkedSource(file_name=path, repository=repository)
         ids.append(found[key])
     _repository(report.blob_link, repositories)
     files, texts = LinkedSources(repositories, sources, ids), make_inline_sources(report)

@@ -1,4 +1,4 @@
-"""LCOV: each specification is a source, its sections are functions, and what annotations refer to are lines."""
+"""LCOV: each specification is a source, its sections are functions, and the text that annotations refer to is lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from duvet.model import Annotation, Kind
 from duvet.trace.records import Coverage, Finished
 
-# The branches that an annotation hits: the implementation and the tests.
+# The branches that annotations hit: implementation and tests.
 _HITS = {
     Kind.SPEC: (0, 0),
     Kind.TODO: (0, 0),
@@ -28,7 +28,10 @@ def render_lcov(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the bytes of a file for each specification."""
     for index, coverage in enumerate(report.trace.coverages):
-        path = coverage.specification.path
+        ##= man/spec/trace.md#reports
+        ##% LCOV MUST name a downloaded specification by its path relative to the working directory.
+        specification = coverage.specification
+        path = specification.locator.written or specification.path
         is_rooted = path.startswith("/") and report.root
         name = posixpath.relpath(path, report.root) if is_rooted else path.removeprefix("./")
         lines = _lines(coverage, report.trace.annotations, name, require_citations, require_tests)
@@ -85,7 +88,7 @@ def _references(
 
 
 def _branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:
-    """Count each reference as a hit of its lines, but only the first one as a hit of the section's title."""
+    """Count each reference as a hit of its lines, but only the first reference as a hit of the section's title."""
     first = 0
     if count:
         hit.add(line)

@@ -16,14 +16,14 @@ from duvet.text import quote_text
 
 
 class MergeConflict(NamedTuple):
-    """A difference; `broken` if the ids are equal although the hashed contents differ."""
+    """A difference; `broken` means that the ids are equal although the hashed contents differ."""
 
     words: str
     broken: bool
 
 
 class _Rule(NamedTuple):
-    """The words for a field that differs, or for the whole record if `field` is empty."""
+    """The message about a field that differs, or about the whole record if `field` is empty."""
 
     field: str
     words: str
@@ -76,7 +76,7 @@ _RULES: dict[type[json_v2.V2Record], tuple[_Rule, ...]] = {
         _Rule("target", "cite annotation '{id}' with target conflicting with previously seen"),
         _differing("cite"),
     ),
-    # Two records of one id differ only in how much of the specification each package cites.
+    # Two records with the same id differ only in how much of the specification each package cites.
     json_v2.NotApplicableRecord: (),
 }
 
@@ -105,7 +105,7 @@ def find_drift(earlier: json_v2.V2Record, later: json_v2.V2Record) -> Iterator[s
 
 
 def join_records(earlier: T, later: T) -> T:
-    """Merge two records; where they conflict, keep the earlier one."""
+    """Merge two records; keep the earlier one where they conflict."""
     match earlier, later:
         case json_v2.SpecificationRecord(), json_v2.SpecificationRecord():
             return replace(earlier, url=earlier.url or later.url)
@@ -127,7 +127,7 @@ def _sorted(coverage: _Coverage) -> _Coverage:
     return {cite: tuple(sorted(set(ranges))) for cite, ranges in sorted(coverage.items())}
 
 
-NamedReports = Sequence[tuple[str, json_v2.V2Report]]  # Reports with the names of their files.
+NamedReports = Sequence[tuple[str, json_v2.V2Report]]  # Reports with their file names.
 
 
 class _Listener(NamedTuple):
@@ -146,7 +146,7 @@ class _Listener(NamedTuple):
 
 
 def merge_reports(inputs: NamedReports) -> tuple[json_v2.V2Report, tuple[Problem, ...]]:
-    """Return the merged report and warnings; a ProblemsError lists every conflict."""
+    """Return the merged report and warnings; raise ProblemsError with every conflict."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
     _raise(list(_files_of_several(inputs)))
@@ -186,7 +186,7 @@ def _raise(problems: list[Problem]) -> None:
 
 
 def _files_of_several(inputs: NamedReports) -> Iterator[Problem]:
-    """Yield a problem for each file name in several inputs without a repository."""
+    """Yield a problem for each file name that several inputs contain without a repository."""
     first: dict[str, int] = {}
     for number, (name, report) in enumerate(inputs):
         for id, source in sorted(report.sources.linked.items()):

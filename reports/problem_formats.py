@@ -13,11 +13,11 @@ from duvet.reports.problems import ProblemContext, count_problems, format_proble
 from duvet.reports.tables import encode_json
 from duvet.rules import find_rule_name, format_rule_title
 
-PROBLEMS_VERSION = 1  # A removed key, or a key with another meaning, needs a new version; a new key does not.
+PROBLEMS_VERSION = 1  # Removing a key or changing its meaning requires a new version; adding a key does not.
 
 
 class _Span(Struct, frozen=True, kw_only=True):
-    """Lines and columns count characters from 1. An unknown value is null; without columns, it is the whole line."""
+    """Lines and columns count from 1. An unknown value is null; without columns, the span is the whole line."""
 
     line: int | None
     column: int | None

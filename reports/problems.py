@@ -27,12 +27,14 @@ class ProblemFormat(StrEnum):
 
 
 class ProblemContext(Struct, frozen=True):
-    """The inputs of a format besides the problems."""
+    """The inputs that a format needs in addition to the problems."""
 
     read_line: LineReader = lambda path, line: None
     colour: bool = False
-    folder: str = ""  # The folder that the paths of problems are relative to, seen from the root of the repository.
-    counts_like_upstream: bool = False  # Whether the text ends with the counts of awslabs duvet.
+    folder: str = (
+        ""  # The folder that the paths of problems are relative to, as a path from the root of the repository.
+    )
+    counts_like_upstream: bool = False  # Whether the text ends with awslabs duvet's counts.
 
 
 ProblemRenderer = Callable[[Sequence[Problem], ProblemContext], bytes]
@@ -51,7 +53,7 @@ def render_problems(
     format: ProblemFormat,
     context: ProblemContext = ProblemContext(),  # noqa: B008 - frozen
 ) -> bytes:
-    # Only the format that the user wants is imported.
+    # Import only the format that the user wants.
     ##= man/spec/problems.md#formats
     ##% `--format` MUST select how problems are written: `text`, `json`, `sarif`, `github` or `junit`.
     module, function = _RENDERERS[format]
@@ -78,15 +80,15 @@ def is_absolute(path: str) -> bool:
 
 _WIDEST = 100
 _FITS = 90  # Lines up to this width are shown whole.
-_LONGEST = 2000  # The most characters of a message that are shown.
-_BEFORE = 40  # The width of a long line that is shown before the problem.
+_LONGEST = 2000  # Maximum number of characters to show of a message.
+_BEFORE = 40  # The part of a long line to show before the problem, in cells.
 
 _RED, _YELLOW, _BLUE, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
 _GREEN = "\x1b[1;32m"
 _CHANGE = re.compile(r"\[-.*?-\]|\{\+.*?\+\}")
 _COLOURS = {Severity.ERROR: _RED, Severity.WARNING: _YELLOW}
 
-_Mark = tuple[Place, str, str]  # A place, the sign that underlines it, and its label.
+_Mark = tuple[Place, str, str]  # A place, the character that underlines it, and its label.
 
 
 def render_problems_text(problems: Sequence[Problem], view: ProblemContext) -> bytes:
@@ -100,7 +102,7 @@ def render_problems_text(problems: Sequence[Problem], view: ProblemContext) -> b
 def count_like_upstream(problems: Sequence[Problem]) -> str:
     errors, warnings = count_problems(problems)
     lines = f"{format_count(warnings, 'warning')}\n" if warnings else ""
-    # The exact words of awslabs duvet, with `1 errors`.
+    # awslabs duvet's exact words, including `1 errors`.
     return f"{lines}encountered {errors} errors\n" if errors else lines
 
 
@@ -176,7 +178,7 @@ def _start(line: str, low: int) -> int:
 
 
 def _span(place: Place, line: str) -> tuple[int, int]:
-    """Return the characters of the line that the place covers; without a column, the line without white space around."""
+    """Return the range of characters in the line; without a column, the whole line without surrounding white space."""
     if not place.column:
         return len(line) - len(line.lstrip()), max(1, len(line.rstrip()))
     low = min(place.column - 1, len(line))

@@ -95,7 +95,7 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
 
 
 def _quoted(text: str, safe: str = "/") -> str:
-    """Percent-encode the text; a name that is not UTF-8 keeps its bytes."""
+    """Percent-encode the text, keeping the bytes of a name that is not UTF-8."""
     try:
         return quote(text, safe=safe, errors="surrogateescape")
     except UnicodeEncodeError:
@@ -104,7 +104,7 @@ def _quoted(text: str, safe: str = "/") -> str:
 
 def _location(artifact: JsonObject, place: Place, label: str) -> JsonObject:
     columns = {"startColumn": place.column, "endColumn": place.end_column} if place.line and place.column else {}
-    # Without a line, the problem concerns the whole file, but many readers of SARIF require a line.
+    # Without a line, the problem concerns the whole file, but many SARIF readers require a line.
     physical = {"artifactLocation": artifact, "region": {"startLine": place.line or 1, **columns}}
     return {"physicalLocation": physical, **({"message": {"text": label}} if label else {})}
 
@@ -123,4 +123,7 @@ def _fix(artifact: JsonObject, fix: Fix) -> JsonObject:
         for edit in fix.edits
     ]
     changes = [{"artifactLocation": artifact, "replacements": replacements}]
-    return {"description": {"text": fix.description}, "artifactChanges": changes}
+    ##= man/spec/validate.md#safe-fixes
+    ##% JSON and SARIF MUST state whether a fix is safe or unsafe.
+    properties = {"applicability": fix.applicability.value}
+    return {"description": {"text": fix.description}, "artifactChanges": changes, "properties": properties}

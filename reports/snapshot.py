@@ -71,12 +71,12 @@ def _line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iter
     for number, (kind, _) in enumerate(kinds):
         if kind and (shown := texts[number].rstrip(WHITESPACE)):
             before = texts[0] if number == 1 else ""
-            indent = "" if before.strip(WHITESPACE) else " " * len(before)
+            indent = "" if before.strip(WHITESPACE) else before
             yield f"    TEXT[{_status(kind)}]: {indent}{shown}\n"
 
 
 def _kind(segment: records.Segment) -> int:
-    """Encode a segment's citation types and level as one number; 0 means none."""
+    """Encode the citation types and the level of a segment as one number; 0 means none."""
     return segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT
 
 

@@ -13,8 +13,8 @@ from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
 from duvet.trace.coverage import GateResult, Total, compute_totals, format_state, group_totals, judge_run
 from duvet.trace.records import Finished, NotApplicable, State
 
-_NAME = 24  # Levels are shown as percents before names are cut to less than this.
-_SHORT_NAME = 12  # Levels are left out before names are cut to less than this.
+_NAME = 24  # Levels are shown as percentages before names are cut to less than this width.
+_SHORT_NAME = 12  # Levels are left out before names are cut to less than this width.
 _TITLE = "specification"
 _STATES = (
     State.NEEDS_TESTS,
@@ -25,31 +25,31 @@ _STATES = (
     State.EXCEPTED,
     State.NOT_APPLICABLE,
 )
-"""The states that have a column besides `done`, if any requirement has them."""
+"""The states other than `done` that have a column if any requirement is in them."""
 
 
 class SummaryRow(Struct, frozen=True):
-    """The numbers of one specification, or of all."""
+    """The numbers of one specification, or of all specifications."""
 
     name: str
-    shares: tuple[str, ...]  # `2/3` for each level, and last for all levels.
+    shares: tuple[str, ...]  # `2/3` for each level, and finally for all levels.
     percents: tuple[str, ...]  # The same as `66%`.
     counts: tuple[int, ...]  # The number of requirements by state.
     is_done: bool  # Whether every applicable requirement is done.
 
 
 class Summary(Struct, frozen=True):
-    """The summary of a run, to be laid out for a terminal."""
+    """The summary of a run, before its layout."""
 
     levels: tuple[str, ...]
-    rows: tuple[SummaryRow, ...]  # The last is that of all specifications.
+    rows: tuple[SummaryRow, ...]  # The last row is the total of all specifications.
     lines: tuple[str, ...]  # The lines below the table.
 
 
 def summarize_run(
     report: Finished, problems: Sequence[Problem], gates: Sequence[GateResult], *, counts: bool = True
 ) -> Summary:
-    """Collect the table, the not-applicable entries, the verdict, with or without counts, and the coverage."""
+    """Collect the table, the not-applicable entries, the verdict (with or without counts) and the coverage."""
     found = compute_totals(report.requirements)
     levels = [total.level for total in found if total.specification is None and total.level is not None]
     rows = tuple(_summarize_group(group, levels) for group in group_totals(found))
@@ -80,7 +80,7 @@ def _summarize_group(group: Sequence[Total], levels: Sequence[Level]) -> Summary
 
 
 def format_summary(summary: Summary, look: TableLook) -> str:
-    """Lay the summary out in the width of the terminal."""
+    """Lay out the summary for the terminal's width."""
     ##= man/spec/trace.md#reports
     ##% On a terminal, the summary MUST fit its width and show each state in its colour.
     table = [*_format_table(summary, look), ""] if any(summary.rows[-1].counts) else []
@@ -89,11 +89,11 @@ def format_summary(summary: Summary, look: TableLook) -> str:
 
 class _Cell(Struct, frozen=True):
     text: str
-    state: State | None = None  # The state whose colour the cell has.
+    state: State | None = None  # The state that gives the cell its colour.
 
 
 def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
-    # A table of one specification needs no sums.
+    # A table of one specification needs no totals.
     rows = summary.rows if len(summary.rows) > 2 else summary.rows[:1]
     states = [state for state in _STATES if summary.rows[-1].counts[state]]
     names = max(measure_width(row.name) for row in rows)
@@ -120,7 +120,7 @@ def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
 def _make_cells(
     rows: Sequence[SummaryRow], levels: Sequence[str], states: Sequence[State], *, percents: bool
 ) -> tuple[list[list[_Cell]], list[list[_Cell]]]:
-    """Return the two lines of heads, and the cells of each row, without the names of specifications."""
+    """Return the two heading lines and the cells of each row, without specification names."""
     heads = [
         [_Cell("") for _ in (*levels, "done", "%")]
         + [_Cell(state.words.rpartition(" ")[0], state) for state in states],
@@ -130,7 +130,7 @@ def _make_cells(
     cells = []
     for row in rows:
         by_level = (row.percents if percents else row.shares)[: len(levels)]
-        # A share is green only if it is the whole.
+        # A share is green only if it is 100 %.
         whole = State.DONE if row.is_done else None
         line = [*map(_Cell, by_level), _Cell(row.shares[-1], whole), _Cell(row.percents[-1], whole)]
         line += [_Cell(f"{row.counts[state]:,}", state if row.counts[state] else None) for state in states]
@@ -146,7 +146,7 @@ def _format_line(name: str, room: int, cells: Sequence[_Cell], widths: Sequence[
 
 
 def _format_list(rows: Sequence[SummaryRow], states: Sequence[State], look: TableLook) -> Iterator[str]:
-    """Yield each specification above its numbers, for a terminal that is too narrow for a table."""
+    """Yield the name of each specification, followed by its numbers, for a terminal that is too narrow for a table."""
     for row in rows:
         yield cut_middle(row.name, look.width)
         parts = [f"{row.shares[-1]} done"]
@@ -163,14 +163,14 @@ def _paint(text: str, state: State | None, look: TableLook) -> str:
 
 
 def format_last_day(entry: NotApplicable) -> str:
-    """`until 2027-12-31`, or since when it is over; nothing where it does not end."""
+    """Return `until 2027-12-31`, or `expired` with the date; empty without an expiry date."""
     if entry.expiry is None:
         return ""
     return f"{'expired' if entry.has_expired else 'until'} {entry.expiry}"
 
 
 def describe_not_applicable(entry: NotApplicable) -> str:
-    """`not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
+    """Return `not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
     what = "expired" if entry.has_expired else "not applicable"
     quote = f", {quote_text(shorten_text(escape_line_ends(entry.quote)))}" if entry.quote else ""
     count = format_count(entry.requirements, "requirement")
@@ -178,6 +178,6 @@ def describe_not_applicable(entry: NotApplicable) -> str:
 
 
 def describe_exemption(entry: NotApplicable) -> str:
-    """`we have no spout (QA, until 2027-12-31)`."""
+    """Return the reason, owner and date, such as `we have no spout (QA, until 2027-12-31)`."""
     more = ", ".join(filter(None, (escape_line_ends(entry.owner), format_last_day(entry))))
     return f"{escape_line_ends(entry.reason)} ({more})" if more else escape_line_ends(entry.reason)

@@ -1,4 +1,4 @@
-"""Tables of lists, for the terminal and as plain lines, JSON, CSV and Markdown."""
+"""Renders lists: tables for the terminal, and plain lines, JSON, CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 COLUMN_GAP = "  "
 _INDENT = 2
 _NARROWEST, _NARROW, _LINES = 20, 40, 4
-"""A wrapping column goes below the others if it would be narrower than the first width, or narrower than the second and
-longer than so many lines."""
+"""A wrapping column moves below the others if it would be narrower than the first width, or narrower than the second
+width and longer than this number of lines.
+"""
 _WIDEST_CHARACTER = 2
 
 
@@ -29,11 +30,11 @@ class ColumnBand(Struct, frozen=True):
     """Columns side by side, with their widths."""
 
     indent: int
-    widths: Mapping[int, int]  # By the index of the column.
+    widths: Mapping[int, int]  # The widths, by column index.
 
 
 def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[ColumnBand]:
-    """Arrange columns into bands that fit the room, wrapping columns of long texts."""
+    """Arrange columns into bands that fit the room, and wrap columns with long texts."""
     fixed = [index for index in range(len(needs)) if index not in wrapping]
     rest = room - sum(needs[index] for index in fixed) - len(COLUMN_GAP) * (len(needs) - 1)
     shares = _shared({index: needs[index] for index in wrapping}, max(rest, 0))
@@ -50,7 +51,7 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
 
 
 def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
-    """Divide the width equally; a column that needs less leaves the rest to the others."""
+    """Divide the width equally; a column that needs less leaves the rest to other columns."""
     shares: dict[int, int] = {}
     for index in sorted(needs, key=lambda index: needs[index]):
         shares[index] = min(needs[index], room // (len(needs) - len(shares)))
@@ -101,7 +102,7 @@ def paint_text(text: str, marks: HighlightMarks | None) -> str:
 
 
 def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, shown: Callable[[str], str]) -> str:
-    """Return the text with marks around the spans; `shown` escapes each piece."""
+    """Return the text with markers around the spans; `shown` escapes each piece."""
     if not spans:
         return shown(text)
     return "".join(
@@ -134,13 +135,13 @@ class ListFormat(StrEnum):
 
 
 class Column(Struct, frozen=True):
-    """A column: its name, its value for a row, and whether long values wrap."""
+    """A column of a list: its name, its value for a row, and whether long values wrap."""
 
     name: str
     value: Callable[[Any], str]
     wraps: bool = False
     marks: Callable[[Any], HighlightSpans] = lambda row: ()  # The parts of the value to highlight.
-    in_heading: bool = False  # True for a column that headings replace.
+    in_heading: bool = False  # True for a column whose value the headings show.
     colour: Callable[[Any], HighlightMarks | None] = lambda row: None  # The colour of the value on a terminal.
     is_optional: bool = False  # Whether to leave the column out if no row has a value.
 
@@ -148,7 +149,9 @@ class Column(Struct, frozen=True):
 class Listing(Struct, frozen=True):
     columns: tuple[Column, ...]
     rows: Sequence[Any]
-    heading: Callable[[Any], str] | None = None  # The heading above neighbouring rows that share it.
+    heading: Callable[[Any], str] | None = (
+        None  # Returns the heading of a row; consecutive rows with the same heading share it.
+    )
 
     @property
     def used(self) -> Sequence[Column]:
@@ -177,7 +180,7 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
         case ListFormat.TABLE:
             return render_list_table(listing, look).encode(errors="replace")
         case ListFormat.PLAIN:
-            # One line a row with tabs between values, for `cut`, `sort` and `grep`.
+            # One line per row, with tabs between values, for `cut`, `sort` and `grep`.
             marks = BOLD_MARKS if look.colour else PLAIN_MARKS
             columns = listing.used
             lines = [
@@ -255,7 +258,7 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
 
 
 def _cell(column: Column, row: Any, look: TableLook) -> _Cell:
-    """Make a cell; without colours, marks are part of the text."""
+    """Make a cell; without colours, the markers are part of the text."""
     value, spans = column.value(row), column.marks(row)
     if look.colour and (colour := column.colour(row)):
         text = escape_cell(value)
@@ -309,7 +312,7 @@ STATUS_COLUMN = Column("status", lambda row: row.status, colour=lambda row: STAT
 SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)
 TEXT_COLUMN = Column("text", lambda row: row.text, wraps=True)
 
-# JSON doesn't escape these characters, but terminals obey some, or change the direction of text.
+# JSON doesn't escape these characters, but some of them control terminals or change the text direction.
 _CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]")
 
 

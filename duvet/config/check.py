@@ -1,4 +1,4 @@
-"""Checks of a configuration that can't be read: every problem with its place and a fix."""
+"""Checks a configuration that can't be read, and reports every problem with its place and a fix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DocumentLocation(NamedTuple):
     environ: Mapping[str, str]
     keys: tuple[str | int, ...] = ()
     is_private: bool = False
-    """True if the file may contain secrets: its lines are not shown, and each problem names the path of its key."""
+    """True if the file may contain secrets; then its lines are not shown, and each problem names the path of its key."""
 
     def __truediv__(self, key: str | int) -> DocumentLocation:
         return self._replace(keys=(*self.keys, key))
@@ -90,7 +90,7 @@ def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
-    """Return the problems of a document with this table."""
+    """Return the problems of a document that should match this table."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
     ##% key that was meant.
@@ -100,7 +100,7 @@ def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
 def _check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:
     choices = fields.list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
-        # A date in quotes means the same as one without.
+        # A date in quotes means the same as a date without quotes.
         try:
             convert(value, date)
         except ValidationError:
@@ -162,7 +162,7 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
 
 def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: DocumentLocation) -> Iterator[Problem]:
     least, above, most = kind.ge, kind.gt, kind.le
-    # Negated, because every comparison with NaN is false.
+    # The test is negated, because every comparison with NaN is false.
     if not ((least is None or value >= least) and (above is None or value > above) and (most is None or value <= most)):
         low = f"from {least}" if above is None else f"greater than {above}"
         hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
@@ -170,7 +170,7 @@ def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: Do
 
 
 def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
-    """Return a hint for a table in place of a list of tables, the reverse, or a date."""
+    """Return a hint if the value is a table instead of a list of tables, or the reverse, or if a date is expected."""
     name = ".".join(key for key in at.keys if isinstance(key, str))
     format = detect_document_format(at.document.path)
     match value, expected:
@@ -245,7 +245,7 @@ def _find_other_spelling(name: str, known: Iterable[str], values: Mapping[str, A
 
 
 def _check_whole_table(table: type[Struct], values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Run the table's own check, once each of its values is valid."""
+    """Run the table's own check if all of its values are valid."""
     try:
         build_table(values, table, dec_hook=lambda kind, value: kind(value))
     except ValidationError as error:

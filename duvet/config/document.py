@@ -1,4 +1,4 @@
-"""Values with their positions in a file of any format, and the variables in them."""
+"""Values in a file of any format, with their positions, and the variables in them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TextSpan = tuple[int, int]
 
 
 class KeySpans(NamedTuple):
-    """The characters of a key and of its value; the value of a table with a header is that header."""
+    """The ranges of a key and of its value; for a table with a header, the value is the header."""
 
     key: TextSpan
     value: TextSpan
@@ -47,7 +47,7 @@ class DataDocument:
         return self._place(spans.key if spans else self.value_span(*keys))
 
     def value_span(self, *keys: str | int) -> TextSpan:
-        """Return the characters of a value, or of the nearest table around it; (0, 0) if neither exists."""
+        """Return the range of a value, or of the nearest table around it; (0, 0) if neither exists."""
         while keys:
             if spans := self.spans.get(keys):
                 return spans.value
@@ -55,7 +55,7 @@ class DataDocument:
         return (0, 0)
 
     def select(self, names: Collection[str]) -> DataDocument:
-        """Return a document with only these tables, and the places of the whole document."""
+        """Return a document with only these tables, and with the places of the whole document."""
         values = {name: value for name, value in self.values.items() if name in names}
         return DataDocument(values, self.text, self.path, lambda _: self.spans)
 
@@ -86,7 +86,7 @@ class DataDocument:
 
 
 class DocumentError(DuvetError):
-    """A file with a syntax error; the message quotes only keys of the file."""
+    """A file has a syntax error; the message quotes only keys from the file."""
 
     def __init__(self, message: str, path: str, place: Place, hint: str = "", *, is_text: bool = True) -> None:
         super().__init__(message, path=path, line=place.line, hint=hint)
@@ -96,7 +96,7 @@ class DocumentError(DuvetError):
 
 
 class DocumentDraft:
-    """A text that is being parsed, and the errors about it."""
+    """A text that is being parsed; it creates the errors about the text."""
 
     def __init__(self, text: str, path: str, format: str) -> None:
         self.text = text
@@ -111,7 +111,7 @@ class DocumentDraft:
         return DocumentError(f"{self.format} parse error {at}: {reason}", self.path, place, is_text=is_text)
 
     def refused(self, message: str, start: int, end: int, hint: str = "") -> DocumentError:
-        """Return the error for characters that the format allows and duvet doesn't."""
+        """Return the error for characters that the format allows but duvet does not."""
         return DocumentError(message, self.path, find_place(self.text, start, end), hint)
 
     def repeated(self, name: str, start: int, end: int, first: int) -> DocumentError:
@@ -159,7 +159,7 @@ def check_document_size(document: DataDocument) -> None:
 
 
 def _count_characters(keys: KeyPath, value: Any) -> int:
-    """Return the length of a value and its key; a number is as long as its digits."""
+    """Return the length of a value and its key; the length of a number is that of its digits."""
     length = len(keys[-1]) if keys and isinstance(keys[-1], str) else 0
     match value:
         case str():
@@ -171,7 +171,7 @@ def _count_characters(keys: KeyPath, value: Any) -> int:
 
 
 def _list_items(keys: KeyPath, value: dict[str, Any] | list[Any]) -> Iterator[tuple[KeyPath, Any]]:
-    # Not inlined as a generator in the loop above: it would read the `keys` of a later turn.
+    # Not inlined as a generator in the loop above, because it would read the `keys` of a later iteration.
     items = value.items() if isinstance(value, dict) else enumerate(value)
     return (((*keys, key), item) for key, item in items)
 
@@ -184,7 +184,7 @@ class ExpressionError(DuvetError):
 
 
 class TemplateExpansion(Struct, frozen=True):
-    """The value of a template, and the variables that it uses."""
+    """The value of a template, and the variables in it."""
 
     text: str
     variables: tuple[str, ...] = ()
@@ -205,7 +205,7 @@ def expand_template(template: str, environ: Mapping[str, str]) -> TemplateExpans
 
 
 def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return the first alternative that has a value, and the variable that it is from."""
+    """Return the value of the first alternative that has one, and the variable that it came from."""
     names = []
     ##= man/spec/trace.md#configuration
     ##% duvet MUST replace `${{ A || B || 'text' }}` in a link with the first of them that is set.
@@ -250,12 +250,12 @@ def is_variable(text: str) -> bool:
 
 
 def has_customary_name(text: str) -> bool:
-    """Return True for a variable with a customary name, False for a password that begins with a dollar."""
+    """Return True if the variable's name is a common one; a password that begins with `$` rarely looks like that."""
     return is_variable(text) and _CUSTOMARY.fullmatch(text.strip("${}")) is not None
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """Replace the variables in a text by their values; variables in these values are not replaced."""
+    """Replace the variables in a text by their values, but not the variables in these values."""
 
     def value(found: re.Match[str]) -> str:
         if found["dollar"]:
@@ -272,7 +272,7 @@ def _look_up(name: str, environ: Mapping[str, str]) -> str:
     ##= man/spec/service.md#configuration
     ##% duvet MUST replace `$NAME` and `${NAME}` by environment variables and `$$` by a dollar, and report a variable
     ##% that is not set with its place.
-    # A password that begins with a dollar looks like a variable, but rarely like one with a customary name.
+    # A password that begins with `$` looks like a variable, but rarely like one with a common name.
     shown = f" `{name}`" if _CUSTOMARY.fullmatch(name) else ""
     value = environ.get(name)
     if value is None:

@@ -17,11 +17,11 @@ from duvet.text import BOM, find_place
 if TYPE_CHECKING:
     import yaml
 
-DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The endings of readable files.
+DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The extensions of files that duvet can read.
 
 
 class DocumentFormat(StrEnum):
-    """A format that a file name can announce."""
+    """A format, which is detected from the file's extension."""
 
     JSON = "json"
     TOML = "toml"
@@ -29,18 +29,18 @@ class DocumentFormat(StrEnum):
 
 
 def find_file_ending(path: str) -> str:
-    """Return the ending of a file name in lower case, without the dot."""
+    """Return the extension of a file name in lower case, without the dot."""
     return path.rpartition("/")[2].rpartition(".")[2].lower()
 
 
 def detect_document_format(path: str) -> DocumentFormat:
-    """Return the format of a file by its name; an unknown ending is read as YAML."""
+    """Return the format of a file by its name; a file with an unknown extension is YAML."""
     found = find_file_ending(path)
     return DocumentFormat(found) if found in (DocumentFormat.JSON, DocumentFormat.TOML) else DocumentFormat.YAML
 
 
 def read_document(data: bytes, path: str) -> document.DataDocument:
-    """Parse a file in the format of its name, or raise DocumentError; a blank JSON or YAML file has no values."""
+    """Parse a file in the format of its extension, or raise DocumentError; a blank JSON or YAML file has no values."""
     if len(data) > document.MAX_DOCUMENT_BYTES:
         message = f"the file has {len(data):,} bytes, the limit is {document.MAX_DOCUMENT_BYTES:,}"
         raise document.DocumentError(message, path, Place())
@@ -152,7 +152,7 @@ def _parse_toml(text: str, path: str) -> TomlDocument:
 
 
 class _RepeatedKeys(dict[document.KeyPath, document.KeySpans]):
-    """The places of keys, and the last key that has two of them."""
+    """The place of each key, and the last repeated key."""
 
     last: tuple[str, document.TextSpan, document.TextSpan] | None = None
 
@@ -171,7 +171,7 @@ _FLOAT = re.compile(
 
 
 def parse_scalar(word: str) -> str | int | float | bool | None:
-    """Return the value of an unquoted word; ValueError if it is a number with too many digits."""
+    """Return the value of an unquoted scalar; raise ValueError if it is a number with too many digits."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
     ##% document.
@@ -187,7 +187,7 @@ def parse_scalar(word: str) -> str | int | float | bool | None:
 
 
 def parse_scalar_as_text(word: str) -> str | bool | None:
-    """Return the value of an unquoted word, with numbers as they are written."""
+    """Return the value of an unquoted scalar, with numbers as text."""
     if _INTEGER.fullmatch(word) or _FLOAT.fullmatch(word):
         return word
     value = parse_scalar(word)
@@ -209,20 +209,20 @@ class _OpenYaml(Struct):
 
 
 def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar) -> document.DataDocument:
-    """Parse YAML, or raise DocumentError; `scalar` returns the value of a word without quotes."""
+    """Parse YAML, or raise DocumentError; `scalar` returns the value of an unquoted scalar."""
     import yaml
 
     builder = _YamlBuilder(document.DocumentDraft(text, path, "YAML"), scalar)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        # Event by event: in a hostile file, a tree could be nested without limit.
+        # Read event by event, because a tree could be nested without limit in a hostile file.
         for event in yaml.parse(text, Loader=loader):
             builder.add_event(event)
     except yaml.MarkedYAMLError as error:
         start = error.problem_mark.index if error.problem_mark else len(text)
         raise builder.draft.broken(error.problem or "invalid syntax", start) from None
     except yaml.reader.ReaderError as error:
-        # The parser in C counts bytes.
+        # The C parser counts bytes.
         start = len(text.encode()[: error.position].decode(errors="ignore"))
         raise builder.draft.broken(str(error.reason), start) from None
     return document.DataDocument(builder.get_table(), text, path, lambda _: builder.spans)
@@ -263,7 +263,7 @@ class _YamlBuilder:
                     self.spans[done.keys] = document.KeySpans(
                         done.key, (done.event.start_mark.index, event.end_mark.index)
                     )
-                # Not before: a value must not contain itself.
+                # Not earlier, because a value must not contain itself.
                 self._remember(done.event.anchor, done.value)
             case yaml.ScalarEvent():
                 self._add_value(self._parse_scalar(event), event)

@@ -17,7 +17,7 @@ class FieldType(NamedTuple):
     """One of the types that a field accepts."""
 
     type: inspect.Type
-    extra: Mapping[str, Any] = {}  # Attributes of the type that msgspec doesn't know.
+    extra: Mapping[str, Any] = {}  # Attributes of the type that msgspec does not support.
 
     @property
     def is_template(self) -> bool:
@@ -31,28 +31,28 @@ class FieldType(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """A description of what its pattern matches."""
+        """A description of the values that its pattern matches."""
         return str(self.extra.get("expected", ""))
 
     def fault(self, value: str) -> str:
-        """Return a fault of a string that the pattern can't detect; empty if it has none."""
+        """Return the fault of a string that the pattern can't detect, or an empty text."""
         found = self.extra.get("fault")
         return found(value) if found else ""
 
     def refuses(self, value: str) -> bool:
-        """Check a string against the pattern and for further faults."""
+        """Return whether a string doesn't match the pattern or has another fault."""
         pattern = self.type.pattern if isinstance(self.type, inspect.StrType) else None
         return bool(pattern and not re.search(pattern, value)) or bool(self.fault(value))
 
 
 def list_fields(table: type[Table]) -> dict[str, inspect.Field]:
-    """Return the fields of a table by their keys in the file."""
+    """Return the fields of a table, by their keys in the file."""
     kind = inspect.type_info(table)
     return {field.encode_name: field for field in kind.fields} if isinstance(kind, inspect.StructType) else {}
 
 
 def list_field_types(kind: inspect.Type) -> list[FieldType]:
-    """Return the types that a field accepts, without null, which means an absent value."""
+    """Return the types that a field accepts, except null, which stands for an absent value."""
     match kind:
         case inspect.Metadata(type=inner, extra=extra):
             return [FieldType(option.type, {**(extra or {}), **option.extra}) for option in list_field_types(inner)]
@@ -64,7 +64,7 @@ def list_field_types(kind: inspect.Type) -> list[FieldType]:
 
 
 def format_key_path(keys: Iterable[str | int]) -> str:
-    """Return the keys that lead to a value, as `workflows.audit.steps[0].tool`."""
+    """Format the keys that lead to a value, as in `workflows.audit.steps[0].tool`."""
     path = ""
     for key in keys:
         if isinstance(key, int):
@@ -75,7 +75,7 @@ def format_key_path(keys: Iterable[str | int]) -> str:
 
 
 def is_table_array(kind: inspect.Type) -> bool:
-    """Check whether a field is an array of tables."""
+    """Return whether a field is an array of tables."""
     arrays = [choice.type for choice in list_field_types(kind) if isinstance(choice.type, inspect.VarTupleType)]
     return any(
         isinstance(item.type, inspect.StructType) for array in arrays for item in list_field_types(array.item_type)
@@ -91,7 +91,7 @@ def describe_missing_field(name: str) -> str:
 
 
 def describe_duplicate_field(name: str) -> str:
-    """Describe a key that is written twice, in different spellings."""
+    """Describe a key that occurs twice, in different spellings."""
     return f"duplicate field `{name}`"
 
 
@@ -101,7 +101,7 @@ def describe_unknown_variant(value: str, known: Sequence[str]) -> str:
 
 
 def describe_invalid_type(value: Any, expected: str) -> str:
-    """Describe a value of the wrong type; `expected` names the right one with its article: `a string`."""
+    """Describe a value of the wrong type; `expected` is the right type with its article, such as `a string`."""
     return f"invalid type: {describe_value(value)}, expected {expected}"
 
 
@@ -113,7 +113,7 @@ def describe_value(value: Any) -> str:
         case bool():
             return f"boolean `{str(value).lower()}`"
         case int():
-            # Python refuses to write out integers of thousands of digits.
+            # Python refuses to convert integers with thousands of digits to text.
             return f"integer `{value}`" if value.bit_length() < 64 else "integer"
         case float():
             return f"floating point `{value}`"

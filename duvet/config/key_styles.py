@@ -22,9 +22,9 @@ def list_spellings(key: str) -> tuple[str, str, str]:
 
 
 def respell_keys(document: Document, table: type[Struct]) -> Document:
-    """Return the document with each key of this table as the table declares it; keys that users choose stay.
+    """Return the document with each key of this table in its declared spelling; keys that users choose are unchanged.
 
-    A key that is written in two spellings is left alone, and is unknown then.
+    A key that occurs in two spellings is left unchanged, and is reported as unknown.
     """
     ##= man/spec/service.md#configuration
     ##% duvet MUST accept each key of the service's configuration, of a recipe, and of `.duvet/config.toml` in its own

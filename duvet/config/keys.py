@@ -14,7 +14,7 @@ from duvet.config.schema import json_schema, service_schema
 from duvet.config.settings import EXTENDED_SCHEMA
 
 _PROJECT_FILE, _SERVICE_FILE = ".duvet/config.toml", "duvet.config.toml, .yaml or .json"
-_ANY_NAME = "NAME"  # The part of a path where users choose the name.
+_ANY_NAME = "NAME"  # The part of a path that stands for a name chosen by users.
 _SAMPLES = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
 
 JsonSchema = Mapping[str, Any]
@@ -23,9 +23,9 @@ JsonSchema = Mapping[str, Any]
 class ConfigurationKey(Struct, frozen=True):
     """A key or a table of a configuration file."""
 
-    path: str  # Such as `report.html.path`; a name that users choose is NAME.
+    path: str  # For example `report.html.path`; NAME stands for a name that users choose.
     file: str
-    schema: str  # The schemas that have the key.
+    schema: str  # The schemas that contain the key.
     description: str
     type: str
     default: str
@@ -56,7 +56,7 @@ def _matches(sections: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def simplify_key(part: str) -> str:
-    """Return a key without upper case, `-` and `_`."""
+    """Return a key in lower case without `-` and `_`."""
     return part.lower().replace("-", "").replace("_", "")
 
 
@@ -83,7 +83,7 @@ _Parts = tuple[str, ...]
 def _walk(
     node: JsonSchema, schema: JsonSchema, parts: _Parts, arrays: int = 0
 ) -> Iterator[tuple[_Parts, int, JsonSchema]]:
-    """Yield each key below a table: its path, whether a list of tables has it, and its schema."""
+    """Yield each key below a table: its path, whether it is in a list of tables, and its schema."""
     for name, value in _resolve(node, schema).get("properties", {}).items():
         inner, path = _resolve(value, schema), (*parts, name)
         yield path, arrays, inner
@@ -107,7 +107,7 @@ def _make_key(
     has_items = "properties" in _resolve(node.get("items", {}), schema)
     default = "" if is_table or has_items or "default" not in node else _encode(node["default"])
     inner = _resolve(node.get("items", {}), schema) if has_items else node
-    # TOML has keys in kebab-case; names that users choose stay.
+    # TOML keys are in kebab-case; names that users choose are unchanged.
     written = tuple(part if part == _ANY_NAME else list_spellings(part)[0] for part in parts)
     heading = written if is_table or has_items else written[:-1]
     arrays = len(heading) if has_items else arrays

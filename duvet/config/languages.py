@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 
 class CommentMarkers(NamedTuple):
-    """The beginnings of a comment line that names a target, and of one that quotes it."""
+    """The prefixes of comment lines with a target, and of comment lines with a quote."""
 
     meta: str
     content: str
@@ -20,7 +20,7 @@ SLASHES = CommentMarkers("//=", "//#")
 STARS = CommentMarkers("*=", "*#")
 HASHES = CommentMarkers("##=", "##%")
 DASHES = CommentMarkers("--=", "--#")
-# Where `--` is a comment only before a blank: `--=` is an operator in Haskell and arithmetic in MySQL.
+# For languages in which `--` is a comment only before a blank: `--=` is an operator in Haskell and MySQL.
 SPACED_DASHES = CommentMarkers("-- =", "-- #")
 PERCENTS = CommentMarkers("%%=", "%%#")
 SEMICOLONS = CommentMarkers(";;=", ";;#")
@@ -28,7 +28,7 @@ EXCLAMATIONS = CommentMarkers("!=", "!#")
 
 
 class Language(StrEnum):
-    """A language by the name that `language` takes, with the names of its files and its style."""
+    """A language, by its name in the key `language`, with its file patterns and comment style."""
 
     patterns: tuple[str, ...]
     style: CommentMarkers

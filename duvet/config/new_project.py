@@ -1,4 +1,4 @@
-"""The configuration that `duvet init` writes, and what it adds to an existing one."""
+"""The configuration that `duvet init` writes, and the tables that it adds to an existing one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duvet.errors import DuvetError, ProblemsError
 
 
 class Starter(NamedTuple):
-    """The sources that `duvet init` assumes for a language, and the manifests that are signs of it."""
+    """The sources that `duvet init` assumes for a language, and the manifests that indicate the language."""
 
     language: Language
     pattern: str
@@ -35,7 +35,7 @@ STARTERS = (
     Starter(Language.RUBY, "lib/**/*.rb", ("Gemfile",)),
     Starter(Language.RUST, "src/**/*.rs", ("Cargo.toml",)),
 )
-"""The languages that `duvet init` has an option for, in the order of awslabs duvet."""
+"""The languages for which `duvet init` has an option, in awslabs duvet's order."""
 
 GITIGNORE = b"reports/\n"
 
@@ -59,12 +59,12 @@ def detect_languages(exists: Callable[[str], bool]) -> tuple[Starter, ...]:
 
 
 def render_config(groups: Sequence[SourceGroup], specifications: Sequence[str], suggestions: Sequence[str]) -> bytes:
-    """Return a configuration in our own schema; `suggestions` are specifications that become comments."""
+    """Return a configuration in duvet's own schema, with the specifications in `suggestions` as comments."""
     return _render("config", groups=groups, specifications=specifications, suggestions=suggestions)
 
 
 def render_upstream_config(starters: Sequence[Starter], specifications: Sequence[str]) -> bytes:
-    """Return the very configuration that awslabs duvet writes."""
+    """Return exactly the configuration that awslabs duvet writes."""
     return _render("upstream", starters=starters, specifications=specifications, default_style=SLASHES)
 
 
@@ -75,7 +75,7 @@ def add_to_config(
     specifications: Sequence[str],
     environ: Mapping[str, str],
 ) -> bytes:
-    """Return a configuration with further tables at its end; everything else in it stays as it is."""
+    """Return a configuration with further tables at its end; everything else is unchanged."""
     ##= man/spec/init.md#existing-projects
     ##% In a project, `duvet init` MUST add the specifications and languages that are named, and MUST NOT change anything
     ##% else in existing files.

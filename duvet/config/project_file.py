@@ -37,7 +37,7 @@ class ConfigChoice(StrEnum):
 
 
 class SchemaName(ConfigChoice):
-    """The schema of this file, which decides the keys that it may have."""
+    """The schema of this file, which determines the keys that the file may contain."""
 
     means: bool
 
@@ -94,7 +94,7 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
         return settings.DEFAULT_META, settings.DEFAULT_CONTENT
 
     def settled(self, environ: Mapping[str, str]) -> Self:
-        """Return this table with its defaults and variables filled in."""
+        """Return this table with defaults filled in and variables expanded."""
         meta, content = self.style()
         written = self.comment_style
         style = StyleTable(
@@ -104,7 +104,7 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
         return replace(self, comment_style=style, blob_link=_expanded(self.blob_link, environ))
 
     def rule(self) -> settings.SourceRule:
-        """Return the resolved settings; the table has to be settled."""
+        """Return the resolved settings; call this only on a settled table."""
         return settings.SourceRule(
             patterns=make_pattern_tuple(self.pattern),
             meta=self.comment_style.meta or "",
@@ -121,7 +121,7 @@ class UpstreamSource(SourceTable, frozen=True, kw_only=True):
 
 
 class RequirementTable(settings.Table, frozen=True, kw_only=True):
-    """Requirement files beside the built-in ones."""
+    """Requirement files in addition to the built-in ones."""
 
     pattern: Annotated[str, settings.doc("Glob pattern of the files")]
 
@@ -136,6 +136,44 @@ class SpecificationTable(settings.Table, frozen=True, kw_only=True):
         return settings.SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
 
 
+Bound = Annotated[int, Meta(ge=1)]
+
+
+class DuplicateClaimsTable(settings.Table, frozen=True, kw_only=True):
+    """Annotations of the same text that awslabs duvet allows. duvet accepts the table and does not apply it."""
+
+    test: Annotated[Bound, settings.doc("Tests that may quote the same text; not applied")] = 1
+    implementation: Annotated[Bound, settings.doc("Implementations that may quote the same text; not applied")] = 1
+    types: Annotated[
+        tuple[str, ...], settings.doc("Types that may quote the same text, such as `test+implementation`; not applied")
+    ] = ()
+
+
+class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
+    """Annotations of the same line of code that awslabs duvet allows. duvet accepts the table and does not apply it."""
+
+    count: Annotated[Bound | None, settings.doc("Annotations that may refer to one line of code; not applied")] = None
+    sections: Annotated[
+        Bound | None, settings.doc("Sections that one line of code may be annotated with; not applied")
+    ] = None
+    types: Annotated[
+        tuple[str, ...],
+        settings.doc("Types that may refer to the same line of code, such as `exception+test`; not applied"),
+    ] = ()
+
+
+class DuplicatesTable(settings.Table, frozen=True, kw_only=True):
+    """Duplicates that a later version of awslabs duvet allows. duvet accepts these tables and does not apply them."""
+
+    ##= man/spec/query.md#duplicates
+    ##% duvet MUST accept the tables `[duplicates.claims]` and `[duplicates.targets]` of awslabs duvet in either schema,
+    ##% and MUST NOT apply them.
+    claims: Annotated[DuplicateClaimsTable, settings.doc("Annotations of the same text")] = DuplicateClaimsTable()
+    targets: Annotated[DuplicateTargetsTable, settings.doc("Annotations of the same line of code")] = (
+        DuplicateTargetsTable()
+    )
+
+
 class ConfigTable(settings.Table, frozen=True, kw_only=True):
     """A whole configuration, in either schema."""
 
@@ -143,10 +181,13 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
     requirement: Annotated[tuple[RequirementTable, ...], settings.doc("Additional requirement files to read")] = ()
     report: Annotated[settings.Report, settings.doc("Reports to write")] = settings.Report()
     specification: Annotated[tuple[SpecificationTable, ...], settings.doc("Specifications to trace")] = ()
+    duplicates: Annotated[
+        DuplicatesTable, settings.doc("Duplicates that awslabs duvet allows; accepted, but not applied")
+    ] = DuplicatesTable()
     schema: Annotated[SchemaName, settings.doc("Schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
-        """Return this configuration with its defaults and variables filled in."""
+        """Return this configuration with defaults filled in and variables expanded."""
         html = self.report.html
         links = {
             "blob_link": _expanded(html.blob_link, environ),
@@ -159,7 +200,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
         )
 
     def resolve(self, path: str, toml: TomlDocument) -> settings.Config:
-        """Return the configuration of this table, which has to be settled."""
+        """Return the resolved configuration; call this only on a settled table."""
         return settings.Config(
             path=path,
             schema=self.schema.value,
@@ -186,7 +227,7 @@ class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
 
 
 def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the patterns of a key that takes one or several."""
+    """Return the patterns of a key that accepts one pattern or several."""
     if pattern is None:
         return ()
     return (pattern,) if isinstance(pattern, str) else pattern
@@ -200,7 +241,7 @@ CONFIG_PATH = ".duvet/config.toml"
 
 
 def find_config(tree: Tree, config_path: str | None = None) -> str | None:
-    """Return the given path, or else that of this folder's configuration; None if it has none."""
+    """Return the given path, or else the path of this folder's configuration; None if it has no configuration."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read `.duvet/config.toml` unless another file is named.
     if config_path:
@@ -222,7 +263,7 @@ RecordType = TypeVar("RecordType", bound=Struct)
 
 
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
-    """Parse a configuration file, or raise ProblemsError with all of its problems."""
+    """Parse a configuration file, or raise ProblemsError with all problems in it."""
     try:
         return _parse_config(data, path, environ)
     except ProblemsError:
@@ -255,7 +296,7 @@ def _parse_config(data: bytes, path: str, environ: Mapping[str, str]) -> setting
 
 
 def respell_project_keys(toml: TomlDocument) -> TomlDocument:
-    """Return a configuration with its keys as they are declared, if it is in our own schema."""
+    """If a configuration has duvet's own schema, return it with its keys in their declared spelling."""
     if toml.values.get("$schema") != settings.EXTENDED_SCHEMA:
         return toml
     from duvet.config.duvet_tables import ExtendedConfig
@@ -265,7 +306,7 @@ def respell_project_keys(toml: TomlDocument) -> TomlDocument:
 
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
-    """Return the tables of a configuration, their defaults and variables filled in."""
+    """Return the tables of a configuration with defaults filled in and variables expanded."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
     ##% in its own schema.
@@ -287,5 +328,5 @@ def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
 def build_table(
     values: dict[str, Any], table: type[RecordType], dec_hook: Callable[[type, Any], Any] | None = None
 ) -> RecordType:
-    """Convert the values of a table to its record; ValidationError if they don't fit."""
+    """Convert the values of a table to its record; raise ValidationError if they don't fit."""
     return convert(values, table, dec_hook=dec_hook)

@@ -1,4 +1,4 @@
-"""The configuration as a whole: JSON Schemas, references between tables, settings with their origins."""
+"""The configuration as a whole: JSON Schemas, references between tables, and settings with their origins."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Iterator, Mapping
@@ -57,11 +57,11 @@ class ServiceConfig(settings.ServiceSection, frozen=True, kw_only=True):
     ] = service_tables.UploadsSection()
 
     def notes(self) -> tuple[settings.NotesRule, ...] | None:
-        """Return the files that are pages; None if the tables name none."""
+        """Return the patterns of pages; None if the tables don't set any."""
         return tuple(one.rule() for one in self.pages) or None
 
     def packs(self, by_default: tuple[str, ...] = settings.ServerRule().packs) -> tuple[str, ...]:
-        """Return the packs that are switched on; the default ones need no table."""
+        """Return the enabled packs; the default packs need no table."""
         named = self.tool_packs
         kept = [name for name in by_default if name not in named or named[name].enabled]
         return (*kept, *(name for name, pack in named.items() if pack.enabled and name not in by_default))
@@ -71,7 +71,7 @@ _TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
 
 
 def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
-    """Return the problems with names across tables; other problems are skipped."""
+    """Return the problems with names that tables share; other problems are skipped."""
     tables = {name: _list_tables(at.document.values.get(name)) for name in _TABLES_OF_NAMES}
     for name, named in tables.items():
         table_at = at / name
@@ -113,7 +113,7 @@ def _list_steps(workflow: dict[str, Any], at: DocumentLocation) -> list[tuple[di
 def _check_model(
     model: Any, names: dict[str, Any], providers: dict[str, Any], at: DocumentLocation
 ) -> Iterator[Problem]:
-    """Check that a model names one of `names`, or as `PROVIDER/MODEL` one of the providers."""
+    """Check that a model is one of `names`, or `PROVIDER/MODEL` with one of the providers."""
     if not isinstance(model, str) or not model.strip():
         return
     name, slash, _ = model.partition("/")
@@ -157,14 +157,14 @@ class SettingOrigin(StrEnum):
 
 
 class CommandLineValue(NamedTuple):
-    """An option that overrides a value of the file."""
+    """An option that overrides a value in the file."""
 
     option: str
     value: str
 
 
 class Setting(Struct, frozen=True, omit_defaults=True):
-    """A value in force, and its origin."""
+    """The value in force, and its origin."""
 
     key: str
     value: str | bool | int | tuple[str, ...] | None
@@ -185,7 +185,7 @@ def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]
 def explain_config(
     config: settings.Config, environ: Mapping[str, str], overrides: Mapping[str, CommandLineValue]
 ) -> tuple[Setting, ...]:
-    """Return every setting of a configuration; `overrides` has the options of the command line, by key."""
+    """Return every setting of a configuration; `overrides` are the command-line options, by key."""
     table = read_tables(config.toml, environ)
     ##= man/spec/trace.md#configuration
     ##% `duvet config` MUST show each value in force and where it comes from.
@@ -243,7 +243,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema(*, extended: bool) -> dict[str, Any]:
-    """Return the JSON Schema of the project's configuration, in upstream's schema or in our own."""
+    """Return the JSON Schema of the project's configuration, in upstream's or in duvet's own schema."""
     ##= man/spec/trace.md#configuration
     ##% The schema that `duvet config schema` prints MUST accept exactly the keys and types of values that duvet
     ##% accepts.
@@ -256,13 +256,13 @@ def service_schema() -> dict[str, Any]:
     ##= man/spec/service.md#configuration
     ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, apart
     ##% from names, variables and other spellings of keys.
-    # The hook is for secrets, the only type that msgspec doesn't know.
+    # The hook is for secrets, the only type that msgspec does not support.
     schema = json.schema(ServiceConfig, schema_hook=lambda _: {"type": "string", "pattern": VARIABLE_PATTERN})
     return {"$schema": DIALECT, "title": "duvet service configuration", **_drop_null(schema)}
 
 
 def _drop_null(node: Any) -> Any:
-    """Remove null from a schema: it means an absent value in our records, and TOML can't write it."""
+    """Remove null from a schema: in our records it means an absent value, and TOML has no null."""
     if isinstance(node, (list, tuple)):
         return [_drop_null(item) for item in node if item != {"type": "null"}]
     if not isinstance(node, dict):

@@ -42,7 +42,7 @@ ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--service-config", "found", "def
 
 
 class ServiceFile(Struct, frozen=True):
-    """The path of the configuration, and how it was found."""
+    """The path of the configuration, and the way in which it was found."""
 
     path: str  # Empty if the defaults apply because no file was found.
     origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
@@ -51,7 +51,7 @@ class ServiceFile(Struct, frozen=True):
 def find_service_file(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str = ""
 ) -> ServiceFile:
-    """Return the given file, else the file of a variable, else the one in this folder of the project or in its root."""
+    """Return the given file, else the one that a variable names, else the one in this folder or the project's root."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
@@ -93,11 +93,11 @@ _TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__
 
 
 def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | None:
-    """Return the project's configuration if it is in our own schema and can be read."""
+    """Return the project's configuration if it has duvet's own schema and can be read."""
     with suppress(DuvetError):
         path = find_config(tree, config_path)
         data = tree.read(path) if path else b""
-        # Most files have none of these tables: skip the parser to answer sooner.
+        # Most files contain none of these tables, so skip the parser to answer sooner.
         if path and any(name in data for name in _TABLES):
             toml = parse_toml_bytes(data, path)
             return respell_project_keys(toml) if toml.values.get("$schema") == EXTENDED_SCHEMA else None
@@ -142,7 +142,7 @@ class Service(Struct, frozen=True, kw_only=True):
         return self.config.server.rule(self.packs)
 
     def has_same_content(self, other: Service) -> bool:
-        """Compare the values in force, however they are written."""
+        """Compare the values in force, regardless of their spelling in the file."""
         return replace(self, document=None) == replace(other, document=None)
 
 
@@ -153,10 +153,10 @@ def load_service(
     project_path: str | None = None,
     folder: str = "",
 ) -> Service:
-    """Read the service's configuration, or raise ProblemsError with all of its problems.
+    """Read the service's configuration, or raise ProblemsError with all problems in it.
 
-    `service_path` is the file of `--service-config`; `project_path` is the configuration of the project if it is not in the
-    usual place; `folder` is the folder of the project that the user is in.
+    `service_path` is the file that `--service-config` names; `project_path` is the project's configuration if it is not
+    in the usual place; `folder` is the user's folder, relative to the project.
     """
     found = find_service_file(tree, environ, service_path, folder)
     project = _read_project_tables(tree, project_path)
@@ -183,7 +183,7 @@ def load_service_tables(
     service_path: str | None = None,
     folder: str = "",
 ) -> TablesType | None:
-    """Read the tables that are the fields of this type; None without a file, ProblemsError if they are invalid."""
+    """Read the tables that are fields of this type; None without a file. Raise ProblemsError if they are invalid."""
     found = find_service_file(tree, environ, service_path, folder)
     if not found.path:
         return None
@@ -198,7 +198,7 @@ class _PageTables(Struct, frozen=True):
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[NotesRule, ...] | None:
-    """Return the files that are pages, None if the service's file has no `pages`; ProblemsError if the table is invalid."""
+    """Return the patterns of pages; None without a table `pages`. Raise ProblemsError if the table is invalid."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables are invalid.
     ##= man/spec/pages.md#files
@@ -220,7 +220,7 @@ def load_service_ingest(
     service_path: str | None = None,
     folder: str = "",
 ) -> tuple[IngestRule, StoreSection]:
-    """Return the settings of `duvet ingest` and of the index; ProblemsError if their tables are invalid."""
+    """Return the settings of `duvet ingest` and of the index; raise ProblemsError if their tables are invalid."""
     found = load_service_tables(_IngestTables, tree, environ, project_path, service_path, folder) or _IngestTables()
     return found.ingest.rule(environ), found.store
 
@@ -317,15 +317,15 @@ class VariableExpander:
 
 
 _HIDDEN = "***"
-_SHORTEST = 4  # A shorter secret is part of many words; it is hidden only between quotes.
-_SHOWN_BITS = 64  # Messages don't show larger integers.
-_MOST_SECRETS = 100  # Searching for more of them would take too long.
-_WITHHELD = f"problem hidden, because more than {_MOST_SECRETS} secrets are written in this file"
+_SHORTEST = 4  # A shorter secret could be part of many words, so it is hidden only between quotes.
+_SHOWN_BITS = 64  # Messages never show larger integers.
+_MOST_SECRETS = 100  # Searching for more secrets would take too long.
+_WITHHELD = f"problem hidden, because this file contains more than {_MOST_SECRETS} secrets"
 _WITHHELD_HINT = "replace the secrets by environment variables, such as `$API_KEY`"
 
 
 def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) -> list[Problem]:
-    """Hide secrets that are written in the file in place of variables."""
+    """Hide secrets that the file contains instead of variables."""
     secrets = set(_find_secrets(kind, values))
     if not secrets:
         return problems
@@ -339,7 +339,7 @@ def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) ->
 
 
 def _find_secrets(kind: inspect.Type, value: Any) -> Iterator[str]:
-    """Yield the texts and numbers that are written in place of secrets."""
+    """Yield the texts and numbers in the file that should be variables for secrets."""
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.CustomType(cls=wanted), _ if wanted is Secret:

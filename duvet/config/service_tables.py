@@ -37,7 +37,7 @@ _DEFAULT = ServerRule()
 
 
 class Mode(StrEnum):
-    """The ways in which clients connect to the server."""
+    """The transports of the server."""
 
     STDIO = "stdio"
     HTTP = "http"
@@ -129,11 +129,11 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
         Secret | None,
         doc("Environment variable with the API key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY if set"),
     ] = None
-    default_model: Annotated[ExpandedText | None, doc("Model to use if only the provider is named")] = None
-    timeout: Annotated[Seconds, doc("Time limit of an answer, in seconds")] = 60.0
+    default_model: Annotated[ExpandedText | None, doc("Model to use if a request names only the provider")] = None
+    timeout: Annotated[Seconds, doc("Time limit for an answer, in seconds")] = 60.0
     retries: Annotated[int, doc("Retries after a temporary failure (429, 5xx)", ge=0, le=10)] = 2
     discover: Annotated[bool, doc("Ask the provider for its models with `GET /models`")] = False
-    llms_txt: Annotated[bool, doc("Read hints about the models from `/llms.txt` of the provider")] = False
+    llms_txt: Annotated[bool, doc("Read hints about the models from the provider's `/llms.txt`")] = False
 
 
 class RouteSection(ServiceSection, frozen=True, kw_only=True):
@@ -170,13 +170,13 @@ class PagesSection(duvet_tables.PagesTable, frozen=True, kw_only=True):
 _INGEST_DEFAULT = IngestRule()
 
 SYMBOLS_VARIABLE, EDITOR_VARIABLE = "KM_SYMBOLS_ENABLED", "KM_EDITOR_URI_TEMPLATE"
-"""The variables that apply if the file doesn't set these keys."""
+"""The environment variables to use if the file doesn't set these keys."""
 
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 class Auto(StrEnum):
-    """Enabled if the extra is installed."""
+    """`auto`: enabled if the extra is installed."""
 
     AUTO = "auto"
 
@@ -202,7 +202,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
         PatternSetting,
         doc(
             "Files or folders to index. Files that git ignores are always skipped; secrets and vendored "
-            "dependencies are skipped unless a pattern is their exact path"
+            "dependencies are skipped unless a pattern names their exact path"
         ),
     ] = "**"
     exclude: Excluded = ()
@@ -246,7 +246,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
 
 
 def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool | None) -> bool | None:
-    """Return the setting of the file, or else the value of a variable; None if neither is set."""
+    """Return the setting in the file, or else the value of a variable; None if neither is set."""
     if setting is not None:
         return setting
     word = environ.get(name, "").strip().lower()
@@ -273,7 +273,7 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
     """Weights that override those of the profile."""
 
     subsystem: Annotated[
-        _Weight, doc("Weight of a subsystem that the query names; each weight defaults to that of the profile")
+        _Weight, doc("Weight of a subsystem that the query names; each weight defaults to the profile's weight")
     ] = None
     relationship: Annotated[_Weight, doc("Weight of the file's links to other files and requirements")] = None
     support: Annotated[_Weight, doc("Weight of existing documents and tests")] = None
@@ -283,7 +283,7 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
 class SearchSection(ServiceSection, frozen=True, kw_only=True):
     """Ranking of results that match equally well."""
 
-    profile: Annotated[ProfileName, doc("Set of weights; each answer of `km-search` lists them")] = ProfileName.DEFAULT
+    profile: Annotated[ProfileName, doc("Set of weights, which each answer of `km-search` lists")] = ProfileName.DEFAULT
     weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
     feedback: Annotated[bool, doc("Rank results slightly by the votes of `km-feedback-submit`")] = False
 
@@ -297,7 +297,7 @@ ROOT_VARIABLE, OVERWRITE_VARIABLE, INGEST_VARIABLE = (
     "KM_UPLOAD_DEFAULT_OVERWRITE",
     "KM_UPLOAD_DEFAULT_INGEST",
 )
-"""The variables that apply if the file doesn't set these keys."""
+"""The environment variables to use if the file doesn't set these keys."""
 
 _UPLOADS_DEFAULT = UploadRule()
 _PART = rf"(?:\.|[^./{SPECIAL_CHARACTERS}\s][^/{SPECIAL_CHARACTERS}]*)"
@@ -317,7 +317,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     docs_subdir: Annotated[
         str,
         doc(
-            "Folder in the content root for uploads without a destination",
+            "Folder under the content root for uploads without a destination",
             pattern=rf"^{_PART}(?:/+{_PART})*/*{PATTERN_END}",
             extra={
                 "expands": True,

@@ -1,4 +1,4 @@
-"""The resolved configuration, as every other package sees it, and the languages that it can name."""
+"""The resolved configuration, which all other packages use, and the languages that it can name."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from duvet.config.toml import TomlDocument
-from duvet.model import Format, Kind, Place
+from duvet.model import Format, Kind, Place, RequirementForm
 from duvet.rules import Rule
 from duvet.tree.files import STORE_FOLDER
 from duvet.version import VERSION
@@ -17,7 +17,7 @@ BUILT_IN_REQUIREMENTS = (".duvet/requirements/**/*.toml", ".duvet/todos/**/*.tom
 
 DEFAULT_META, DEFAULT_CONTENT = "//=", "//#"
 
-EXTENDED_SCHEMA = "duvet-cli/config/v1"  # The name of our own schema.
+EXTENDED_SCHEMA = "duvet-cli/config/v1"  # The name of duvet's own schema.
 
 TemplateText = Annotated[str, Meta(extra={"template": True})]
 """Text in which `${{ NAME }}` stands for an environment variable."""
@@ -51,6 +51,7 @@ class SpecificationRule(Struct, frozen=True):
 
     source: str  # A URL, or a path in the project.
     format: Format = Format.AUTO
+    form: RequirementForm = RequirementForm()
 
 
 class NotApplicableRule(Struct, frozen=True):
@@ -64,7 +65,7 @@ class NotApplicableRule(Struct, frozen=True):
 
 
 class NotesRule(Struct, frozen=True, kw_only=True):
-    """The files that are pages: notes in Markdown that link to one another and to requirements."""
+    """The patterns of pages: notes in Markdown that link to each other and to requirements."""
 
     patterns: tuple[str, ...]
     exclude: tuple[str, ...] = ()
@@ -79,33 +80,33 @@ class IngestRule(Struct, frozen=True, kw_only=True):
 
     include: tuple[str, ...] = ("**",)
     exclude: tuple[str, ...] = ()
-    max_file_bytes: int = 1 << 20  # Of larger files, only the name is indexed.
-    symbols: bool | None = None  # Whether to index declarations in code; None if the extra is installed.
-    semantic: bool | None = None  # Whether to compute vectors; None if the extra is installed.
-    profile: str = ""  # The name of runs without another one; empty for the default.
-    stale_days: int = 30  # Documents are old after this many days without a change.
+    max_file_bytes: int = 1 << 20  # Only the names of larger files are indexed.
+    symbols: bool | None = None  # Whether to index declarations in code; None means yes if the extra is installed.
+    semantic: bool | None = None  # Whether to compute vectors; None means yes if the extra is installed.
+    profile: str = ""  # The default name of runs; empty for the built-in default.
+    stale_days: int = 30  # Documents are stale after this many days without a change.
     editor_uri: str | None = None
     """A URI that opens a place in an editor, with fields such as `{abs_path}` and `{line_start}`."""
 
 
 class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """A table of the service's file, with its keys as they are written there."""
+    """A table of the service's file; its keys are spelled as in the file."""
 
 
 class StoreSection(ServiceSection, frozen=True, kw_only=True):
     """The location of the index."""
 
-    path: Annotated[ExpandedText, doc("File of the index; sqlite creates further files beside it")] = (
+    path: Annotated[ExpandedText, doc("File of the index; sqlite creates further files next to it")] = (
         f"{STORE_FOLDER}/store.db"
     )
-    backups: Annotated[ExpandedText | None, doc("Folder for backups; by default `backups` beside the index")] = None
+    backups: Annotated[ExpandedText | None, doc("Folder for backups; by default `backups` next to the index")] = None
 
 
 class SearchRule(Struct, frozen=True, kw_only=True):
     """The ranking of search results in the index."""
 
     profile: str = "default"  # The name of the set of weights.
-    weights: Mapping[str, float] = {}  # Weights other than those of the profile.
+    weights: Mapping[str, float] = {}  # Weights that override the profile's.
     feedback: bool = False  # Whether votes on earlier results count.
 
 
@@ -114,7 +115,7 @@ class PageRule(Struct, frozen=True, kw_only=True):
 
     title: str = ""
     logo: str = ""
-    whole_text: bool = False  # Whether to include text that nothing cites.
+    whole_text: bool = False  # Whether to include uncited text.
     snippet_lines: int = 6
     embeds_json: bool = False
 
@@ -127,24 +128,24 @@ class ServerRule(Struct, frozen=True, kw_only=True):
     version: str = VERSION
     description: str = "Links the requirements of specifications to the code that implements and tests them"
     protocol_version: str | None = None
-    """The one version to answer a handshake with; None if it is negotiated."""
-    page_size: int = 50  # The default number of entries in a list; 0 is all.
+    """The only protocol version to offer in a handshake; None to negotiate it."""
+    page_size: int = 50  # The default number of entries in a list; 0 means all.
     packs: tuple[str, ...] = ("trace",)  # The packs that are switched on.
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
-    """A table of the file, with its keys as they are written there."""
+    """A table of the file; its keys are spelled as in the file."""
 
 
 class TableError(ValueError):
-    """A fault of a table whose single values are valid."""
+    """A fault of a table whose individual values are valid."""
 
     def __init__(self, rule: Rule, message: str, hint: str, key: str = "") -> None:
         super().__init__(message)
         self.rule = rule
         self.hint = hint
         self.key = key
-        """The invalid key, as it is written in the file; empty for the whole table."""
+        """The invalid key, as spelled in the file; empty for the whole table."""
 
 
 class HtmlReport(Table, frozen=True, kw_only=True):
@@ -185,14 +186,15 @@ class Config(Struct, frozen=True):
     schema: str
     extended: bool
     sources: tuple[SourceRule, ...]
-    requirements: tuple[str, ...]  # Patterns of requirement files, the built-in ones first.
+    requirements: tuple[str, ...]  # Patterns of requirement files; the built-in ones come first.
     specifications: tuple[SpecificationRule, ...]
     report: Report
-    toml: TomlDocument  # The file, with the places of its values.
+    toml: TomlDocument  # The file with the places of its values.
     not_applicable: tuple[NotApplicableRule, ...] = ()
     page: PageRule = PageRule()
     notes: tuple[NotesRule, ...] | None = None
-    """The files that are pages; None if the file has no such table."""
+    """The patterns of pages; None if the file has no such table."""
+    writes_requirements: bool = True  # Whether `duvet report` writes extracted requirements to files.
 
     @property
     def specifications_folder(self) -> str:
@@ -210,7 +212,7 @@ class Config(Struct, frozen=True):
         return f"{self.requirements_folder}/**/*.toml" in BUILT_IN_REQUIREMENTS
 
     def source_place(self, source: int, key: str = "pattern", index: int = 0) -> Place:
-        """Return the place of a value of a source, or else of the source itself."""
+        """Return the place of a source's value, or else of the source itself."""
         return self.toml.value_place("source", source, key, index)
 
     def requirement_place(self, index: int) -> Place:
@@ -232,11 +234,11 @@ class Config(Struct, frozen=True):
 class UploadRule(Struct, frozen=True, kw_only=True):
     """Settings of uploads."""
 
-    root: str = ""  # The folder that uploads stay in; empty means the project.
-    root_origin: str = ""  # The key or variable that sets the root.
-    docs_subdir: str = "docs"  # The default folder in the root.
+    root: str = ""  # The folder that uploads must stay in; empty means the project.
+    root_origin: str = ""  # The key or the variable that sets the root.
+    docs_subdir: str = "docs"  # The default folder under the root.
     overwrite: bool = False  # Whether uploads replace files by default.
-    ingest: bool = False  # Whether uploads are indexed at once by default.
+    ingest: bool = False  # Whether uploads are indexed immediately by default.
     max_bytes: int = 1 << 24
 
 

@@ -18,20 +18,20 @@ class _Container(NamedTuple):
 
 
 class TomlDocument(DataDocument):
-    """A TOML document, whose tables and strings can be found as they are written."""
+    """A TOML document that finds its tables and strings in the original text."""
 
     def __init__(self, values: dict[str, Any], text: str, path: str) -> None:
         super().__init__(values, text, path, find_spans)
 
     def headers(self, name: str) -> list[int]:
-        """Return the line of each table in an array of tables: of its `[[name]]`, or of its `{`."""
+        """Return the line of each table in an array of tables, which is that of its `[[name]]` or `{`."""
         lines: list[int] = []
         while spans := self.spans.get((name, len(lines))):
             lines.append(self._place(spans.value).line)
         return lines
 
     def string(self, *keys: str | int) -> str:
-        """Return a string with its line ends as they are in the file."""
+        """Return a string with its original line ends."""
         start, end = self.value_span(*keys)
         if self.text.find("\r\n", start, end) >= 0:
             return _restore_line_ends(self.text[start:end])
@@ -72,7 +72,7 @@ def _make_syntax_error(message: str, draft: DocumentDraft) -> DocumentError:
     text = draft.text
     found = re.fullmatch(_POSITION, message, re.DOTALL)
     if not found:
-        # All other messages name a position; this one is about Python's limit for whole numbers.
+        # All other messages contain a position; this one is about Python's limit for integers.
         long = re.search("[0-9_]{4300,}", text)
         return draft.broken("the number has too many digits", find_place(text, *long.span()) if long else Place(1, 1))
     place = Place(int(found["line"]), int(found["column"])) if found["line"] else find_place(text, len(text), len(text))
@@ -100,7 +100,7 @@ _WORDS = {
 
 
 def _reword(message: str) -> str:
-    """Replace a message of tomllib with ours, keeping the character that it names."""
+    """Reword tomllib's message, keeping the character that it names."""
     for beginning, words in _WORDS.items():
         if message.startswith(beginning):
             character = re.search(r"character ('.*'|\".*\")$", message)
@@ -125,7 +125,7 @@ _SCALAR = re.compile(
 
 
 def find_spans(text: str, found: dict[KeyPath, KeySpans] | None = None) -> dict[KeyPath, KeySpans]:
-    """Return the places of everything in a valid document, by path of keys and indexes."""
+    """Return the places of all keys and values in a valid document, by their path of keys and indexes."""
     found = {} if found is None else found
     lengths: dict[KeyPath, int] = {}
     table: KeyPath = ()
@@ -149,7 +149,7 @@ def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 
 def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict[KeyPath, KeySpans]) -> KeyPath:
-    """Return the path of the table under a header; the name of an array means its last element."""
+    """Return the path of the table under a header; the name of an array refers to its last element."""
     keys: KeyPath = ()
     key = span = header.span()
     for part in _PARTS.finditer(header[0], header.start(2) - span[0], header.end(2) - span[0]):
@@ -170,7 +170,7 @@ def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict
 def _resolve_dotted_key(
     assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, KeySpans]
 ) -> tuple[KeyPath, TextSpan]:
-    """Return the path that a key names; the place of a table on its way is where it is named first."""
+    """Return the path that a key names; the place of a table on the path is its first occurrence."""
     keys, key = table, assignment.span(1)
     for part in _PARTS.finditer(assignment.string, *key):
         keys, key = (*keys, _unquote_key(part[0])), part.span()
@@ -179,7 +179,7 @@ def _resolve_dotted_key(
 
 
 def _note_value(text: str, position: int, keys: KeyPath, key: TextSpan, found: dict[KeyPath, KeySpans]) -> int:
-    """Note a value and all inside it, without recursion: data may be nested deeper than Python's stack."""
+    """Note a value and all values in it, without recursion, because data may be nested deeper than Python's stack."""
     open_containers: list[_Container] = []
     lengths: list[int] = []
     while True:
@@ -236,7 +236,7 @@ _BASIC = re.compile(r"(?P<joined>\\[ \t]*\r?\n\s*)|\\.|(?P<end>\r\n)")
 
 
 def _restore_line_ends(written: str) -> str:
-    """Return the value of a multi-line string in quotes, each of its line ends kept."""
+    """Return the value of a quoted multi-line string with its original line ends."""
     import tomllib
 
     inner = written[3:-3]
@@ -254,7 +254,7 @@ _ESCAPED_LINE = {**_ESCAPED, ord('"'): '\\"', ord("\n"): "\\n"}
 
 
 def has_control_characters(data: bytes) -> bool:
-    """Check for control characters, including carriage returns, but not tabs and line feeds."""
+    """Return whether a text contains control characters (including carriage returns, but not tabs and line feeds)."""
     return len(data.translate(None, _CONTROLS)) != len(data)
 
 
@@ -268,7 +268,7 @@ def format_one_line_string(text: str) -> str:
 
 
 def format_multi_line_string(text: str) -> str:
-    """Return a string over several lines, with a line end after the last; unescaped where TOML allows it."""
+    """Format a string over several lines, with a final line end, and without escapes where TOML allows it."""
     if "'''" not in text and not has_control_characters(text.encode()):
         return f"'''\n{text}\n'''"
     escaped = text.translate(_ESCAPED).replace('"""', '""\\"')

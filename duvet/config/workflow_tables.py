@@ -23,7 +23,7 @@ class VariableType(StrEnum):
     OBJECT = "object"
 
     def takes(self, value: Any) -> bool:
-        """Check a value against this type of JSON Schema."""
+        """Return whether a value has this type of JSON Schema."""
         if isinstance(value, bool):
             return self is VariableType.BOOLEAN
         if isinstance(value, float) and value.is_integer() and self is VariableType.INTEGER:
@@ -78,7 +78,7 @@ class CheckSection(ServiceSection, frozen=True, kw_only=True):
         check_exactly_one([name for name, value in keys.items() if value is not UNSET], list(keys))
 
 
-# The keywords of JSON Schema for what `__post_init__` checks.
+# The JSON Schema keywords for the checks of `__post_init__`.
 _ONE_CHECK = {"oneOf": [{"required": [name]} for name in ("equals", "notEquals", "exists")]}
 _ONE_ACTION = {
     "oneOf": [{"required": [name]} for name in ("tool", "model", "wait")],
@@ -99,7 +99,7 @@ _Variable = Annotated[VariableSection, Meta(extra_json_schema=_OF_ITS_TYPE)]
 
 
 class CaptureSection(ServiceSection, frozen=True, kw_only=True):
-    """A value of a result to store under a name."""
+    """A value in a result to store under a name."""
 
     name: Annotated[Name, doc("Name of the value, used as `${captures.NAME}`")]
     path: Annotated[NonBlankText, doc("Path of the value in the result")]

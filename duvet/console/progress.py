@@ -29,7 +29,7 @@ class ProgressLines(Progress):
         self._print(step, "36;1")
 
     def end(self, outcome: str) -> None:
-        elapsed = _format_seconds(time.perf_counter() - self.started) if self.timed else ""
+        elapsed = format_seconds(time.perf_counter() - self.started) if self.timed else ""
         self._print(outcome, "32;1", elapsed)
 
     def note(self, path: str, detail: str) -> None:
@@ -63,7 +63,8 @@ class ProgressLines(Progress):
         print_notice(f"{verb} {escape_cell(rest)}{tail}\n")
 
 
-def _format_seconds(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
+    """Return a duration in the largest unit that it fills: `1.23s`, `12ms`."""
     if seconds >= 1:
         return f"{seconds:.2f}s"
     for factor, unit in ((1e3, "ms"), (1e6, "µs")):

@@ -20,7 +20,7 @@ from duvet.console.problems import has_errors, promote_setup_problems, promote_w
 from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
-from duvet.console.streams import is_stream_output, print_notice, render_bytes, write_outputs
+from duvet.console.streams import is_stream_output, print_notice, print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, NotFoundError, OutputError, UnreadableError, describe_os_error
 from duvet.model import Kind, Problem, Severity
 from duvet.project.project import Project
@@ -35,7 +35,7 @@ from duvet.reports.snapshot import render_snapshot
 from duvet.reports.summary import summarize_run
 from duvet.sources.scan import make_unreadable_problem
 from duvet.specs import extraction
-from duvet.text import colour_diff_line, make_unified_diff
+from duvet.text import colour_diff_line, format_count, make_unified_diff
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.coverage import GateResult
 from duvet.trace.gates import (
@@ -72,7 +72,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         if not project.is_like_upstream and not current_settings().verbose:
             slow = _SLOW_STEP if sys.stderr.isatty() else math.inf
             project.progress = QuietProgress(current_settings(), slow)
-        found += write_requirements(project, project.extraction, prune=request.prune)
+        found += _update_requirement_files(project, prune=request.prune)
     except OutputError as error:
         found.append(_make_unwritable_problem(error))
     except DuvetError as error:
@@ -92,7 +92,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     if gates or _is_ci(project, request):
         found = promote_setup_problems(found)
     problems = _sort_problems((*finished.trace.problems, *found))
-    problems = tuple(map(_offer_fix, problems))
+    problems = tuple(_offer_fix(problem, project.is_like_upstream) for problem in problems)
     if not project.is_like_upstream:
         problems = tuple(map(reword_problem, problems))
     if request.strict:
@@ -118,12 +118,13 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     )
 
 
-def _offer_fix(problem: Problem) -> Problem:
+def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
     """Add the commands that show and use the nearest text to the hint of a problem with a quote."""
-    # A quote from an empty section has a different hint.
+    # A quote of an empty section has another hint.
     if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
         return problem
-    hint = "run `duvet validate` to see the nearest text, and `duvet validate --fix` to use it"
+    option = "--fix" if is_like_upstream else "--interactive"
+    hint = f"run `duvet validate` to see the nearest text, and `duvet validate {option}` to use it"
     return replace(problem, hint=hint)
 
 
@@ -149,8 +150,44 @@ def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: problem.sort_key))
 
 
+def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]:
+    """Write the requirement files that the configuration asks for, and remove those that nothing needs."""
+    extracted, config = project.extraction, project.config
+    if config is None or not config.extended:
+        return write_requirements(project, extracted, prune=prune)
+    ##= man/spec/trace.md#requirement-files
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
+    ##% and remove the files that duvet wrote and that nothing needs, but no others.
+    if config.writes_requirements:
+        _write_requirement_files(project, extracted)
+    unneeded = extraction.list_unneeded_files(extracted, project.library, writes=config.writes_requirements)
+    removed = 0
+    for path in unneeded:
+        # A file that can't be removed does no harm, because duvet does not read it.
+        with suppress(OutputError):
+            _remove_requirement_file(project, path)
+            removed += 1
+    if removed:
+        print_remark(f"removed {format_count(removed, 'requirement file')} that duvet wrote and nothing needs")
+        _remove_empty_folders(project, {path.rpartition("/")[0] for path in unneeded}, extracted.all_below)
+    return [] if config.writes_requirements else list(extraction.find_ignored_files(extracted, project.tree))
+
+
 def write_requirements(project: Project, extracted: extraction.Extraction, *, prune: bool) -> list[Problem]:
     """Write the requirement files that changed; remove stale ones with `prune`, or else return a warning for each."""
+    _write_requirement_files(project, extracted)
+    stale = extraction.list_unneeded_files(extracted, project.library, writes=True)
+    if not prune:
+        return list(stale.values())
+    ##= man/spec/trace.md#requirements
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
+    for path in stale:
+        _remove_requirement_file(project, path)
+    return []
+
+
+def _write_requirement_files(project: Project, extracted: extraction.Extraction) -> None:
     memory = project.memory
     with store_together() as write:
         changed = [path for path, data in extracted.files.items() if not memory.has_content(path, data)]
@@ -158,24 +195,25 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
             store_changed(project.disk.at(path), extracted.files[path], write)
     for path in changed:
         memory.note_written(path, extracted.files[path])
-    stale = {path: extraction.make_stale_problem(path) for path in extraction.find_stale_files(extracted, project.tree)}
-    stale |= {
-        path: extraction.make_orphaned_problem(path, name)
-        for path, name in extraction.find_orphaned_files(extracted, project.library)
-    }
-    if not prune:
-        return list(stale.values())
-    ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
-    ##% `--prune`.
-    for path in stale:
-        try:
-            os.unlink(project.disk.at(path))
-        except OSError as error:
-            raise OutputError(f"can't remove this file: {describe_os_error(error)}", path=path) from error
-        memory.note_removed(path)
-        project.progress.end(f"Removed {show_path(path)}")
-    return []
+
+
+def _remove_requirement_file(project: Project, path: str) -> None:
+    try:
+        os.unlink(project.disk.at(path))
+    except OSError as error:
+        raise OutputError(f"can't remove this file: {describe_os_error(error)}", path=path) from error
+    project.memory.note_removed(path)
+    project.progress.end(f"Removed {show_path(path)}")
+
+
+def _remove_empty_folders(project: Project, folders: set[str], top: str) -> None:
+    """Remove these folders, and those around them up to `top`, where they are empty now."""
+    for folder in folders:
+        at = folder
+        with suppress(OSError):
+            while top and f"{at}/".startswith(f"{top}/"):
+                os.rmdir(project.disk.at(at))
+                at = at.rpartition("/")[0]
 
 
 class Gate(NamedTuple):

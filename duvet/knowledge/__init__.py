@@ -1,1 +1,1 @@
-"""The index of a project and what it answers: ingest, search, graph, pages, reports, backup."""
+"""The index of a project: ingest, search, graph, pages, reports, backup."""

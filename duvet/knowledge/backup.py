@@ -79,7 +79,7 @@ def decode_manifest(data: bytes, path: str) -> Manifest:
 
 
 def copy_and_digest(source: BinaryIO, target: BinaryIO | None = None) -> ManifestEntry:
-    """Return the size and the digest of a stream, copying it to the target if there is one."""
+    """Return the size and the digest of a stream; copy it to `target` if one is given."""
     digest, size = blake3(), 0
     while data := source.read(_BLOCK):
         digest.update(data)
@@ -98,10 +98,10 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
     """Write an archive to a new file, or to a folder under a name with the time; raise DuvetError on failure."""
     check_backup_name(destination)
     is_inside = leads_into_folder(places.root, destination)
-    # Scratch files go outside the project in case the folder of the store is read-only.
+    # Write scratch files outside the project, because the store's folder may be read-only.
     with _copied(places, now, gettempdir() if is_inside else find_existing_folder(destination)) as (folder, names):
         if leads_into_folder(places.folder, destination):
-            # Before the backup, so that git never sees it.
+            # Do this before writing the backup, so that git never sees the backup.
             places.make(places.backups)
         for path in _candidate_paths(destination, now):
             try:
@@ -116,7 +116,7 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
 
 
 def write_archive(places: StorePaths, file: BinaryIO, now: datetime, elsewhere: str) -> None:
-    """Write an archive to a stream; `elsewhere` is for scratch files if the folder of the store is read-only."""
+    """Write an archive to a stream; if the store's folder is read-only, use `elsewhere` for scratch files."""
     with _copied(places, now, elsewhere) as (folder, names):
         _pack(folder, names, file, now)
 
@@ -211,7 +211,7 @@ def _copy_store(store: records.Store, places: StorePaths, folder: str) -> str:
                 _write_lines(folder, name, [*reversed(copy.reports(kind, MAX_BACKUP_REPORTS))])
             return copy.revision
     except database.StoreError as error:
-        # The user knows the store, not the copy.
+        # Name the store, because the user doesn't know the copy.
         hint = database.advise_rebuild(places.store) if isinstance(error, database.StoreDamagedError) else error.hint
         raise type(error)(error.message, path=places.store, hint=hint) from error
 

@@ -21,7 +21,7 @@ APPEND_PATIENCE = 5.0  # Seconds to wait for another process that appends.
 _PAUSE = 0.002
 _TAIL_BLOCK = 1 << 16
 _MAX_LINE = 1 << 26  # Bytes; longer lines are skipped.
-LINE_ERRORS = (DecodeError, UnicodeDecodeError, RecursionError)  # Raised for lines that duvet did not write.
+LINE_ERRORS = (DecodeError, UnicodeDecodeError, RecursionError)  # Exceptions that lines from other programs can cause.
 _SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -59,7 +59,7 @@ def append_audit_entry(places: StorePaths, entry: AuditEntry) -> None:
 
 
 def read_votes(path: str) -> list[Vote]:
-    """Return all votes by time, skipping lines that duvet did not write."""
+    """Return all votes, sorted by time; skip lines that duvet did not write."""
     found = []
     for line in iterate_lines(path):
         with suppress(*LINE_ERRORS):
@@ -132,7 +132,7 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
 
 
 def _repair_last_line(handle: int) -> None:
-    """Remove an incomplete line that a killed process left, and add a missing line end."""
+    """Remove an incomplete line that a killed process left behind, or add a missing line end."""
     size = end = os.fstat(handle).st_size
     tail = b""
     while end and b"\n" not in tail:
@@ -150,7 +150,7 @@ def _repair_last_line(handle: int) -> None:
 
 @contextmanager
 def _locked(handle: int, patience: float) -> Iterator[None]:
-    """Lock a file until it is closed, on systems that have such locks."""
+    """Lock a file until it is closed, on systems that support this."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
     except ImportError:
@@ -175,7 +175,7 @@ def read_lines(path: str) -> list[bytes]:
 
 
 def iterate_lines(path: str) -> Iterator[bytes]:
-    """Yield all complete lines without holding the file in memory."""
+    """Yield all complete lines without loading the whole file into memory."""
     try:
         handle = os.open(path, os.O_RDONLY | _SAFE_FLAGS)
     except FileNotFoundError:

@@ -13,10 +13,10 @@ from duvet.project.project import Project
 from duvet.tree.git import GitCommand, GitRepository
 
 _VARIABLES = ("PATH", "HOME", "SYSTEMROOT")
-_COMMIT = b"\x01"  # Begins the line of a commit in the log.
+_COMMIT = b"\x01"  # The beginning of a commit's line in the log.
 _BLOCK = 1 << 20
 _LAST_COMMITS_TIMEOUT, _FIRST_COMMITS_TIMEOUT = 120.0, 10.0
-"""Seconds; after a timeout the modification times of files are used."""
+"""Time limit in seconds; after a timeout, duvet uses the modification times of files."""
 
 
 class LastCommit(Struct, frozen=True, array_like=True, gc=False):
@@ -82,7 +82,7 @@ def _edited_files(git: GitCommand) -> Iterator[str]:
 
 
 def _disabled_filters(git: GitCommand) -> Iterator[str]:
-    """Yield options that keep git from running the filters that the configuration of a repository names."""
+    """Yield options that keep git from running filters that the repository's configuration names."""
     names = git.content("config", "-z", "--name-only", "--get-regexp", r"^filter\.") or b""
     for name in names.split(b"\0"):
         key, _, last = os.fsdecode(name).rpartition(".")
@@ -115,12 +115,12 @@ def _decode_path(data: bytes) -> str:
 
 
 def _log(git: GitCommand, timeout: float, *options: str) -> Iterator[bytes]:
-    """Yield the NUL-separated words of `git log`; raise DuvetError if it fails or takes longer than the timeout."""
+    """Yield the NUL-separated fields of `git log`; raise DuvetError if it fails or exceeds the time limit."""
     process = git.open(
         *("-c", "log.showRoot=true", "-c", "log.follow=false", "--literal-pathspecs"),
         *("log", "-z", "--no-show-signature", "--no-color", *options),
     )
-    # The log of a long history is not held in memory, so `communicate` and its timeout can't be used.
+    # The log of a long history would not fit into memory, so `communicate` and its timeout can't be used.
     timer = Timer(timeout, process.kill)
     timer.start()
     try:
@@ -158,7 +158,7 @@ def find_first_commits(
     def work() -> dict[str, float]:
         # Read again for the recorder: the result depends on the file that names the commit.
         _read_head(project)
-        # git knows nothing of folders outside of the repository and refuses to answer for any.
+        # If one of the folders is outside the repository, git refuses to answer for any of them.
         paths = [folder or "." for folder in folders if not folder.startswith(("/", "../"))]
         try:
             return _first_commits(_git(project), paths) if paths else {}
@@ -179,7 +179,7 @@ def _read_head(project: Project) -> str:
 
 def _first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, float]:
     found: dict[str, float] = {}
-    heirs: dict[str, Collection[str]] = {}  # The present names of files by their earlier names.
+    heirs: dict[str, Collection[str]] = {}  # The current names of files, by their earlier names.
     moment = 0.0
     # Exact renames are found without reading files, which a partial clone may lack.
     options = ("--find-renames=100%", "--diff-filter=AR", "--name-status", "--relative", "--format=tformat:\x01%at")

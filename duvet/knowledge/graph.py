@@ -40,10 +40,10 @@ _KEY_PROPERTIES = {
     NodeLabel.REQUIREMENT: "key",
     NodeLabel.SPECIFICATION: "key",
 }
-"""The property of each label that contains the key of the node."""
+"""The property that contains the node's key, by label."""
 _MAX_IDENTIFIER = 4096
 _ID_DIGITS = 12  # Digits of a requirement's id in its key.
-_MAX_ALIKE = 50  # Requirements that are compared with the first digits of an id.
+_MAX_ALIKE = 50  # Maximum number of requirements to compare with the first digits of an id.
 _FULL_PATH = re.compile(
     r"/?specifications/(?P<spec>[^/]+)(/sections/(?P<section>[^/]+))?(/requirements/(?P<id>[^/]+))?\Z"
 )
@@ -77,7 +77,7 @@ class NodeIdentifier(Struct, frozen=True):
 
     @property
     def keys(self) -> Iterator[str]:
-        """The key as it is written, and without the escapes of a URL."""
+        """The key as it was written, and with URL escapes decoded."""
         for written in dict.fromkeys([self.key, unquote(self.key)]):
             key = _shorten_full_path(written) if self.label in _TRACE_LABELS else written
             yield key
@@ -88,7 +88,7 @@ class NodeIdentifier(Struct, frozen=True):
 
     @property
     def digits(self) -> str:
-        """The first digits of a requirement's id, if the key is nothing but an id."""
+        """The first digits of a requirement's id, if the key consists only of an id."""
         key = self.key.lower()
         return key[:_ID_DIGITS] if self.label is NodeLabel.REQUIREMENT and _DIGITS.match(key) else ""
 
@@ -150,7 +150,7 @@ def make_relationship(edge: GraphEdge, node: GraphNode, direction: EdgeDirection
 
 
 def find_node(store: Store, text: str) -> GraphNode:
-    """Find a node by its name; raise NotFoundError for an unknown and IdentifierError for a malformed name."""
+    """Find a node by its name; raise NotFoundError if it is unknown, or IdentifierError if the name is malformed."""
     identifier = parse_identifier(text)
     for key in identifier.keys:
         node = store.node(identifier.label, key)
@@ -196,7 +196,7 @@ class EdgeSelection(StrEnum):
 
 
 class NodeWithEdges(Struct, frozen=True):
-    """A node and its edges, the outgoing ones first."""
+    """A node and its edges, outgoing ones first."""
 
     node: NodeView
     relationships: tuple[Relationship, ...]
@@ -207,7 +207,7 @@ class NodeWithEdges(Struct, frozen=True):
 def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: int) -> NodeWithEdges:
     """Find a node by its name, with at most `limit` edges; raise DuvetError for an unknown node."""
     node = find_node(store, text)
-    # One edge more than the limit shows that the list is cut.
+    # Read one more edge than the limit, to detect that the list is cut.
     edges = list(islice(_read_edges(store, node.id, selection, limit + 1), limit + 1))
     others = 0
     if not edges and selection in (EdgeSelection.OUTGOING, EdgeSelection.INCOMING):
@@ -235,12 +235,12 @@ class FoundNode(Struct, frozen=True):
 
 
 def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
-    """Return the nodes whose names or texts contain the term in any case, best match first."""
+    """Return the nodes with the term in their name or text, ignoring case, best match first."""
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-search` MUST find a term literally, ignoring case, in names and in requirement texts.
     term = term.strip()[:_MAX_TERM]
     folded = term.casefold()
-    # The names of requirements are only the beginnings of their texts.
+    # The name of a requirement is only the beginning of its text.
     with_term = (
         node for node in store.nodes(NodeLabel.REQUIREMENT) if folded in str(node.properties.get("text", "")).casefold()
     )
@@ -296,7 +296,7 @@ class SubsystemView(Struct, frozen=True, kw_only=True):
 
 
 def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemView:
-    """Find a subsystem by its name in any case; raise NotFoundError for an unknown name."""
+    """Find a subsystem by its name, ignoring case; raise NotFoundError if it is unknown."""
     node = store.node(NodeLabel.SUBSYSTEM, name.strip())
     if node is None:
         known = [subsystem.key for subsystem in store.nodes(NodeLabel.SUBSYSTEM)]

@@ -1,4 +1,4 @@
-"""Access to the index of a project: searching it while it may be written, and updating it."""
+"""Access to the index of a project: searching it, even during an update, and updating it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class OpenStore:
 
 
 class Knowledge:
-    """The index for readers of any thread: opened on first use, and reopened when the file or the settings change."""
+    """The index for readers in any thread: opened on first use, and reopened when the file or the settings change."""
 
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
         self.rules = rules
@@ -102,7 +102,7 @@ class Knowledge:
         opened = self._opened
         if opened is None or file != self._file or rules != opened.rules or not opened.store.is_current:
             self._close()
-            # While the old file is open, no new one gets its inode.
+            # While the old file is open, no new file can get its inode number.
             opened = self._opened = OpenStore(open_store(rules.path), rules)
             self._file = file
         return opened
@@ -121,7 +121,7 @@ class OpenedProject(Struct, frozen=True):
 
 
 class Maintenance:
-    """Changes to the index and the files beside it, in the thread of the caller; several may run at once."""
+    """Changes to the index and the files next to it, in the caller's thread; several may run at the same time."""
 
     def __init__(
         self,

@@ -13,9 +13,9 @@ from duvet import words as vocabulary
 from duvet.knowledge import graph, search_query
 from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation, Store
 
-MAX_RELATED = 10  # Relationships, related files and requirements of a result.
-_MAX_SUPPORTING = MAX_RELATED // 2  # Documents of a subsystem, and tests of it.
-_MAX_CITED = 100  # Requirements of a file to read; those cited in the lines of the chunk come first.
+MAX_RELATED = 10  # Maximum number of relationships, related files and requirements of a result.
+_MAX_SUPPORTING = MAX_RELATED // 2  # Maximum number of documents, and of tests, of a subsystem.
+_MAX_CITED = 100  # Maximum number of a file's requirements to read; those cited in the lines of the chunk come first.
 _MAX_CACHED_FILES = 500
 _SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
 _SHOWN_RELATIONS = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
@@ -25,11 +25,11 @@ _TOKEN = re.compile(r"[\w./:\\-]+")
 _LINE_SUFFIX = re.compile(r":\d+(?:-\d+)?\Z")
 _QUALIFIERS = re.compile(r"[.:]+")
 _NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
-"""Scores above all ranks: for the chunk of the file or symbol that is named, and for chunks that contain the name."""
+"""Scores above those of all ranks: for chunks of the named file or symbol, and for chunks that contain the name."""
 _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_SIGNALS_SHARE = 0.03  # Scale of all signals: about one rank, so they only reorder results that are nearly equal.
+_SIGNALS_SHARE = 0.03  # Scale of all signals: about one rank, so that they reorder only nearly equal results.
 _VOTE_WEIGHT = 0.3
-_MIN_STEM, _SUFFIX = 4, 3  # Forms of a word share at least so many letters, and may differ in so many last letters.
+_MIN_STEM, _SUFFIX = 4, 3  # Forms of a word share at least 4 first letters, and may differ in 3 last letters.
 _PLACES = 6
 
 
@@ -132,7 +132,7 @@ class FileContextFinder:
 
 
 def extract_names(text: str) -> tuple[str, ...]:
-    """Return the names in a query: names of several words, or the only word."""
+    """Return the names in a query: names that consist of several words, or the only word."""
     tokens = (token.rstrip(".:-/") for token in _TOKEN.findall(text))
     names = [_LINE_SUFFIX.sub("", token).replace("\\", "/").removeprefix("./") for token in tokens]
     names = [name for name in names if name]
@@ -166,7 +166,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
 
     text: str
     terms: tuple[str, ...]  # Words of the query, without stop words unless there are no others.
-    parts: tuple[str, ...]  # The terms, and the words inside the names among them.
+    parts: tuple[str, ...]  # The terms, and the words inside those terms that are names.
     names: tuple[str, ...]  # Possible names of files and symbols.
     is_name: bool  # Whether the query is only a name.
     filters: ChunkFilters
@@ -246,7 +246,7 @@ def compute_score(
     weights: Weights,
     now: float,
 ) -> search_query.ScoreDetails:
-    """Score a chunk; the parts are its cosine and the scores of its ranks by vectors and by words."""
+    """Score a chunk from its cosine and the scores of its ranks by vectors and by words."""
     vector, by_vector, by_words = parts
     artifact = chunk.artifact
     affinity = _compute_affinity(artifact.subsystem, question.terms)
@@ -300,7 +300,7 @@ def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.S
 
 
 def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
-    """Return 1 if the query names the subsystem, and a half if it names a part of it."""
+    """Return 1 if the query names the subsystem, or 0.5 if it names a part of it."""
     name = subsystem.lower()
     if not name:
         return 0.0
@@ -310,7 +310,7 @@ def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
 
 
 def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
-    """Return the share of the words in a chunk; other forms of a word and parts of words count for half."""
+    """Return the share of the query's words that a chunk contains; other forms and parts of words count half."""
     if not parts:
         return 0.0
     ##= man/spec/knowledge.md#search

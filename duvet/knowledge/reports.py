@@ -18,8 +18,8 @@ _KEPT_REPORTS = {COVERAGE_NAME: 5, LIFECYCLE_NAME: 10}
 _CONNECTED_LABELS = (records.NodeLabel.DESIGN_DOC, records.NodeLabel.SOURCE_FILE, records.NodeLabel.TEST_CASE)
 """Kinds of files that should have connections."""
 _CONNECTING = tuple(relation for relation in records.Relation if relation is not records.Relation.HAS_CHUNK)
-_BATCH = 500  # Nodes whose edges are read at once.
-_MAX_RUNS = 100  # Runs among which the last successful one is searched.
+_BATCH = 500  # Number of nodes for which edges are read together.
+_MAX_RUNS = 100  # Number of runs to search for the last successful one.
 _DAY_SECONDS = 86_400
 
 
@@ -67,7 +67,7 @@ def load_facts(store: records.Store, rule: IngestRule, *, graph: bool = True) ->
     isolated: tuple[records.GraphNode, ...] = ()
     cited: tuple[RequirementFiles, ...] = ()
     if graph:
-        # Few nodes have no outgoing edge: only the incoming ones of these are read.
+        # Few nodes have no outgoing edges, so incoming edges are read only for those.
         alone = list(store.isolated(_CONNECTED_LABELS, _CONNECTING))
         isolated = _sort_searchable(artifacts, (node for node, edges in _load_edges(store, alone) if not edges))
         requirements = list(store.nodes(records.NodeLabel.REQUIREMENT))
@@ -104,7 +104,7 @@ def _sort_citing(citing: Iterable[tuple[records.GraphNode, set[str]]]) -> tuple[
 def _sort_searchable(
     artifacts: Mapping[str, records.Artifact], nodes: Iterable[records.GraphNode]
 ) -> tuple[records.GraphNode, ...]:
-    # The connections of files without chunks are unknown, because their text was not read.
+    # The connections of a file without chunks are unknown, because its text was not read.
     searchable = (node for node in nodes if node.key in artifacts and artifacts[node.key].chunk_count)
     return tuple(sorted(searchable, key=lambda node: (node.label, node.key)))
 
@@ -353,7 +353,7 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
 def _find_untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
     code, tests, names = Counter[str](), Counter[str](), dict[str, str]()
     for artifact in facts.artifacts.values():
-        # A short `__init__.py` only makes its folder a package.
+        # A short `__init__.py` only turns its folder into a package.
         if artifact.chunk_count < (2 if artifact.path.rpartition("/")[2] == "__init__.py" else 1):
             continue
         name = artifact.subsystem.casefold()

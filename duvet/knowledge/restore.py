@@ -28,8 +28,8 @@ _MAX_TRIES = 5
 _VOTES_AT_ONCE = 1000
 _BLOCK = 1 << 20
 _FREE_SHARE = 2
-"""An archive may unpack to half of the free space; the restored store needs the other half."""
-_OVERHEAD = 1 << 16  # More bytes than sqlite and tar headers need besides the content.
+"""The fraction (1/n) of the free space that an archive may unpack to; the restored store needs the rest."""
+_OVERHEAD = 1 << 16  # Upper bound of the bytes that sqlite and tar headers need in addition to the content.
 _FORCE_HINT = "free some disk space, or pass --force to skip the backup of the current index"
 _MAX_MANIFEST = 1 << 20
 _TYPE_FLAG = slice(156, 157)  # The type of a member in its header.
@@ -50,9 +50,9 @@ def restore_backup(
     patience: float = RESTORE_PATIENCE,
     stream: BinaryIO | None = None,
 ) -> RestoreResult:
-    """Replace the index with the one in an archive and add its feedback; on DuvetError the index is unchanged.
+    """Replace the index with the one in an archive, and add its feedback; after a DuvetError, the index is unchanged.
 
-    With a stream, the archive is read from it, and `path` is only its name in messages.
+    If `stream` is given, the archive is read from it, and `path` is only its name in messages.
     """
     with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
@@ -79,7 +79,7 @@ def restore_backup(
             feedback.append_lines(places.make(places.feedback), some)
             votes += len(some)
         if backup.STORE_MEMBER in manifest.files:
-            # On the same disk, so the store is moved, not copied.
+            # On the same disk, so that the store can be moved instead of copied.
             name = f"{BACKUP_PREFIX}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
             aside = os.path.join(places.folder, BACKUPS_FOLDER, name)
 
@@ -93,7 +93,7 @@ def restore_backup(
 
 @contextmanager
 def _store_folder(places: StorePaths) -> Iterator[None]:
-    """Make the folder of the store, and remove it again after an error if it was new."""
+    """Make the store's folder; after an error, remove it again if it was new."""
     ##= man/spec/knowledge.md#storage
     ##% If there is no index to read, duvet MUST report that the project is not indexed yet, and MUST NOT create one.
     made, at = [], places.folder
@@ -113,7 +113,7 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
 
 
 def _check_store(copy: str) -> None:
-    """Raise an error without the temporary path if the store of the archive can't be read."""
+    """If the archive's store can't be read, raise an error that omits the temporary path."""
     try:
         with closing(location.open_store(copy)) as store:
             store.artifacts()
@@ -146,7 +146,7 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
                 try:
                     sqlite.overwrite_store(store.database, copy, patience, only=moment)
                 except db.StoreChangedError:
-                    # The next try makes another backup with the changes.
+                    # The next attempt makes another backup, with the changes.
                     with suppress(OSError):
                         os.unlink(kept)
                     raise
@@ -170,7 +170,7 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
 
 
 def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
-    """Move the files of a damaged store away, and return their folder unless they are removed."""
+    """Move the files of a damaged store to a folder and return it, or remove them and return an empty path."""
     if not any(map(os.path.lexists, db.list_store_files(path))):
         return ""
     sqlite.move_store_aside(path, aside)
@@ -192,7 +192,7 @@ def advise_force() -> Iterator[None]:
 
 
 def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool) -> None:
-    """Raise OutputError unless so many bytes can be unpacked and replace the present store."""
+    """Raise OutputError unless this many bytes can be unpacked and replace the current store."""
     current = _measure_backup(places)
     if not current:
         # The store is missing, or it is moved instead of copied.
@@ -215,7 +215,7 @@ def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool
 
 
 def _measure_backup(places: StorePaths) -> int:
-    """Return the bytes of a copy of the present store and feedback; 0 if the store can't be copied."""
+    """Return the size in bytes of a copy of the current store and feedback; 0 if the store can't be copied."""
     try:
         with closing(location.open_store(places.store)) as store:
             reports = sum(
@@ -260,7 +260,7 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
 
 
 class _BoundedReader:
-    """Decompresses an archive with a limit on the bytes: first for the manifest, then for the files it lists."""
+    """Decompresses an archive up to a number of bytes: first for the manifest, then for the files that it lists."""
 
     def __init__(self, file: gzip.GzipFile, path: str) -> None:
         self._file = file
@@ -333,7 +333,7 @@ def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _Boun
             stream = cast(BinaryIO, bounded)
             with tarfile.open(fileobj=stream, mode="r|", tarinfo=PlainInfo) as archive:
                 yield archive, bounded
-            # The checksum of gzip is at its end.
+            # Gzip's checksum is at the end.
             while bounded.read(_BLOCK):
                 pass
     except (tarfile.TarError, ValueError, LookupError, OverflowError, RecursionError) as error:

@@ -17,13 +17,13 @@ from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, 
 from duvet.queries.full_text import compute_shares, fuse_rankings
 from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
 
-_DEPTH = 100  # Chunks of each ranking.
-_SPARE = 5  # Chunks beyond the limit that the signals may move up.
+_DEPTH = 100  # Maximum number of chunks in each ranking.
+_SPARE = 5  # Number of chunks beyond the limit that signals may move up.
 _NO_VECTORS = "searched by words only: the index has no vectors"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
-    """Return a function from a file and a symbol to a URI; raise DuvetError for a template with unknown fields."""
+    """Return a function that makes the URI of a symbol; raise DuvetError if the template has unknown fields."""
     if not template:
         return None
     try:
@@ -80,7 +80,7 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
     if space is None:
         return (
             None,
-            "searched by words only: the vectors come from another model; run `duvet ingest` to compute them again",
+            "searched by words only: the vectors are from a different model; run `duvet ingest` to compute them again",
         )
     from duvet.queries.vectors import Matrix
 
@@ -114,7 +114,7 @@ def _rank_chunks(
     pool = [*fuse_rankings([by_words, by_vector])][:most]
     if sort_by_vector:
         pool = [*dict.fromkeys([*by_vector, *pool])][:most]
-    # Chunks that only words found have cosines, too.
+    # Chunks that were found only by words have cosines, too.
     cosines = dict(vectors.rows.best(query, len(pool), sorted(pool)))
     return _Ranking(pool=pool, by_vector=by_vector, by_words=by_words, cosines=cosines)
 
@@ -170,7 +170,7 @@ class SearchEngine:
         with self._store.reading():
             revision = self._store.revision
             if self._snapshot is None or self._snapshot.revision != revision:
-                # Frees the old vectors before the new ones are loaded.
+                # Free the old vectors before loading the new ones.
                 self._snapshot = None
                 contexts = relevance.FileContextFinder(self._store)
                 self._snapshot = _Snapshot(revision, *_load_vectors(self._store, self._embedder), contexts)

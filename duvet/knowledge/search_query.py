@@ -69,7 +69,7 @@ class FoundChunk(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     text: str
     coverage_missing: bool
-    score: float  # Orders the results.
+    score: float  # The score by which results are sorted.
     subsystem_criticality: str | None
     coverage_ratio: float
     git_timestamp: float | None
@@ -124,7 +124,7 @@ class ScoreDetails(Struct, frozen=True, kw_only=True):
     weighted_lexical_score: float  # The score of its rank by words.
     adjusted_score: float
     mode: str  # `hybrid`, or `lexical` without vectors.
-    signals: ScoreSignals | UnsetType = UNSET  # Omitted from answers without room for it.
+    signals: ScoreSignals | UnsetType = UNSET  # Omitted if the answer has no room for it.
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
@@ -143,7 +143,7 @@ class SearchMetadata(Struct, frozen=True, kw_only=True):
     hybrid_weights: dict[str, float]
     filters_applied: dict[str, Any] | UnsetType = UNSET
     request_id: str
-    feedback_prompt: str | UnsetType = UNSET  # How to give feedback, for callers with that right.
+    feedback_prompt: str | UnsetType = UNSET  # How to give feedback, for callers who may do so.
 
 
 class SearchResponse(Struct, frozen=True, kw_only=True):

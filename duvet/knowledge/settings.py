@@ -29,8 +29,8 @@ class KnowledgeSettings(Struct, frozen=True):
 
 
 class IngestOptions(Struct, frozen=True, kw_only=True):
-    profile: str = ""  # The name of the run; that of the configuration if empty.
-    default_profile: str = "local"  # The name if the configuration has none either.
+    profile: str = ""  # The name of the run; if empty, the configured name.
+    default_profile: str = "local"  # The name to use if none is configured.
     dry_run: bool = False
     full: bool = False  # Read unchanged files again.
     dummy: bool = False  # Compute dummy vectors without meaning.
@@ -39,7 +39,7 @@ class IngestOptions(Struct, frozen=True, kw_only=True):
 
 
 def require_profile(name: str) -> str:
-    """Return the name of a profile; raise QueryError if it is invalid."""
+    """Return a profile name unchanged; raise QueryError if it is invalid."""
     if not _PROFILE.fullmatch(name):
         hint = "use up to 64 letters, digits, `.`, `-` and `_`"
         raise errors.QueryError(f"invalid profile name {text.quote_text(text.shorten_text(name))}", hint=hint)
@@ -47,12 +47,12 @@ def require_profile(name: str) -> str:
 
 
 class StorePaths(Struct, frozen=True):
-    """Paths of the store of a project and of the files beside it."""
+    """The paths of a project's store and of the files next to it."""
 
     root: str
     store: str
     backups: str
-    is_configured: bool = False  # Whether the folder for backups is configured.
+    is_configured: bool = False  # Whether the backup folder is configured.
     configurations: tuple[str, ...] = ()
 
     @property
@@ -76,7 +76,7 @@ class StorePaths(Struct, frozen=True):
         return (*database.list_store_files(self.store), self.feedback, self.audit, self.backups)
 
     def make(self, path: str) -> str:
-        """Make the folder of a file beside the store, with its `.gitignore`; raise StoreError if the store is a link."""
+        """Make the folder of a file next to the store, with a `.gitignore`; raise StoreError if the store is a link."""
         location.check_plain_file(self.store)
         location.make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
         return path

@@ -81,7 +81,7 @@ class ContentFolder:
     def store(
         self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
     ) -> StoredFile:
-        """Write a file; raise QueryError for a forbidden destination. A made-up name gets a number if it is taken."""
+        """Write a file; raise QueryError for a forbidden destination. If a generated name is taken, append a number."""
         if not os.path.isdir(self.root):
             hint = f"check {self._rule.root_origin or 'the working directory'}"
             raise DuvetError("the content root is not an existing folder", hint=hint)
@@ -90,7 +90,7 @@ class ContentFolder:
         replaces = self._rule.overwrite if overwrite is None else overwrite
         for candidate in _number_names(name) if is_made_up else (name,):
             relative = resolve_destination(self.root, self._rule.docs_subdir, destination, candidate)
-            # The destination may be a file, whose name was not made up.
+            # The destination may be a file; then its name was not generated.
             is_ours = is_made_up and posixpath.basename(relative) == candidate
             whole = os.path.join(self.root, relative)
             check_not_reserved(self._places, whole)
@@ -165,7 +165,7 @@ def check_destination(root: str, path: str) -> str:
 
 
 def check_not_reserved(places: StorePaths, whole: str) -> None:
-    """Raise QueryError for the files of duvet and for its configuration."""
+    """Raise QueryError for duvet's own files and for its configuration."""
     real = os.path.realpath(whole)
     if any(leads_into_folder(own, real) for own in places.own):
         raise _refuse(os.path.basename(whole), "duvet stores its own files there")
@@ -177,7 +177,7 @@ def _is_same_file(path: str, real: str) -> bool:
     if os.path.realpath(path) == real:
         return True
     try:
-        # Names that differ only in case may be the same file.
+        # Names that differ only in case may refer to the same file.
         return os.path.samefile(path, real)
     except (OSError, ValueError):
         return False

@@ -19,8 +19,8 @@ from duvet.llm.records import ModelError, ModelFault, TemporaryModelError, short
 MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 _MAX_REFUSAL_BYTES = 64 * 1024
 HIDDEN_KEY = "***"
-_MIN_HIDDEN = 4  # A shorter key occurs in any text, and is not replaced.
-_MIN_HIDDEN_PART = 8  # A shorter part of a URL is not a secret, and occurs in many words.
+_MIN_HIDDEN = 4  # A shorter key is not replaced, because it could occur in any text.
+_MIN_HIDDEN_PART = 8  # A shorter part of a URL is not a secret, and could occur in any text.
 _MAX_WAIT = 30.0  # Maximum `Retry-After` in seconds; duvet does not wait longer.
 _FIRST_PAUSE, _MAX_PAUSE = 0.5, 8.0
 _DAY = 86_400
@@ -49,16 +49,16 @@ class ProviderKey(settings.Secret):
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def hidden_in(self, text: str) -> str:
-        """Return the text with the key covered up, even where invisible characters interrupt it."""
+        """Return the text with the key masked, even if invisible characters interrupt the key."""
         if len(self._text) < _MIN_HIDDEN:
             return text
-        # Texts are shown without invisible characters, which would restore the key.
+        # Texts are shown without invisible characters, so an interrupted key would become whole again.
         cleaned = strip_invisible(text)
         return cleaned.replace(self._text, HIDDEN_KEY) if self._text in cleaned else text
 
 
 def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[str, str]) -> ProviderKey | None:
-    """Return the configured key of a provider or, for a default provider, that of the environment."""
+    """Return the configured key of a provider or, for a default provider, the key in the environment."""
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
@@ -90,13 +90,13 @@ class Endpoint(Struct, frozen=True):
         return f"{parts.scheme}://{parts.netloc}"
 
     def without_key(self, text: str) -> str:
-        """Cover up the key in a decoded answer; JSON could write it in many ways."""
+        """Mask the key in a decoded answer; in JSON, the key could be escaped in many ways."""
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
         return self.key.hidden_in(text) if self.key else text
 
     def without_address(self, text: str) -> str:
-        """Cover up the key and the parts of the URL in an error message."""
+        """Mask the key and the parts of the URL in an error message."""
         url = urlsplit(self.base)
         parts = {
             part for part in (url.netloc, url.hostname or "", *url.path.split("/")) if len(part) >= _MIN_HIDDEN_PART
@@ -137,7 +137,7 @@ class ProviderClient:
         await self._http.aclose()
 
     async def post(self, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: object) -> bytes:
-        """Return the answer to a JSON body, with retries; raises a ModelError."""
+        """Post a JSON body, with retries, and return the answer; raise ModelError on failure."""
         import anyio
 
         try:
@@ -171,7 +171,7 @@ class ProviderClient:
         seconds: float,
         max_bytes: int = MAX_RESPONSE_BYTES,
     ) -> bytes:
-        """Return what is at a URL of the provider, without retries."""
+        """Return the content of one of the provider's URLs, without retries."""
         import anyio
 
         with anyio.move_on_after(seconds):
@@ -244,7 +244,7 @@ def _read_error_message(body: bytes) -> str:
 
 
 def _parse_retry_after(header: str | None, now: float) -> float | None:
-    """Return the seconds that `Retry-After` asks for, as a number or a date; None if it is malformed."""
+    """Return the seconds to wait from `Retry-After`, which is a number or a date; None if it is malformed."""
     text = (header or "").strip()
     if _SECONDS.match(text):
         return float(text)

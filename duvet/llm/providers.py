@@ -16,16 +16,16 @@ AnswerType = TypeVar("AnswerType", bound=Struct)
 ANTHROPIC_VERSION = "2023-06-01"
 _MAX_LIST_BYTES = 1024 * 1024
 _MAX_MODELS = 1000
-Sampler = Callable[[ModelRequest], Awaitable[ProviderAnswer]]  # Asks the model of an MCP client during its call.
+Sampler = Callable[[ModelRequest], Awaitable[ProviderAnswer]]  # Asks an MCP client's model during its call.
 
 
 class Provider(Protocol):
-    """Answers requests with its models; both methods raise ModelErrors."""
+    """Answers requests with its models; both methods raise ModelError on failure."""
 
     async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer: ...
 
     async def models(self, seconds: float) -> tuple[str, ...]:
-        """Return the names of its models; empty if it can't be asked."""
+        """Return the names of its models; empty if the provider has no list."""
 
 
 class _Model(Struct):
@@ -37,7 +37,7 @@ class _ModelList(Struct):
 
 
 class _HttpProvider:
-    """A provider at an endpoint; a subclass knows its protocol."""
+    """A provider at an endpoint; each subclass implements a protocol."""
 
     def __init__(self, endpoint: endpoints.Endpoint, http: endpoints.ProviderClient) -> None:
         self.endpoint = endpoint
@@ -131,7 +131,7 @@ class OpenAiProvider(_HttpProvider):
     async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer:
         messages = [{"role": "system", "content": request.system}] if request.system else []
         messages += [{"role": one.role, "content": one.text} for one in request.conversation]
-        # OpenAI refuses the older name for its newer models; other providers only know that.
+        # OpenAI refuses the older name for its newer models; other providers know only the older name.
         is_openai = self.endpoint.base == endpoints.PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url
         limit = {"max_completion_tokens" if is_openai else "max_tokens": request.max_tokens}
         body = {"model": model, "messages": messages, "temperature": request.temperature, **limit}
@@ -144,7 +144,7 @@ class OpenAiProvider(_HttpProvider):
 
 
 class ClientModel:
-    """The model of an MCP client, which chooses it and may use the name as a hint."""
+    """The model of an MCP client; the client chooses it, and may use the name as a hint."""
 
     def __init__(self, name: str, sampler: Sampler) -> None:
         self.name = name

@@ -34,7 +34,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def conversation(self) -> tuple[ModelMessage, ...]:
-        """All messages, the prompt last."""
+        """All messages; the prompt comes last."""
         return (*self.messages, ModelMessage("user", self.prompt)) if self.prompt else self.messages
 
 
@@ -52,7 +52,7 @@ class ResolvedModel(Struct, frozen=True):
     provider: str
     model: str
     reason: str
-    fallbacks: tuple[ModelChoice, ...] = ()  # The models to ask in this order if it doesn't answer.
+    fallbacks: tuple[ModelChoice, ...] = ()  # The models to ask, in this order, if the first choice doesn't answer.
     warnings: tuple[str, ...] = ()
 
     @property
@@ -70,7 +70,7 @@ class TokenUsage(Struct, frozen=True):
 class ProviderAnswer(Struct, frozen=True):
     text: str
     usage: TokenUsage = TokenUsage()
-    is_cut: bool = False  # True if the answer reached the limit of tokens.
+    is_cut: bool = False  # True if the answer reached the token limit.
 
 
 class ModelResponse(Struct, frozen=True):
@@ -89,7 +89,7 @@ class KnownModel(Struct, frozen=True):
     provider: str
     model: str
     origin: Literal["configuration", "models", "llms.txt"]
-    note: str = ""  # Text of a third party, for people only.
+    note: str = ""  # Text from a third party, to be shown to people only.
     url: str = ""
 
 
@@ -130,7 +130,7 @@ class TemporaryModelError(ModelError):
 
     def __init__(self, code: ModelFault, message: str, *, hint: str = "", wait: float | None = None) -> None:
         super().__init__(code, message, hint=hint)
-        self.wait = wait  # The seconds that the provider asks to wait.
+        self.wait = wait  # The seconds that the provider asks the caller to wait.
 
 
 def strip_invisible(text: str) -> str:

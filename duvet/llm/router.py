@@ -29,11 +29,11 @@ HINTS_PATH = "llms.txt"
 _TIMEOUT = 5.0
 _MAX_HINTS_BYTES = 64 * 1024
 _FOUND_SECONDS, _FAILED_SECONDS = 3600.0, 300.0
-"""Seconds until a listing expires, and until a failed one is tried again."""
+"""Seconds until a listing expires, and until duvet retries a failed one."""
 
 
 class ModelHint(Struct, frozen=True):
-    """A link about models in an `llms.txt`."""
+    """A link to information about models in an `llms.txt`."""
 
     name: str
     url: str
@@ -41,7 +41,7 @@ class ModelHint(Struct, frozen=True):
 
 
 def parse_model_hints(text: str) -> tuple[ModelHint, ...]:
-    """Return the links about models in an `llms.txt`, with shortened texts."""
+    """Return the links to information about models in an `llms.txt`, with shortened texts."""
     hints: list[ModelHint] = []
     section = ""
     for line in text.splitlines():
@@ -68,21 +68,21 @@ class _CachedListing(Struct, frozen=True):
 
 
 class ModelDiscovery:
-    """Asks providers for their models, rarely: listings are cached in memory and on disk."""
+    """Asks providers for their models; listings are cached in memory and on disk."""
 
     def __init__(self, http: ProviderClient, clock: Clock, blobs: BlobStore) -> None:
         self._http = http
         self._clock = clock
         self._blobs = blobs
         self._cached: dict[str, _CachedListing] = {}
-        self._locks: dict[str, Lock] = {}  # Only one of several tasks requests the same listing.
+        self._locks: dict[str, Lock] = {}  # If several tasks need the same listing, only one requests it.
 
     def listing(self, backend: Backend) -> ModelListing:
         cached = self._cached.get(backend.name)
         return cached.listing if cached else ModelListing()
 
     async def look_up(self, backend: Backend, log: Callable[[str], None]) -> None:
-        """Cache the listing of a provider, as far as the configuration allows it to be asked; failures are logged."""
+        """Cache a provider's listing if the configuration allows duvet to request it; failures are logged."""
         ##= man/spec/ask.md#discovery
         ##% duvet MUST NOT request the list of models or `llms.txt` unless the configuration says so.
         section, endpoint = backend.section, backend.endpoint
@@ -112,7 +112,7 @@ class ModelDiscovery:
         return name in self._cached and self._is_valid(self._cached[name])
 
     def _is_valid(self, cached: _CachedListing) -> bool:
-        # A time too far in the future comes from a wrong clock.
+        # A time too far in the future means that the clock was wrong.
         return 0 < cached.until - self._clock.now() <= _FOUND_SECONDS
 
     async def _request_hints(self, endpoint: Endpoint) -> tuple[ModelHint, ...]:
@@ -138,12 +138,12 @@ class Router(Protocol):
     """Chooses the model for a request, and calls it."""
 
     def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
-        """Choose the model; raises a NoModelError."""
+        """Choose the model; raise NoModelError if no model is usable."""
 
     async def invoke(
         self, request: records.ModelRequest, resolved: records.ResolvedModel | None = None
     ) -> records.ModelResponse:
-        """Return the answer of the model or the first fallback that answers; raises a ModelError or NoModelError."""
+        """Return the answer of the model or of the first fallback that answers; raise ModelError or NoModelError."""
 
 
 def ignore_log(words: str) -> None:
@@ -181,7 +181,7 @@ class StaticRouter:
         }
 
     def with_sampler(self, sampler: Sampler) -> StaticRouter:
-        """Return a router for a call of a client that offers its own model; connections and listings are shared."""
+        """Return a router for a client that offers its own model; connections and listings are shared."""
         other = copy(self)
         other._backends = self._make_backends(sampler)
         return other
@@ -216,7 +216,7 @@ class StaticRouter:
         return records.ResolvedModel(first.provider, first.model, reason, tuple(others), (*skipped, *unlisted))
 
     def _trouble(self, name: str) -> str:
-        """Return the reason why `PROVIDER/MODEL` can't be asked, empty if it can."""
+        """Return the reason why `PROVIDER/MODEL` can't be used; empty if it can."""
         provider, _, model = name.partition("/")
         backend = self._backends.get(provider)
         ##= man/spec/ask.md#choosing-a-model

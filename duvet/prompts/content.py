@@ -44,7 +44,7 @@ def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple
     def paste(style: comments.SourceStyle, kind: Kind) -> str:
         return "".join(f"{line}\n" for line in editor.format_annotation(style, _INDENT, target, quote, kind=kind))
 
-    # If all sources are tests, they contain the code as well.
+    # If all sources are tests, they also contain the code.
     only_tests = all(style.kind is Kind.TEST for style in styles)
     return tuple(
         CitationComment(
@@ -59,7 +59,7 @@ def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple
 def fit_items(
     items: Sequence[_Item], text: Callable[[_Item], str], room: int = MAX_PROMPT_CHARACTERS
 ) -> Sequence[_Item]:
-    """Return the first item, and as many more as fit."""
+    """Return the first item, and as many more items as fit."""
     ##= man/spec/mcp.md#prompts
     ##% A prompt MUST name the enabled tools and the equivalent commands, and omit whatever exceeds about 4,000 tokens.
     for count, item in enumerate(items):
@@ -94,7 +94,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
 
 
 def _measure_citation(citation: records.CitationWithCode) -> str:
-    """Return a text of the length that the citation has in a prompt, including line numbers."""
+    """Return a text that is as long as the citation in a prompt, including line numbers."""
     numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
     return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
 
@@ -150,7 +150,7 @@ def _make_doubtful(place: str, target: str, quote: str, problem: Problem) -> Dou
 
 
 def _find_files(context: ProjectSnapshot, name: str) -> set[str]:
-    """Return the source with that path, or those in the folder with that path."""
+    """Return the source with this path, or all sources in the folder with this path."""
     paths = list_possible_paths(name, context.project.root)
     known = context.findings.files
     inside = {path for path in known if any(path == one or path.startswith(f"{one}/") for one in paths)}

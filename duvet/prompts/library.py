@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from duvet.tools.packs import Registry
 
 _FENCE = "---\n"
-REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")  # The prompts that take a requirement, and nothing else.
+REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")  # The prompts whose only argument is a requirement.
 SYSTEM_PROMPT = "system"
 _DEFAULT_TITLE = ServerRule().title
 
@@ -54,13 +54,13 @@ def _load_prompt(name: str) -> Prompt:
 
 
 def describe_prompt(name: str) -> Prompt:
-    """Return the front matter of a prompt; NotFoundError if it is unknown."""
+    """Return the front matter of a prompt; raise NotFoundError if the prompt is unknown."""
     require_prompt(name)
     return _load_prompt(name)
 
 
 def require_prompt(name: str, among: Sequence[str] = ()) -> None:
-    """Raise a NotFoundError with the nearest names unless a prompt, or one of `among`, has that name."""
+    """Raise NotFoundError with similar names unless a prompt (one of `among`, if given) has this name."""
     known = among or prompt_names()
     if name not in known:
         hint = suggest_nearest(name, known) or f"available: {', '.join(known)}"
@@ -69,7 +69,7 @@ def require_prompt(name: str, among: Sequence[str] = ()) -> None:
 
 def render_prompt(name: str, values: Mapping[str, object]) -> str:
     """Return the text of a prompt with these values. A missing value is an error."""
-    # The template is the whole file, because templates are cached by file.
+    # Render the whole file, because templates are cached by file.
     text = _split_prompt(environment().get_template(prompt_template(name)).render(values))[1]
     return "".join(f"{escape_cell(line)}\n" for line in text.splitlines())
 
@@ -125,7 +125,7 @@ class PromptRequest(Struct, frozen=True):
 
 
 def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
-    """Return the request; QueryError for an unknown argument, or a missing required one."""
+    """Return the request; raise QueryError for an unknown argument, or a missing required one."""
     prompt = describe_prompt(name)
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]
@@ -159,7 +159,7 @@ def _list_values(catalogue: Catalogue, argument: str) -> Iterable[str]:
         case "spec":
             return (card.id for card in catalogue.specifications)
         case "section":
-            return (f"{card.id}#{section.id}" for card in catalogue.specifications for section in card.sections)
+            return (f"{card.id}#{section.name}" for card in catalogue.specifications for section in card.sections)
         case "file":
             return (card.path for card in catalogue.citations)
         case "level":

@@ -1,4 +1,4 @@
-"""Annotations with their code and links, and new citations validated before they are written."""
+"""Annotations with their code and links, and the sources of new citations."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SourceReader = Callable[[str], str | None]  # Returns the text of a file, or Non
 _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
 _MAX_LINE = 160
 _COMMENT_ENDS = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
-"""First and last lines of comments, which are not code."""
+"""The first and last lines of block comments, which are not code."""
 _MAX_COMMENT_ENDS = 8
 
 
 class CitationReader:
-    """Reads annotations with the lines around them; reads each file once."""
+    """Reads annotations with the lines around them; each file is read once."""
 
     def __init__(self, catalogue: Catalogue, files: ProjectFiles, around: int) -> None:
         self.catalogue = catalogue
@@ -75,7 +75,7 @@ class CitationReader:
             "type": card.kind.name.lower(),
             "target": card.target,
             "specification": specification.id if specification else None,
-            "section": card.section or None,
+            "section": specification.section_names.get(card.section) if specification and card.section else None,
             "section_title": specification.titles.get(card.section) if specification else None,
             "quote": card.quote,
             "reason": card.reason or None,
@@ -97,7 +97,7 @@ class CitationReader:
 def read_code_below(
     annotations: Iterable[tuple[int, str, CharacterSpan]], read: SourceReader, max_lines: int
 ) -> dict[int, str]:
-    """Return up to `max_lines` lines after each annotation, given by number, path and span; each file is read once."""
+    """Return up to `max_lines` lines after each annotation (given by number, path and span); each file is read once."""
     if not max_lines:
         return {}
     by_path: dict[str, list[tuple[CharacterSpan, int]]] = {}
@@ -124,7 +124,7 @@ def read_code_below(
 
 
 def _cut_code(text: str, start: int, end: int, max_lines: int) -> str:
-    """Return the first lines of code between two offsets, without the ends of comments around them."""
+    """Return the first lines of code between two offsets, without the ends of surrounding comments."""
     stop = min(end, start + (max_lines + _MAX_COMMENT_ENDS) * _MAX_LINE)
     part = text[start:stop] if stop == end else f"{text[start:stop]}…"
     lines = part.split("\n", max_lines + _MAX_COMMENT_ENDS)
@@ -138,7 +138,7 @@ def _cut_code(text: str, start: int, end: int, max_lines: int) -> str:
 
 
 def _dedent(lines: Sequence[str]) -> list[str]:
-    """Remove the common indentation and cut long lines; the first line is not blank."""
+    """Remove the common indentation, and cut long lines; the first line must not be blank."""
     plain = [line.rstrip() for line in lines]
     common = plain[0][: len(plain[0]) - len(plain[0].lstrip(" \t"))]
     for line in plain:
@@ -154,7 +154,7 @@ class CommentStyle(Struct, frozen=True, kw_only=True):
     content: str
     first: str = ""  # The delimiters of a comment, if its lines need them.
     last: str = ""
-    kind: Kind = Kind.CITATION  # The type of an annotation that doesn't state one.
+    kind: Kind = Kind.CITATION  # The type of an annotation that doesn't name one.
 
 
 def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]:

@@ -15,16 +15,16 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard, Requ
 from duvet.trace.coverage import compute_level_totals
 from duvet.trace.records import State
 
-_MIN_LIKENESS = 60  # The percentage below which two texts are different requirements.
-_MAX_DISTANCE = 100  # Requirements further apart in their sections are not compared.
+_MIN_LIKENESS = 60  # Texts with a similarity below this percentage are different requirements.
+_MAX_DISTANCE = 100  # Requirements that are further apart in their sections are not compared.
 _LAYERS = {"implementation": frozenset({Kind.CITATION, Kind.IMPLICATION}), "tests": frozenset({Kind.TEST})}
-"""The layers of coverage, and the types of citations that provide them."""
+"""The layers of coverage, each with the citation types that provide it."""
 
-IndexPair = tuple[int, int]  # The indexes of a requirement, then and now.
+IndexPair = tuple[int, int]  # The index of a requirement, then and now.
 _Key = Callable[[Catalogue, RequirementCard], Hashable]
 _Section = tuple[str, str]  # The locator of a specification and the id of a section.
 _CitedText = tuple[Hashable, ...]
-"""The identity of a cited text: a requirement by its index, another text by its words."""
+"""The identity of a cited text: for a requirement its index, for any other text its words."""
 _Numbers = list[int]
 
 
@@ -43,7 +43,7 @@ class CoverageChange(RequirementChange, frozen=True, kw_only=True):
 
 
 class CoverageCount(Struct, frozen=True, kw_only=True):
-    """Numbers of requirements, and the same in words."""
+    """Numbers of requirements, also in words."""
 
     requirements: int
     applicable: int
@@ -54,7 +54,7 @@ class CoverageCount(Struct, frozen=True, kw_only=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """All changes, in the order of specifications, and citations in that of files."""
+    """All changes, in the order of the specifications; changes to citations are in the order of files."""
 
     then: CoverageCount
     now: CoverageCount
@@ -70,12 +70,12 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def regressions(self) -> int:
-        """The number of requirements that lost coverage and citations that went stale."""
+        """The number of requirements that lost coverage, plus the number of citations that went stale."""
         return len(self.coverage_lost) + len(self.citations_stale)
 
     @property
     def losses(self) -> str:
-        """The regressions in words: `2 requirements lost coverage, 1 citation went stale`."""
+        """The regressions in words, such as `2 requirements lost coverage, 1 citation went stale`."""
         requirements = (
             format_count(len(self.coverage_lost), "requirement") + " lost coverage" if self.coverage_lost else ""
         )
@@ -84,13 +84,13 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def uncited(self) -> tuple[RequirementRow, ...]:
-        """The new requirements that only todos cite, or nothing."""
+        """The new requirements that nothing, or only todos, cite."""
         states = {state.words for state in (State.UNCITED, State.TO_DO)}
         return tuple(row for row in self.requirements_added if row.status in states)
 
 
 class CitationChange(Struct, frozen=True, kw_only=True):
-    """Citations of one type that a text has gained or lost."""
+    """The citations of one type that a text has gained or lost."""
 
     target: str
     identifier: str | None  # The first digits of the id, or None for a text that is not a requirement.
@@ -112,7 +112,7 @@ class StaleCitation(Struct, frozen=True, kw_only=True):
 
 def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     pairing = pair_requirements(then, now)
-    # A requirement file may give the same text another level, and a specification another id.
+    # A requirement file may give the same text a different level, and a specification a different id.
     relabelled = [
         (old, new)
         for old, new in (*pairing.same, *pairing.moved)
@@ -124,7 +124,7 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     ##% its place.
     stale = _pair_citations(then, now, are_valid=False)
     stale_then = [old for old, _ in stale]
-    # Skip unchanged ones: the cited text may have become a requirement, or is no longer one.
+    # Skip unchanged citations whose text has become a requirement, or is no longer one.
     unchanged = _pair_citations(then, now, are_valid=True)
     present = dict(pairing.pairs)
     our_keys: dict[int, _CitedText] = {
@@ -172,7 +172,7 @@ def _make_changes(then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]) -
 def _find_coverage_changes(
     then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]
 ) -> Iterator[tuple[CoverageChange, bool]]:
-    """Yield the changes of coverage, with True for a loss."""
+    """Yield the changes in coverage, each with True for a loss."""
     for old, new in pairs:
         before, after = then.requirements[old], now.requirements[new]
         if State.NOT_APPLICABLE in (before.state, after.state):
@@ -210,7 +210,7 @@ def find_regressions(difference: Difference) -> Iterator[Problem]:
 
 
 class RequirementPairing(Struct, frozen=True):
-    """The indexes of requirements that are in both catalogues or only in one."""
+    """The indexes of the requirements that are in both catalogues or in only one of them."""
 
     same: list[IndexPair]
     moved: list[IndexPair]
@@ -220,14 +220,14 @@ class RequirementPairing(Struct, frozen=True):
 
     @property
     def pairs(self) -> list[IndexPair]:
-        """The requirements in both catalogues, by their present order."""
+        """The requirements in both catalogues, in their current order."""
         return sorted([*self.same, *self.moved, *self.changed], key=lambda pair: pair[1])
 
 
 def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
-    """Pair requirements: first those in their old section, then those that moved, then those that were reworded.
+    """Pair requirements: first those that are still in their section, then moved ones, then reworded ones.
 
-    A reworded requirement is the one with the same id or, without ids, the most similar one in its section.
+    A reworded requirement is paired by its id or, without ids, with the most similar requirement in its section.
     """
     rest = _Unpaired(then, now)
     same = rest.take(lambda catalogue, card: (*_section_key(catalogue, card), card.text))
@@ -268,7 +268,7 @@ class _Unpaired:
         return self._remove(pairs)
 
     def take_alike(self, successors: Mapping[_Section, _Section]) -> list[IndexPair]:
-        """Pair the most similar requirements of a section, or of a section and its successor."""
+        """Pair the most similar requirements in a section, or in a section and its successor."""
 
         def present_section(catalogue: Catalogue, card: RequirementCard) -> _Section:
             section = _section_key(catalogue, card)
@@ -316,9 +316,9 @@ def _group_by(catalogue: Catalogue, indexes: list[int], key: _Key) -> dict[Hasha
 
 
 def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
-    """Find the successor of each renamed or moved section: the section with most of its requirements.
+    """Find the successor of each renamed or moved section, which is the section that now has most of its requirements.
 
-    In a specification that replaces another, other sections are assumed to have kept their names.
+    If a specification replaces another one, all other sections are assumed to have kept their names.
     """
     sections: defaultdict[_Section, Counter[_Section]] = defaultdict(Counter)
     specifications: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -342,7 +342,7 @@ def _section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
 
 
 def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:
-    """Pair citations that were valid with equal citations that are now valid or, with `are_valid=False`, invalid."""
+    """Pair citations that were valid with equal citations that are now valid or, with `are_valid=False`, now invalid."""
     valid = _group_citations(then, are_valid=True)
     found: list[IndexPair] = []
     for words, numbers in _group_citations(now, are_valid=are_valid).items():
@@ -399,7 +399,7 @@ def _make_stale_rows(now: Catalogue, stale: Iterable[IndexPair]) -> Iterator[Sta
 
 
 class _CitationIndex:
-    """The citations of a catalogue by text and type; equal texts have equal keys in both catalogues."""
+    """The citations in a catalogue, by text and type; equal texts have equal keys in both catalogues."""
 
     def __init__(self, catalogue: Catalogue, keys: dict[int, _CitedText], excluded: Iterable[int]) -> None:
         self.catalogue = catalogue
@@ -423,7 +423,7 @@ class _CitationIndex:
             quote = _normalize(card.quote)
             text = specification.locator, card.section, quote
             words = quote or specification.titles[card.section]
-            self.texts[text] = f"{specification.locator}#{card.section}", None, words
+            self.texts[text] = specification.section_target(card.section), None, words
             yield text
 
     def subtract(self, other: _CitationIndex) -> tuple[CitationChange, ...]:

@@ -19,7 +19,7 @@ class VectorSpace(Protocol):
 
     @property
     def data(self) -> bytes:
-        """The bytes from which Embedder.space restores it."""
+        """The bytes from which Embedder.space restores this space."""
 
     @property
     def width(self) -> int: ...
@@ -35,25 +35,25 @@ class VectorRows(Protocol):
     def __len__(self) -> int: ...
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> Sequence[tuple[int, float]]:
-        """Return the numbers of the nearest allowed vectors with their cosines, nearest first; None allows all."""
+        """Return the nearest vectors by number, with their cosines, nearest first; `allowed` may limit them."""
 
 
 class Embedder(Protocol):
     @property
     def name(self) -> str:
-        """A name that differs if the vectors would."""
+        """A name that changes whenever the vectors would change."""
 
     @property
     def width(self) -> int: ...
 
     def fitted(self, texts: Sequence[str]) -> VectorSpace:
-        """Return the space of a corpus; equal texts in the same order give an equal space."""
+        """Return the space of a corpus; the same texts in the same order produce an equal space."""
 
     def space(self, data: bytes) -> VectorSpace | None:
-        """Restore a space that this model has made, or return None."""
+        """Restore a space that this model has made; return None for any other data."""
 
 
-VECTOR_SCALE = 4  # Bytes of the scale of a row.
+VECTOR_SCALE = 4  # Size of a row's scale in bytes.
 MAX_COMPONENT = 127  # The largest component of a row.
 
 
@@ -62,7 +62,7 @@ def row_size(width: int) -> int:
 
 
 def make_vector_row(numbers: bytes) -> bytes:
-    """Return a row of length 1 in the direction of these signed bytes."""
+    """Return a row for the vector of length 1 in the direction of these signed bytes."""
     length = sum((number - 256 if number > MAX_COMPONENT else number) ** 2 for number in numbers) ** 0.5
     return numbers + pack("<f", 1 / length if length else 0.0)
 
@@ -72,7 +72,7 @@ DUMMY_WIDTH = 8
 
 
 class DummySpace:
-    """The space of the dummy, which is the same for each corpus."""
+    """The space of the dummy model, which is the same for every corpus."""
 
     data = DUMMY_NAME.encode()
     width = DUMMY_WIDTH
@@ -109,7 +109,7 @@ VERSION_PATH = Path("_version.py")
 
 
 def find_wordllama() -> Path | None:
-    """Return the folder of a complete installation, without the slow import."""
+    """Return the folder of a complete installation of wordllama, without importing it, which is slow."""
     found = find_spec("wordllama")
     for place in (found and found.submodule_search_locations) or ():
         if all((Path(place) / file).is_file() for file in (WEIGHTS_PATH, TOKENIZER_PATH, VERSION_PATH)):
@@ -118,7 +118,7 @@ def find_wordllama() -> Path | None:
 
 
 def find_embedder(required: bool | None = None, dummy: bool = False) -> Embedder | None:
-    """Return the embedder or, if it is not installed, None; a DuvetError if it is required."""
+    """Return the embedder, or None if it is not installed; raise DuvetError if it is required."""
     if dummy:
         return DummyEmbedder()
     if required is False:
@@ -149,7 +149,7 @@ class PurePythonMatrix:
             if len(segment.rows) == len(segment.numbers) * row_size(self._width):
                 rows = iter_unpack(f"<{self._width}bf", segment.rows)
                 for number, (*numbers, scale) in zip(segment.numbers, rows, strict=True):
-                    # A larger scale comes from damaged data: the vectors have length 1.
+                    # The vectors have length 1, so a larger scale comes from damaged data.
                     if 0 <= scale <= 1:
                         yield number, [one * scale for one in numbers]
 

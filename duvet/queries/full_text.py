@@ -18,7 +18,7 @@ from duvet.tree.recorder import digest_content
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-MatchSpans = tuple[tuple[int, int], ...]  # Offsets of the parts of a text that match.
+MatchSpans = tuple[tuple[int, int], ...]  # The offsets of the matching parts of a text.
 IndexedTexts = tuple[str, str, str]
 """The text of a requirement, the title of its section, and the names of its specification."""
 
@@ -29,13 +29,13 @@ _TABLE = "CREATE VIRTUAL TABLE found USING fts5(text, title, specification, toke
 _INSERT = "INSERT INTO found(rowid, text, title, specification) VALUES (?, ?, ?, ?)"
 _SCORES = "SELECT rowid, bm25(found, 1.0, 2.0, 1.0) FROM found WHERE found MATCH ?"
 _HIGHLIGHTS = "SELECT rowid, highlight(found, 0, char(1), char(2)) FROM found WHERE found MATCH ?"
-# Blanks separate words, too, so offsets stay the same.
+# Blanks separate words, too, and the offsets stay the same.
 _UNMARKED = str.maketrans("\0\1\2", "   ")
 _RAW_HINT = 'use words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification, or drop --raw'
 
 
 class RequirementIndex:
-    """The requirements of a catalogue by their words; usable from any thread, but only from one at a time."""
+    """The requirements of a catalogue, by their words; any thread may use the index, but only one at a time."""
 
     def __init__(self, catalogue: Catalogue, memory: Cache) -> None:
         names = [" ".join(dict.fromkeys((one.name.lower(), one.id.lower()))) for one in catalogue.specifications]
@@ -49,7 +49,7 @@ class RequirementIndex:
 
     def _build(self) -> bytes:
         with closing(_connect()) as connection:
-            # Without the texts: the catalogue contains them.
+            # The texts are left out, because the catalogue contains them.
             _fill(connection, ", content=''", enumerate(self._texts))
             connection.execute("INSERT INTO found(found) VALUES ('optimize')")
             connection.commit()
@@ -63,7 +63,7 @@ class RequirementIndex:
         return connection
 
     def matches(self, expression: str) -> dict[int, float]:
-        """Return the requirements that match with their scores, best first; a QueryError for a wrong expression."""
+        """Return the matching requirements with their scores, best first; raise QueryError for an invalid expression."""
         # Further digits may differ between machines.
         rows = _query(self._connection, _SCORES, expression)
         scores = sorted((float(f"{score:.6g}"), index) for index, score in rows)
@@ -102,7 +102,7 @@ def _query(connection: Connection, statement: str, expression: str) -> list[Any]
 
 
 def _parse_spans(marked: str) -> MatchSpans:
-    """Return the offsets of the marked parts in the text without the marks."""
+    """Return the offsets of the marked parts, in the text without the marks."""
     spans, at = [], 0
     for part in marked.split("\2")[:-1]:
         before, _, inside = part.partition("\1")
@@ -137,13 +137,13 @@ def _make_sqlite_error(reason: str) -> DuvetError:
 
 
 _Item = TypeVar("_Item", bound=Hashable)
-_RANK_CONSTANT = 60  # `k` of reciprocal rank fusion: the larger, the smaller the lead of the first ranks.
+_RANK_CONSTANT = 60  # `k` of reciprocal rank fusion; the larger it is, the smaller is the lead of the first ranks.
 
 
 def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -> dict[_Item, float]:
-    """Return the reciprocal rank of each item, scaled so that the first of all rankings gets 1.
+    """Return the reciprocal rank of each item, scaled so that an item that is first in all rankings gets 1.
 
-    Items come with what they are ranked by; equal ones share a rank.
+    Each item comes with the value that it is ranked by; items with equal values share a rank.
     """
     shares: dict[_Item, float] = {}
     shared_rank, before = 0, None

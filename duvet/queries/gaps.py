@@ -1,4 +1,4 @@
-"""Requirements without citation or test, and filters for lists of requirements."""
+"""Requirements without a citation or test, and filters for lists of requirements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.records import State
 
 LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
-"""Levels by their names in options and arguments."""
+"""Levels, by their names in options and arguments."""
 
 LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
 
@@ -24,7 +24,7 @@ LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
 STATES_BY_WORD: dict[str, tuple[State, ...]] = {
     **{state.words.replace(" ", "-"): (state,) for state in State},
     "todo": (State.TO_DO,),
-    # The names of former versions, and the classes of `get_prioritized_requirements`.
+    # The names in former versions, and the classes of `get_prioritized_requirements`.
     "not-started": (State.UNCITED, State.TO_DO),
     "missing-implementation": (State.NEEDS_CODE,),
     "partial": (State.IN_PROGRESS,),
@@ -35,7 +35,7 @@ STATES_BY_WORD: dict[str, tuple[State, ...]] = {
     "partially-implemented": (State.IN_PROGRESS, State.NEEDS_CODE, State.NEEDS_TESTS),
     "fully-implemented": (State.EXCEPTED, State.DONE, State.NOT_APPLICABLE),
 }
-"""States by their names in options and arguments, as `fold_word` returns them."""
+"""States, by their names in options and arguments as `fold_word` returns them."""
 
 
 def fold_word(word: str) -> str:
@@ -44,28 +44,28 @@ def fold_word(word: str) -> str:
 
 
 def parse_level(word: str) -> Level | None:
-    """Return the level of this name in any spelling; None for an unknown one."""
+    """Return the level with this name, in any spelling; None for an unknown name."""
     name = fold_word(word)
     return LEVELS_BY_WORD.get(LEVEL_SYNONYMS.get(name, name))
 
 
 _Spot = tuple[int, str] | tuple[int, str, str]
-"""The indexes of a specification and the id of a section, or instead of that nothing and the id of a requirement."""
+"""The index of a specification with the id of a section, or with an empty text and the id of a requirement."""
 
 
 class RequirementFilter(Struct, frozen=True):
-    """Filters of a list of requirements; values of one filter are alternatives, and an empty filter selects all."""
+    """Filters for a list of requirements; the values of a filter are alternatives, and an empty filter selects all."""
 
     specifications: tuple[str, ...] = ()  # By id, name, URL or path.
     sections: tuple[str, ...] = ()
-    """By id, number or title, or as `spec#section`; a numbered one includes those below it."""
+    """Sections by id, number or title, or as `spec#section`; a numbered section includes its subsections."""
     levels: tuple[Level, ...] = ()
     states: tuple[State, ...] = ()
-    kinds: tuple[Kind, ...] = ()  # The types of annotations, of which a requirement needs one.
+    kinds: tuple[Kind, ...] = ()  # The annotation types; a requirement must have an annotation of at least one of them.
 
 
 def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> list[int]:
-    """Return the indexes of the requirements that pass, in order; raises a NotFoundError for an unknown name."""
+    """Return the indexes of the requirements that pass, in order; raise NotFoundError for an unknown name."""
     cards = catalogue.requirements
     found = list(range(len(cards)))
     for test in _make_tests(catalogue, filters):
@@ -94,7 +94,7 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
 
 def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[_Spot]:
     """Return the sections of this name, or the ids of requirements, each with its specification."""
-    from duvet.trace.locations import find_sections, make_section_error, require_specification
+    from duvet.trace.locations import find_headed_section, find_sections, make_section_error, require_specification
 
     spec, _, section = name.rpartition("#")
     names = (spec,) if spec else specifications
@@ -111,13 +111,14 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
         found = catalogue.named.get(section) or catalogue.named_in_any_case.get(section.casefold(), ())
         named = [catalogue.requirements[index] for index in found]
         spots = [(one.specification, "", one.name) for one in named if one.specification in dict(cards)]
+        spots = spots or [(index, id) for index, card in cards if (id := find_headed_section(card, section))]
     if not spots:
         raise make_section_error([card for _, card in cards], section, catalogue.named)
     return spots
 
 
 class Gap(StrEnum):
-    """The kinds of gaps that a list selects requirements by."""
+    """The kinds of gaps by which a list selects requirements."""
 
     CITATION = "uncited or to do"
     TEST = "untested"
@@ -125,7 +126,7 @@ class Gap(StrEnum):
 
 
 class RequirementGaps(Struct, frozen=True):
-    """The requirements with a gap, and the number of those that were examined."""
+    """The requirements with a gap, and the number of examined requirements."""
 
     indexes: tuple[int, ...]
     among: int
@@ -153,7 +154,7 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 
 
 def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
-    """Find the requirements that pass the filters and have the gap; None is any."""
+    """Find the requirements that pass the filters and have this gap; None means that no gap is needed."""
     cards = catalogue.requirements
     examined = select_requirements(catalogue, replace(filters, states=()))
     ##= man/spec/queries.md#uncited

@@ -23,11 +23,11 @@ from duvet.tree.outputs import store_file
 
 
 class CiteOptions(Struct, frozen=True):
-    name: str  # The path of the file, from the working directory.
+    name: str  # The path of the file, relative to the working directory.
     line: int
-    kind: Kind | None = None  # None for the default of the source.
+    kind: Kind | None = None  # None for the default type of the source.
     fields: Mapping[str, str] = {}
-    width: int = 100  # The width of lines.
+    width: int = 100  # The maximum line width.
 
 
 class CitedFile(Struct, frozen=True):
@@ -39,7 +39,7 @@ class CitedFile(Struct, frozen=True):
 
 
 def insert_citation(project: Project, citable: CitableText, options: CiteOptions) -> CitedFile:
-    """Insert the citation in memory; raises a DuvetError if it would not be valid."""
+    """Insert the citation in memory; raise DuvetError if it would not be valid."""
     styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
     name, root = options.name, project.root
     chosen = choose_inputs([name], styles, root, project.tree)
@@ -85,12 +85,12 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
 
 
 def _keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
-    """Yield the identity of problems without their lines, which the insertion moves."""
+    """Yield the identity of each problem without its line, because the insertion moves lines."""
     return ((one.problem.path, one.problem.code, one.problem.message) for one in findings)
 
 
 def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
-    """Return the problem with the line of the annotation that is already there."""
+    """Return the problem with the line of the existing annotation."""
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST say where the text is already cited when it refuses to repeat an annotation.
     lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]
@@ -101,7 +101,7 @@ def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
 
 
 def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
-    """Return the problem with lines of the file as it is; for the new annotation, the line where it would begin."""
+    """Return the problem with the current lines of the file; the new annotation gets the line where it would begin."""
 
     def replace_line(place: re.Match[str]) -> str:
         number = int(place[1])
@@ -113,7 +113,7 @@ def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
 
 
 def write_cited_file(project: Project, found: CitedFile) -> None:
-    """Write the file, unless it has changed since."""
+    """Write the file, unless it has changed since it was read."""
     target = project.disk.at(found.path)
     if project.disk.read(found.path) != found.before:
         raise OutputError("this file changed while duvet was running", path=found.path, hint="run the command again")

@@ -24,7 +24,7 @@ class PriorityClass(Rank):
 
 
 class Priority(Struct, frozen=True):
-    """The criteria for the rank of a requirement; equal ones keep the order of the specifications."""
+    """The criteria for the rank of a requirement; equal ranks keep the order of the specifications."""
 
     level: Level
     priority_class: PriorityClass
@@ -75,7 +75,7 @@ class ExplainedRow(PriorityRow, frozen=True, kw_only=True):
     """A requirement with the explanation of its rank."""
 
     key: str
-    before_next: str  # The reason why the next one comes after it; empty for the last one.
+    before_next: str  # The reason why the next requirement comes after this one; empty for the last requirement.
 
 
 def make_priority_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int | None = None) -> list[PriorityRow]:
@@ -115,7 +115,7 @@ def _fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str,
 
 
 class _Citation(Protocol):
-    """A card of a citation, or its annotation."""
+    """A citation's card, or its annotation."""
 
     @property
     def kind(self) -> Kind: ...
@@ -125,7 +125,7 @@ class _Citation(Protocol):
 
 
 def describe_shortfall(state: State, citations: Sequence[_Citation]) -> str:
-    """Describe what is missing if the citations show more than the state does; otherwise return an empty text."""
+    """Describe what is missing if the citations show more than the state; otherwise, return an empty text."""
     kinds = {one.kind for one in citations}
     if state is State.NEEDS_TESTS and Kind.TEST in kinds:
         return "code cites all of it; tests cite only a part"

@@ -22,7 +22,7 @@ class RequirementRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ##= man/spec/names.md#references
     ##% Each list and detail of a requirement MUST show its id in a field of its own if the requirement has one.
-    identifier: str  # The first digits of the id (the hex BLAKE3 of the text).
+    identifier: str  # The first digits of the id (the BLAKE3 of the text in hex).
     name: str = ""  # The id that the specification gives it, such as `FR-001`.
     full_path: str
     specification: str
@@ -52,7 +52,7 @@ def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, An
         "name": card.name,
         "full_path": specification.requirement_path(card.section, id),
         "specification": specification.id,
-        "section": card.section,
+        "section": specification.section_names.get(card.section, card.section),
         "section_title": specification.titles.get(card.section, ""),
         "target": catalogue.target_of(card),
         "level": format_level(card.level),
@@ -78,7 +78,7 @@ def make_fragment_link(anchor: str) -> str:
 
 
 def keep_web_url(url: str | None) -> str:
-    """Return an http(s) URL unchanged; empty for any other URL, such as `javascript:`."""
+    """Return an http(s) URL unchanged, and an empty text for any other URL, such as `javascript:`."""
     ##= man/spec/page.md#safety
     ##% The report MUST NOT load external resources, and MUST link only to itself and to web pages.
     return url if url is not None and url.lower().startswith(("http://", "https://")) else ""
@@ -91,7 +91,7 @@ def make_blob_url(base: str | None, path: str) -> str:
 
 
 def make_issue_url(base: str | None, id: str) -> str:
-    """Return the URL of an issue, which is named by number or by URL; empty if unknown."""
+    """Return the URL of an issue, given its number or its URL; empty if unknown."""
     found = keep_web_url(base)
     return keep_web_url(id) or (f"{found.rstrip('/')}/{_quoted(id.removeprefix('#'))}" if found else "")
 
@@ -116,7 +116,7 @@ class CitationWithCode(Struct, frozen=True, kw_only=True):
     """An annotation with the code around it."""
 
     id: str  # `file:line`.
-    full_path: str | None  # The path of the resource, below the first requirement that it refers to.
+    full_path: str | None  # The path of its resource, below the first requirement that it refers to.
     file_path: str
     line_number: int
     type: str
@@ -145,7 +145,7 @@ class CitationDetail(CitationWithCode, frozen=True, kw_only=True):
 
 
 class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"):
-    """The annotations of a file, or those at one place in it."""
+    """The annotations in a file, or at one place in it."""
 
     file_path: str
     url: str | None
@@ -153,9 +153,9 @@ class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"
 
 
 class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
-    """A requirement in its worst place, with all of its places."""
+    """A requirement, at the place where its status is worst, with all of its places."""
 
-    id: str  # The hex BLAKE3 of its text.
+    id: str  # The BLAKE3 of its text in hex.
     specification_name: str
     status_reason: str
     excuse: NotApplicable | None  # Present if the configuration makes the requirement not applicable.
@@ -179,7 +179,7 @@ class RequirementCounts(Struct, frozen=True, kw_only=True):
     done: int
     not_applicable: int
     applicable: int
-    percent: int | None  # The share of the applicable requirements that is done.
+    percent: int | None  # The share of applicable requirements that are done.
 
 
 class LevelCounts(RequirementCounts, frozen=True, kw_only=True):
@@ -253,7 +253,7 @@ def _fields(total: Total) -> dict[str, Any]:
 
 
 def format_section_text(section: Section) -> str:
-    """Return the text of a section without its title, its common indentation, and the headers of pages."""
+    """Return the text of a section without its title, common indentation, and page headers."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
 
@@ -272,7 +272,7 @@ def describe_error_count(catalogue: Catalogue) -> str:
 
 
 def describe_incompleteness(catalogue: Catalogue) -> str:
-    """Return the warning that errors make results incomplete; empty without errors."""
+    """Return the warning that errors may make results incomplete; empty without errors."""
     return f"{describe_error_count(catalogue)}; results may be incomplete" if list_errors(catalogue) else ""
 
 

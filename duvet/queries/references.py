@@ -35,7 +35,7 @@ class SpecRef(Struct, frozen=True):
 
 
 class CitationRef(Struct, frozen=True):
-    """The annotations at a line of a file."""
+    """The annotations at one line of a file."""
 
     indexes: tuple[int, ...]
 
@@ -53,10 +53,10 @@ ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRe
 def resolve_reference(
     catalogue: Catalogue, reference: str, files: locations.ProjectFiles | None = None
 ) -> ResolvedReference:
-    """Resolve a prefix of an id, a path of a resource, `spec#section`, a specification, `file:line` or a file.
+    """Resolve the prefix of an id, a resource path, `spec#section`, a specification, `file:line` or a file.
 
-    Raises a NotFoundError with suggestions for an unknown or ambiguous one. Absolute paths, and lines of code below an
-    annotation, need the files.
+    Raises NotFoundError with suggestions for an unknown or ambiguous reference. `files` is needed for absolute paths,
+    and for lines of code below an annotation.
     """
     ##= man/spec/show.md#references
     ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
@@ -76,7 +76,7 @@ def resolve_reference(
     file_path = place.path if place else name
     if files and any(map(files.has, locations.list_possible_paths(file_path, files.root))):
         raise NotFoundError(f"no annotations in {quote_text(file_path)}")
-    # Only for names that look like ids: any word is similar to some of thousands of ids.
+    # Only for names that look like ids, because any word is similar to some of thousands of ids.
     ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(file_path) else {}
     paths = {card.path: card.path for card in catalogue.citations}
     names = {name: name for name in catalogue.named}
@@ -116,11 +116,27 @@ def find_by_name(
         if len(sections) == 1 and first.name in title:
             return SectionRef(first.specification, first.section)
         raise _make_ambiguous_error(catalogue, name, list(found))
-    return RequirementRef(found) if found else None
+    return RequirementRef(found) if found else _find_headed_section(catalogue, name, specifications)
+
+
+def _find_headed_section(catalogue: Catalogue, name: str, specifications: Collection[int] | None) -> SectionRef | None:
+    """Return the section whose title begins with this id."""
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    found = [
+        SectionRef(index, id)
+        for index, card in enumerate(catalogue.specifications)
+        if (specifications is None or index in specifications) and (id := locations.find_headed_section(card, name))
+    ]
+    if len(found) > 1:
+        targets = [f"{catalogue.specifications[one.specification].locator}#{one.section}" for one in found]
+        message = f"{quote_text(name)} is the id of sections in {len(found)} specifications"
+        raise NotFoundError(message, hint=_list_candidates("use one of these:", targets))
+    return found[0] if found else None
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
-    """Return all places of the one requirement whose id has this prefix."""
+    """Return all places of the only requirement with this prefix of its id."""
     ##= man/spec/show.md#references
     ##% duvet MUST accept any unambiguous prefix of an id with four or more digits.
     prefix = digits.lower()
@@ -155,11 +171,17 @@ def _list_candidates(intro: str, lines: list[str]) -> str:
 
 
 def resolve_resource(catalogue: Catalogue, resource: locations.ResourcePath) -> ResolvedReference:
-    """Resolve the path of a resource; raises a NotFoundError with suggestions."""
+    """Resolve a resource path; raise NotFoundError with suggestions for an unknown one."""
     (specification, *_) = locations.require_specification(catalogue, resource.specification or "")
     if resource.section is None:
         return SpecRef(specification)
-    section = _require_section(catalogue, specification, resource.section)
+    # Paths of resources contain ids.
+    is_id = resource.section in catalogue.specifications[specification].titles
+    section = (
+        SectionRef(specification, resource.section)
+        if is_id
+        else _require_section(catalogue, specification, resource.section)
+    )
     if resource.id is None:
         return section
     named = find_by_name(catalogue, resource.id, [specification])
@@ -195,7 +217,7 @@ def _require_section(catalogue: Catalogue, specification: int, name: str) -> Sec
 
 
 def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | RequirementRef | None:
-    """Return what a target names, or the only section of any specification with this name."""
+    """Return the section or requirement that a target names, or the only section with this name in all specifications."""
     spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)
@@ -209,10 +231,14 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
             if found is not None:
                 return found
         return _require_section(catalogue, specification, section)
-    named = [(index, locations.find_section(card, name)) for index, card in enumerate(catalogue.specifications)]
-    sections = [SectionRef(index, id) for index, id in named if id is not None]
+    sections = [
+        SectionRef(index, id)
+        for index, card in enumerate(catalogue.specifications)
+        for id in locations.match_sections(card, name)
+    ]
     if len(sections) > 1 and not any(id.startswith(name.lower()) for id in catalogue.ids):
-        targets = [f"{catalogue.specifications[one.specification].id}#{one.section}" for one in sections]
+        cards = [(catalogue.specifications[one.specification], one.section) for one in sections]
+        targets = [f"{card.id}#{card.section_names[id]}" for card, id in cards]
         hint = _list_candidates("use one of these:", targets)
         raise NotFoundError(f"{quote_text(name)} matches {len(targets)} sections", hint=hint)
     return sections[0] if len(sections) == 1 else None
@@ -221,7 +247,7 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
 def resolve_place(
     catalogue: Catalogue, name: str, files: locations.ProjectFiles | None = None
 ) -> ResolvedReference | None:
-    """Resolve `file:line` or a file; raises a NotFoundError if a known file has nothing at the line."""
+    """Resolve `file:line` or a file; raise NotFoundError if a known file has nothing at this line."""
     root = files.root if files else ""
     paths = locations.list_possible_paths(name, root)
     inside = locations.find_annotations_in_file(catalogue, paths)
@@ -243,7 +269,7 @@ def _find_citation(
     path = catalogue.citations[inside[0]].path
     lines = [catalogue.citations[number].line for number in inside]
     if files is None:
-        # Without the text, assume the last annotation that begins above.
+        # Without the text, assume the last annotation that begins above the line.
         last = max([one for one in lines if one <= line], default=0)
         numbers = tuple(number for number in inside if catalogue.citations[number].line == last)
     else:
@@ -290,14 +316,14 @@ class CitableText(Struct, frozen=True):
 
 
 def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | None = None) -> CitableText:
-    """Return what to cite for a reference; raises a NotFoundError unless that is one requirement or section."""
+    """Return what to cite for a reference; raise NotFoundError unless it refers to one requirement or section."""
     match found:
         case SectionRef(specification, section):
             if part is not None:
                 raise NotFoundError(
                     "`--part` needs a requirement, not a section", hint="give the requirement that contains the words"
                 )
-            return CitableText(f"{catalogue.specifications[specification].locator}#{section}", "")
+            return CitableText(catalogue.specifications[specification].section_target(section), "")
         case RequirementRef(indexes):
             return _quote_requirement(catalogue, indexes, part)
         case CitationRef(numbers):

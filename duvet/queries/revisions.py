@@ -35,7 +35,7 @@ class DiffBase(Struct, frozen=True):
 
 
 def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate: bool = False) -> DiffBase:
-    """Find the commit to compare with; a NotFoundError for an unknown name suggests others."""
+    """Find the commit to compare with; raise NotFoundError, with similar names, for an unknown name."""
     head = revisions.find("HEAD")
     if head is None:
         ##= man/spec/diff.md#output
@@ -92,15 +92,15 @@ class SnapshotDiff(Struct, frozen=True, kw_only=True):
     removed: tuple[SnapshotChange, ...] = ()
 
 
-_Spot = tuple[str, str]  # A specification and a section.
-_Line = tuple[str, int]  # A text, and the number of equal lines before it in the section.
+_Spot = tuple[str, str]  # A specification and a section of it.
+_Line = tuple[str, int]  # A text, and the number of earlier equal lines in its section.
 
 
 def compare_snapshots(committed: str, today: str) -> SnapshotDiff:
     """Compare two snapshots, in the order of the specifications."""
     before, after = _split_sections(committed), _split_sections(today)
     found: dict[str, list[SnapshotChange]] = {name: [] for name in SnapshotDiff.__struct_fields__}
-    # Most sections are equal, and cheap to skip.
+    # Most sections are equal, and skipping them is cheap.
     for spot in (*after, *(spot for spot in before if spot not in after)):
         then, now = before.get(spot), after.get(spot)
         if then != now:

@@ -17,7 +17,7 @@ from duvet.queries.full_text import MatchSpans, RequirementIndex, compute_shares
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.locations import ProjectFiles, find_section, find_sections, match_whole_specifications
+from duvet.trace.locations import ProjectFiles, list_section_tree, match_sections, match_whole_specifications
 from duvet.tree.cache import Cache
 from duvet.tree.recorder import digest_content
 from duvet.words import MAX_QUERY_CHARACTERS, make_storable, parse_query
@@ -29,37 +29,37 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_SIMILARITY = 0.75  # The least similarity of a word that is suggested.
-_DEPTH = 100  # The least number of hits of each ranking that are fused.
+_SIMILARITY = 0.75  # Minimum similarity of a suggested word.
+_DEPTH = 100  # Minimum number of hits to fuse from each ranking.
 
 
 class SearchQuery(Struct, frozen=True):
     query: str
     filters: RequirementFilter = RequirementFilter()
     is_raw: bool = False  # The query is an expression of FTS5.
-    limit: int = 0  # 0 is all.
+    limit: int = 0  # 0 means all.
 
 
 class HitRow(RequirementRow, frozen=True, kw_only=True):
     """A requirement that was found."""
 
-    score: float | None  # Higher is better; None for a requirement that is only named.
+    score: float | None  # Higher is better; None for a requirement that the query only names.
     marks: MatchSpans
 
 
 class SearchHits(Struct, frozen=True):
     """The requirements that were found, without their rows."""
 
-    indexes: Sequence[int]  # The requirements that the query names, then those that its words find, best first.
+    indexes: Sequence[int]  # The requirements that the query names, followed by those with its words, best first.
     scores: Mapping[int, float]
     marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]  # Returns the matching parts of requirements.
-    is_loose: bool = False  # No requirement contains every word; these contain some.
-    dropped: tuple[str, ...] = ()  # The stop words of a query that has no other words.
-    is_cut: bool = False  # The query was too long.
+    is_loose: bool = False  # True if no requirement contains every word; then these contain some of the words.
+    dropped: tuple[str, ...] = ()  # The stop words, if the query has no other words.
+    is_cut: bool = False  # True if the query was too long.
 
 
 class SearchAnswer(Struct, frozen=True):
-    """The rows that were found, up to the limit, and the number of all."""
+    """The found rows, up to the limit, and the number of all of them."""
 
     rows: tuple[HitRow, ...]
     total: int
@@ -75,7 +75,7 @@ def search_requirements(
     files: ProjectFiles | None = None,
     embedder: Embedder | None = None,
 ) -> SearchAnswer:
-    """Find requirements by words and, with an embedder, by meaning; raises a QueryError for a query without words."""
+    """Find requirements by words and, with an embedder, by meaning; raise QueryError for a query without words."""
     vectors = None if embedder is None else partial(RequirementVectors, catalogue, memory, embedder)
     found = find_hits(catalogue, request, lambda: RequirementIndex(catalogue, memory), files, vectors)
     shown = found.indexes[: request.limit or None]
@@ -98,7 +98,7 @@ def find_hits(
     files: ProjectFiles | None = None,
     vectors: Callable[[], RequirementVectors] | None = None,
 ) -> SearchHits:
-    """Find requirements, without a limit; the index and the vectors are made only if needed."""
+    """Find requirements, without a limit; make the index and the vectors only if they are needed."""
     is_filtered = request.filters != RequirementFilter()
     allowed: Collection[int] = range(len(catalogue.requirements))
     if is_filtered:
@@ -138,7 +138,7 @@ def find_hits(
 
 
 def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Container[int]) -> SearchHits:
-    """Return the hits of the first expression that has any."""
+    """Return the hits of the first expression that finds anything."""
     for number, expression in enumerate(expressions):
         scores = {one: score for one, score in index.matches(expression).items() if one in allowed}
         if scores:
@@ -163,7 +163,7 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
 
 
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles | None = None) -> list[int]:
-    """Return the requirements that a query names, in order; a line of cited code needs the files."""
+    """Return the requirements that a query names, in order; `files` is needed for a line of cited code."""
     name = query.strip()
     ##= man/spec/search.md#results
     ##% `duvet search` MUST list the requirements that a query names by id, `file:line`, file, target, section or
@@ -179,7 +179,7 @@ def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) ->
         yield references.RequirementRef(
             tuple([index for index, id in enumerate(catalogue.ids) if id.startswith(digits)])
         )
-    # Only for these: most queries are not references, and the suggestions of the error are slow.
+    # Only for these, because most queries are not references, and the suggestions in the error are slow.
     if "#" in name or "/specifications/" in name:
         with suppress(NotFoundError):
             yield references.resolve_reference(catalogue, name)
@@ -189,9 +189,7 @@ def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) ->
     yield references.RequirementRef(catalogue.named.get(name) or catalogue.named_in_any_case.get(name.casefold(), ()))
     yield from map(references.SpecRef, match_whole_specifications(catalogue, name))
     for index, card in enumerate(catalogue.specifications):
-        section = find_section(card, name)
-        if section is not None:
-            yield references.SectionRef(index, section)
+        yield from (references.SectionRef(index, section) for section in match_sections(card, name))
     with suppress(NotFoundError):
         place = references.resolve_place(catalogue, name, files)
         if place is not None:
@@ -209,7 +207,7 @@ def _list_below(catalogue: Catalogue, found: references.ResolvedReference) -> It
         case references.SectionRef(specification, section):
             ##= man/spec/queries.md#filters
             ##% A filter for a numbered section MUST include the sections below it.
-            sections = find_sections(catalogue.specifications[specification], section)
+            sections = list_section_tree(catalogue.specifications[specification], section)
     return (index for section in sections for index in catalogue.stated.get((specification, section), ()))
 
 
@@ -226,7 +224,7 @@ def _list_words(catalogue: Catalogue) -> list[str]:
 
 
 def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> str:
-    """Suggest names that are similar to a query of one word; empty without any."""
+    """Suggest names that are similar to a one-word query; empty if no name is similar."""
     if len(query.split()) == 1:
         try:
             references.resolve_reference(catalogue, query, files)
@@ -264,12 +262,12 @@ class RequirementVectors:
         return _CachedVectors(space.data, space.rows(self._texts))
 
     def nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
-        """Return the nearest of the allowed requirements with their cosines, nearest first; None allows all."""
+        """Return the nearest requirements with their cosines, nearest first; `allowed` may limit them."""
         return self._matrix.best(self._space.query(query), limit, allowed)
 
     @cached_property
     def _space(self) -> VectorSpace:
-        # A damaged cache has no space; its rows belong to the space of the same texts.
+        # A damaged cache has no space; then use the space of the same texts, to which its rows belong.
         return self._embedder.space(self._cached.space) or self._embedder.fitted(self._texts)
 
     @cached_property

@@ -25,11 +25,11 @@ _THREADS = "OPENBLAS_NUM_THREADS"
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Set the number of threads while numpy loads, unless the user has set it; child processes don't inherit it."""
+    """Limit numpy to one thread while it loads, unless the user has set a number; child processes don't inherit this."""
     if _THREADS in os.environ:
         yield
         return
-    # OpenBLAS reads it once, when it is loaded.
+    # OpenBLAS reads the variable once, when it is loaded.
     os.environ[_THREADS] = "1"
     try:
         yield
@@ -40,11 +40,11 @@ def _one_thread() -> Iterator[None]:
 with _one_thread():
     import numpy as np
 
-_BLOCK = 4096  # Rows to compare at once, which fit into the cache of a processor.
+_BLOCK = 4096  # Number of rows to compare at once, so that they fit into a processor's cache.
 
 
 class Matrix:
-    """Searchable vectors of one width, with the numbers that they belong to."""
+    """Searchable vectors of one width, each with the number that it belongs to."""
 
     def __init__(self, width: int, segments: Iterable[VectorSegment]) -> None:
         numbers, rows = array("q"), bytearray()
@@ -53,7 +53,7 @@ class Matrix:
                 numbers.extend(segment.numbers)
                 rows += segment.rows
         table = np.frombuffer(rows, np.dtype([("numbers", "i1", (width,)), ("scale", "<f4")]))
-        # A larger scale comes from damaged data: the vectors have length 1.
+        # The vectors have length 1, so a larger scale comes from damaged data.
         is_valid = (table["scale"] >= 0) & (table["scale"] <= 1)
         self._numbers = np.frombuffer(numbers, np.int64)
         self._rows = table
@@ -90,7 +90,7 @@ class Matrix:
 
 _WORD = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
-_START = "\N{LOWER ONE EIGHTH BLOCK}"  # The first character of a token that begins a word.
+_START = "\N{LOWER ONE EIGHTH BLOCK}"  # The first character of tokens that begin a word.
 _MAX_WORD_CHARACTERS = 64
 _MAX_CACHED_WORDS = 50_000
 
@@ -112,7 +112,7 @@ class TextTokenizer:
         self._cached: dict[str, tuple[int, ...]] = {}
 
     def of(self, text: str) -> list[int]:
-        """Return the tokens of a text in lower case; names are split at capitals."""
+        """Return the tokens of a text in lower case; names are split at capital letters."""
         cached, found = self._cached, list[int]()
         for word in _WORD.findall(text):
             tokens = cached.get(word)
@@ -136,15 +136,15 @@ class TextTokenizer:
         return tuple(number for part in parts for number in self._lookup(part))
 
     def _lookup(self, part: str) -> Sequence[int]:
-        """Return the token of a part, or those of its bytes."""
+        """Return the token of a part, or else the tokens of its bytes."""
         number = self._numbers.get(part)
         return [self._numbers[f"<0x{byte:02X}>"] for byte in part.encode()] if number is None else [number]
 
 
 _VERSION = re.compile(r"^__version__ = .*'(.+)'$", re.MULTILINE)
-_RECIPE = 1  # Increased whenever the way to compute the vectors of texts changes.
+_RECIPE = 1  # To be increased whenever the computation of vectors changes.
 _BATCH = 256
-_SAMPLE = 10_000  # The texts of a corpus from which the weights of its words are computed.
+_SAMPLE = 10_000  # Maximum number of a corpus's texts from which word weights are computed.
 _MAX_WEIGHT, _ROUNDING = 64, 1e-3
 _MIN_CORPUS = 512  # A smaller corpus has no common direction.
 
@@ -188,7 +188,7 @@ class WordLlama:
 
     def fitted(self, texts: Sequence[str]) -> WordLlamaSpace:
         sample = texts[:: len(texts) // _SAMPLE + 1]
-        # The weight of a token is higher the fewer texts contain it.
+        # The fewer texts contain a token, the higher is its weight.
         counts = np.zeros(len(self.vectors), np.float32)
         for text in sample:
             counts[[*{*self.tokens.of(text)}]] += 1
@@ -218,7 +218,7 @@ class WordLlama:
 
 
 class WordLlamaSpace:
-    """Computes vectors as the weighted mean of a text's tokens, without the direction that all texts share."""
+    """Computes the vector of a text as the weighted mean of its tokens, minus the direction that all texts share."""
 
     def __init__(self, model: WordLlama, weights: Any, common: Any) -> None:
         self.weights = weights

@@ -56,12 +56,12 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     project_options: Mapping[str, Any]
     """Options that describe the project."""
     config_path: str | None = None
-    """The configuration of the project by a global option."""
+    """The project's configuration file, if a global option names it."""
     service_path: str | None = None
     folder: str = ""
-    """The folder of the project that the user is in; empty for the project itself."""
+    """The user's folder, relative to the project; empty for the project folder itself."""
     packs: tuple[str, ...] = ()
-    """Packs to enable in addition to those of the configuration."""
+    """Packs to enable in addition to the configured ones."""
     mode: str = ""
     """The transport; empty means as configured."""
     is_verbose: bool = False
@@ -75,7 +75,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     today: Callable[[], date]
     write_line: Callable[[str], None]
     is_writable: Callable[[], bool]
-    """Returns whether the log takes a line without waiting."""
+    """Returns whether the log accepts a line without blocking."""
 
     @property
     def project_config_path(self) -> str | None:
@@ -93,7 +93,7 @@ def is_forwarded(environ: Mapping[str, str]) -> bool:
 
 
 class Application:
-    """All services made from settings and a configuration, each created when it is first used."""
+    """All services for these settings and this configuration, each created on first use."""
 
     def __init__(self, settings: ApplicationSettings, service: Service) -> None:
         self.settings = settings
@@ -102,7 +102,7 @@ class Application:
         self.line = self._connect_gateway()
         """The gateway for calls of the knowledge tools, if one is set."""
         self.dispatcher: ToolDispatcher | None = None
-        """The dispatcher whose tools an edit of the configuration replaces."""
+        """The dispatcher; an edit of the configuration replaces its tools."""
 
     def _connect_gateway(self) -> GatewayConnection | None:
         ##= man/spec/gateway.md#forwarding
@@ -188,7 +188,7 @@ class Application:
         return ConfigReloader(self)
 
     def with_service(self, service: Service) -> Application:
-        """Return an application with another configuration that shares log, connections and index."""
+        """Return an application with another configuration but the same log, connections and index."""
         other = Application(self.settings, service)
         other.set_log(self.log)
         other.log, other.http, other.dispatcher = self.log, self.http, self.dispatcher
@@ -227,7 +227,7 @@ class Application:
 
     @property
     def knowledge_settings(self) -> Callable[[], KnowledgeSettings]:
-        """Reads the settings of the index; only then are the variables beside the configuration checked."""
+        """Reads the settings of the index, and checks the environment variables that affect them."""
         service, settings, root = self.service, self.settings, self.root
         paths = (service.path, settings.project_options["config_path"], settings.config_path, CONFIG_PATH)
         return lambda: KnowledgeSettings(
@@ -246,7 +246,7 @@ class Application:
 
     @property
     def maintenance(self) -> Maintenance:
-        """The operations of maintainers on the index."""
+        """The maintainers' operations on the index."""
 
         def open_project(progress: Progress) -> OpenedProject:
             project = self._open_project(progress)
@@ -259,7 +259,7 @@ class Application:
         return self.service.config.uploads.rule(self.settings.environ)
 
     def require_variables(self) -> None:
-        """Raise DuvetError for an invalid variable of the environment."""
+        """Raise DuvetError for an invalid environment variable."""
         ##= man/spec/gateway.md#uploads
         ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` for the
         ##% values that `uploads` does not set, and refuse to start if one of these variables is invalid.
@@ -273,7 +273,7 @@ class Application:
         return log
 
     def set_log(self, log: ServerLog) -> None:
-        """Set level and format of a log."""
+        """Set the level and the format of a log."""
         server = self.service.config.server
         # Callers in a shell see the results anyway.
         level = EventLevel.WARN if self.mode == SHELL_SOURCE else EventLevel[server.log_level.value.upper()]
@@ -282,16 +282,16 @@ class Application:
         log.turn_to(level, as_json=server.log_format.value == "json")
 
     def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
-        """Make the dispatcher of tools, with observers of every call and services in place of the usual ones."""
+        """Make the tool dispatcher, with observers of every call and replacements for the usual services."""
         from duvet.tools.dispatcher import ToolDispatcher
 
-        # A command asks few questions, and usually none about the trace.
+        # A command asks few questions, usually none of them about the trace.
         readings = _LazyReadings(self) if self.mode == SHELL_SOURCE else self.live
         self.dispatcher = ToolDispatcher(self.tools.registry, readings, self.make_environment(observers, **services))
         return self.dispatcher
 
     def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
-        """Make the environment of calls, and log which packs were not loaded and which workflows are invalid."""
+        """Make the environment for calls, and log packs that were not loaded and workflows that are invalid."""
         from duvet.tools.dispatcher import ToolEnvironment
 
         for pack in self.tools.choice.unloaded:
@@ -355,7 +355,7 @@ class Application:
         return self.line is None and any(pack.name == KNOWLEDGE_NAME for pack in self.tools.registry.every_pack)
 
     async def _write_audit(self, call: CallRecord) -> None:
-        """Write calls that change the index to the audit log and, of a server, to its log."""
+        """Write calls that change the index to the audit log and, on a server, also to its log."""
         if not call.changes or call.pack != KNOWLEDGE_NAME or self.line is not None:
             return
 
@@ -384,7 +384,7 @@ class Application:
 
 
 class _Services(Mapping[str, Any]):
-    """Services by name: given ones, and others that are created when a handler needs them."""
+    """Services by name: the given ones, and others that are created when a handler first needs them."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]], given: Mapping[str, Any]) -> None:
         self._makers, self._given = makers, given

@@ -1,4 +1,4 @@
-"""The caller of the current request: its scopes, and whether it reads its answers."""
+"""The caller of the current request: its scopes, and whether it has read its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The current project, read again when it has changed."""
+"""The current project, which is read again after changes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
 class ProjectReading(Struct, frozen=True):
     """A snapshot of the project, or the error that prevented it."""
 
-    number: int  # How many checks had begun before that moment.
+    number: int  # The number of checks that had begun before that moment.
     context: ProjectSnapshot | None = None
     error: DuvetError | None = None
 
@@ -81,9 +81,9 @@ class ProjectReader:
         self._days: dict[str, bool] = {}  # Days that the reading depends on, and whether each was in the past.
         self.detector = detector
         self._patience = patience
-        self.checks = 0  # How many have begun.
+        self.checks = 0  # The number of checks that have begun.
         self.last: ProjectReading | None = None
-        self._followed_reads = 0  # How many further files of the last reading are watched.
+        self._followed_reads = 0  # The number of files that were read later and are watched, too.
 
     def is_current(self) -> bool:
         """Return whether nothing has changed since the last reading."""
@@ -115,7 +115,7 @@ class ProjectReader:
         return self._follow(last.context.project, recalled=True)
 
     def _read_again(self) -> ProjectReading:
-        """Return the project as it is now or later, or the last reading if it keeps changing."""
+        """Read the project until it stops changing, and return the last reading; give up after some attempts."""
         deadline = time.monotonic() + self._patience
         while True:
             self.checks += 1
@@ -132,7 +132,7 @@ class ProjectReader:
         self._day = self._today()
         try:
             project = self._open()
-            # The configuration applies even if the trace can't be read.
+            # The configuration is valid even if the trace can't be read.
             page_size = self._page_size if isinstance(self._page_size, int) else self._page_size(project)
             context = ProjectSnapshot(project, self._read(project), page_size)
             if self.last is not None and self.last.context is not None:
@@ -166,7 +166,7 @@ def _copy_error(error: DuvetError) -> DuvetError:
 
 
 class LiveProject:
-    """Caches a reading of the project, whose tree must be a RecordedTree, and notices when it is outdated."""
+    """Caches a reading of the project and detects when it is outdated; the project's tree must be a RecordedTree."""
 
     def __init__(
         self,
@@ -184,12 +184,12 @@ class LiveProject:
         self._reported: ProjectSnapshot | None = None  # The last reading that was reported to listeners.
 
     def begin(self) -> None:
-        """Start to read the project before the first question."""
+        """Start reading the project before the first question."""
         if self._renewal is None and self._reader.last is None:
             self._start_renewal()
 
     async def context(self) -> ProjectSnapshot:
-        """Return a reading that no edit on disk has outdated; raise DuvetError if the project can't be read."""
+        """Return a reading of the current files; raise DuvetError if the project can't be read."""
         checks = self._reader.checks
         while True:
             last = self._reader.last
@@ -207,7 +207,7 @@ class LiveProject:
                 await self.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
-        """Return an answer from a reading that is still current when the answer is complete."""
+        """Return an answer from a reading that is still current once the answer is complete."""
         for attempt in reversed(range(_ATTEMPTS)):
             context = await self._context_with_room()
             try:
@@ -222,7 +222,7 @@ class LiveProject:
         return answer
 
     async def _context_with_room(self) -> ProjectSnapshot:
-        """Return the project once there is room for an answer; no other task runs in between."""
+        """Return the project once there is room for an answer; no other task runs before the return."""
         while True:
             context, unread = await self.context(), current_backpressure()
             if unread is None or unread.is_left:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SESSION = re.compile("[0-9a-f]{32}")  # Session ids, which work like passwords.
 _PLACEHOLDER = re.compile("%[a-z]")  # Placeholders of messages, whose values may come from clients.
-_MAX_LINE_BYTES = 4000  # A pipe that is ready takes a line of this size without blocking.
+_MAX_LINE_BYTES = 4000  # A pipe that is ready accepts a line of this size without blocking.
 _SHORTER_TEXTS = (1000, 300, 100, 20)
 """Lengths that texts are cut to, one after another, until the line is short enough."""
 _SHUTDOWN_MESSAGE = "Cancel %s running task(s), timeout graceful shutdown exceeded"
@@ -38,11 +38,11 @@ class EventLevel(IntEnum):
 
 
 _CALL_LEVELS = {"upstream_error": EventLevel.WARN, "internal": EventLevel.ERROR}
-"""Levels of failed calls by their code."""
+"""Log levels of failed calls, by error code."""
 
 
 class ServerLog:
-    """Writes events of a level and above, one per line."""
+    """Writes the events at or above a level, one per line."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class ServerLog:
             self._put(level, message, fields)
 
     def note(self, message: str, **fields: object) -> None:
-        """Write an event regardless of the level of the log."""
+        """Write an event regardless of the log's level."""
         self._put(EventLevel.INFO, message, fields)
 
     def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:

@@ -32,7 +32,7 @@ _GUARDED = ("uploads", "store")  # Tables that decide what a token may read and 
 
 
 class ConfigReloader:
-    """Reads the configuration with each reading of the project, through the same tree, so that edits are noticed."""
+    """Reads the configuration together with the project, through the same tree, so that edits are noticed."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -44,7 +44,7 @@ class ConfigReloader:
         return self._application.instructions if self._instructions is None else self._instructions
 
     def page_size(self, project: Project) -> int:
-        """Apply edits of the configuration, and return the most entries of a list in an answer."""
+        """Apply edits of the configuration, and return the maximum number of list entries in an answer."""
         try:
             ##= man/spec/service.md#configuration
             ##% The server MUST apply a valid edit of its configuration to the next request, except for edits of
@@ -66,7 +66,7 @@ class ConfigReloader:
         return self._application.rule.page_size
 
     def _keep_guarded(self, service: Service) -> Service:
-        """Over HTTP, keep the tables that a caller with only a token must not change."""
+        """Over HTTP, keep the previous tables that callers with a token must not be able to change."""
         if self._application.mode != HTTP_MODE:
             return service
         kept = {name: getattr(self._application.service.config, name) for name in _GUARDED}

@@ -14,16 +14,16 @@ _ANYTHING = {""}
 
 
 class ChangeDetector:
-    """Watches the files of the last reading. Only one thread may use it at a time, but any may call `is_silent`."""
+    """Watches the files of the last reading. Only `is_silent` may be called from several threads at once."""
 
     def __init__(
         self, descriptor: file_events.InotifyDescriptor | None, mounted: file_events.MountTable | None = None
     ) -> None:
-        """Without a descriptor, every question checks the disk."""
+        """Without a descriptor, every check reads the disk."""
         self._descriptor = descriptor
         self._mounts = mounted
         self._linked: set[str] = set()
-        """Files with several hard links, which can be written to without an event."""
+        """Files with several hard links, which can be changed without an event."""
         self._retired: file_events.InotifyDescriptor | None = None
         self._followed: FollowedReading | None = None
         self._changed = _ANYTHING
@@ -35,11 +35,11 @@ class ChangeDetector:
 
     @property
     def looks(self) -> bool:
-        """True if some files have to be checked, because the system doesn't report their changes."""
+        """True if some files must be checked, because the system doesn't report changes to them."""
         return bool(self._linked)
 
     def is_silent(self) -> bool:
-        """Return whether certainly nothing has changed. Checks only files with several links on disk."""
+        """Return whether it is certain that nothing has changed. Checks only files with several links on disk."""
         ##= man/spec/mcp.md#freshness
         ##% The server MUST use the system's notifications of changes, and poll only where they
         ##% are missing or unreliable, as on network file systems.
@@ -49,7 +49,7 @@ class ChangeDetector:
         return not (linked and followed and followed.answers.altered_among(linked))
 
     def calm(self, milliseconds: int) -> None:
-        """Wait until no change occurs for that time, but give up after a few attempts."""
+        """Wait until nothing changes for this long, but give up after a few attempts."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return
@@ -63,21 +63,21 @@ class ChangeDetector:
         return bool(self._changed)
 
     def _touched(self, followed: FollowedReading) -> set[str]:
-        """Return the files that have changed or were written to, even if their content is the same again."""
+        """Return the files that have changed, or that were written to even if their content is the same again."""
         events = self._events()
         written = followed.about(events) or set()
         return written | followed.among(events) | followed.answers.altered_among(self._linked)
 
     def forget(self) -> None:
-        """Watch no reading, and report a change."""
+        """Stop watching, and report a change."""
         self._followed, self._changed, self._linked = None, _ANYTHING, set()
 
     def trust(self) -> None:
-        """Watch no reading, and report no change."""
+        """Stop watching, and report no change."""
         self._followed, self._changed, self._linked = None, set(), set()
 
     def follow(self, answers: RecordedAnswers) -> bool:
-        """Watch this reading from now on; return whether no file changed while it was made."""
+        """From now on, watch this reading; return whether no file changed while it was made."""
         watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
         followed = self._followed = FollowedReading(answers, self._descriptor or _NoDescriptor())
         self._changed = self._find_changes(followed, followed.everything)
@@ -101,7 +101,7 @@ class ChangeDetector:
         return self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
 
     def _find_changes(self, followed: FollowedReading, find: Callable[[], set[str]]) -> set[str]:
-        """Return the changed files; if the system can't watch more folders, give up notifications."""
+        """Return the changed files; if the system can't watch more folders, stop using notifications."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None:
                 return followed.answers.altered()

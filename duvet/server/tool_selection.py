@@ -1,4 +1,4 @@
-"""The tools of a configuration: packs, plugins and workflows, and which of them clients see."""
+"""The tools that a configuration enables (packs, plugins and workflows), and which of them clients see."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ToolSelection:
 
     @cached_property
     def choice(self) -> packs.ToolChoice:
-        """The enabled tools; ProblemsError for unknown names in the configuration."""
+        """The enabled tools; raises ProblemsError for unknown names in the configuration."""
         return self._require_known(self._choose([self.offered.pack] if self._service.config.workflows else []))
 
     @property
@@ -41,7 +41,7 @@ class ToolSelection:
 
     @property
     def own_registry(self) -> packs.Registry:
-        """Tools of built-in packs; installed packs are not loaded."""
+        """The tools of built-in packs, without loading installed packs."""
         names = [name for name in self._packs if name in packs.BUILT_IN_PACKS]
         settings = {name: one for name, one in self._pack_settings.items() if name in packs.BUILT_IN_PACKS}
         return self._require_known(packs.choose_packs(names, settings, plugins.PluginPacks(), self._forwarded)).registry

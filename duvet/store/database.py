@@ -1,4 +1,4 @@
-"""A sqlite connection with plain errors, the schema, and compressed texts."""
+"""A sqlite connection with readable errors, the schema, and compressed texts."""
 
 from __future__ import annotations
 
@@ -22,24 +22,26 @@ from duvet.store.records import NodeLabel, Relation
 if TYPE_CHECKING:
     import sqlite3
 
-StoreStamp = tuple[tuple[int, int, int, int] | None, ...]  # Device, inode, size and time of the store and its log.
+StoreStamp = tuple[
+    tuple[int, int, int, int] | None, ...
+]  # Device, inode, size and time of the store file and of its log.
 
 STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the files that sqlite reads and writes.
 _BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
 """Error codes of sqlite."""
 _DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
-_FULL_BYTES = 1 << 16  # A disk with less free space is full.
+_FULL_BYTES = 1 << 16  # A disk with less free space counts as full.
 _CORRUPT = 11
 _DAMAGE_MESSAGES = ("file format", "vtable constructor")
-"""Parts of messages about damaged files that have the error code of an invalid statement."""
+"""Parts of sqlite's messages about damaged files that have the error code of an invalid statement."""
 DatabaseRow = tuple[Any, ...]
 Value = TypeVar("Value")
-BUSY_TIMEOUT = 5000  # Milliseconds to wait for others that are checkpointing.
+BUSY_TIMEOUT = 5000  # Milliseconds to wait for other processes that are checkpointing.
 _PAUSE = 0.02
-_BATCH = 500  # Rows, or values of a query, at a time.
+_BATCH = 500  # Maximum number of rows, or of values in a query, at a time.
 _SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
-"""The number of samples in the dictionary and their length; every eighth text gives one sample."""
-_MAX_TEXT_BYTES = 1 << 28  # Limits what a damaged or forged text can unpack to.
+"""The number of samples in the dictionary, and their length; one text in eight contributes a sample."""
+_MAX_TEXT_BYTES = 1 << 28  # Limits the unpacked size of a damaged or forged text.
 
 
 class StoreError(DuvetError):
@@ -61,15 +63,15 @@ class StoreBusyError(StoreError):
 
 
 class StoreChangedError(StoreError):
-    """Another process has written meanwhile."""
+    """Another process has changed the index in the meantime."""
 
 
 class StoreVersionError(StoreError):
-    """Another version of duvet has created the store."""
+    """Another version of duvet created the store."""
 
 
 class StoreOutdatedError(StoreVersionError):
-    """An older version has created it; the next run replaces it."""
+    """An older version of duvet created the store; the next run replaces it."""
 
 
 class StoreDamagedError(StoreError):
@@ -96,7 +98,7 @@ def read_store_stamp(path: str) -> StoreStamp:
 
 
 def load_sqlite() -> ModuleType:
-    """Return `sqlite3`, imported on first use: duvet also runs where Python was built without it."""
+    """Return `sqlite3`, imported on first use because duvet also runs if Python was built without it."""
     import sqlite3
 
     return sqlite3
@@ -111,13 +113,13 @@ def translate_errors(path: str) -> Iterator[None]:
     except sqlite_error as error:
         raise _make_error(error, path) from error
     except UnicodeDecodeError as error:
-        # The message of sqlite contains text that is not Unicode.
+        # sqlite's message contains text that is not Unicode.
         raise make_damaged_error(path, str(error)) from error
 
 
 @contextmanager
 def translate_decoding_errors(path: str) -> Iterator[None]:
-    """Turn any error into a StoreDamagedError; use it around decoding only, where damaged data can raise anything."""
+    """Turn any error into a StoreDamagedError; use this only around decoding, where damaged data can raise anything."""
     try:
         yield
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
@@ -159,7 +161,7 @@ def make_busy_error(path: str) -> StoreBusyError:
 
 
 def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> StoreDamagedError:
-    """Return the error about a store that is damaged, or about a file that may belong to another program."""
+    """Return the error for a damaged store, or for a file that may belong to another program."""
     hint = f"{advise_rebuild(path)}; no other data is lost"
     if not is_ours:
         hint = f"set `store.path` to another file; if this file was an index, {advise_rebuild(path)}"
@@ -186,9 +188,10 @@ def make_version_error(path: str, version: int, schema: int) -> StoreVersionErro
 
 
 class Database:
-    """An open store file; every method raises StoreErrors.
+    """An open store file; every method raises StoreError on failure.
 
-    With a stamp it reads only that state of the files, and doesn't follow what others write."""
+    With a stamp, it reads only that state of the files, and doesn't see later changes by other processes.
+    """
 
     def __init__(self, connection: sqlite3.Connection, path: str, stamp: StoreStamp | None = None) -> None:
         self.connection = connection
@@ -221,7 +224,7 @@ class Database:
         return None if row is None else self._decode(decode, [row])[0]
 
     def read_each(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Iterator[Value]:
-        """Yield the rows, decoded, as they are when the first one is read."""
+        """Yield the decoded rows, as they were when the first one was read."""
         with translate_errors(self.path):
             cursor = self.connection.execute(query, values)
         while True:
@@ -234,7 +237,7 @@ class Database:
     def read_many(
         self, decode: Callable[[DatabaseRow], Value], query: str, values: Iterable[object]
     ) -> Iterator[Value]:
-        """Yield the rows of a query that has `{}` in the place of a list of values."""
+        """Yield the rows of a query; `{}` in the query stands for a list of values."""
         left = iter(values)
         while batch := list(islice(left, _BATCH)):
             yield from self.read(decode, query.format(make_placeholders(batch)), *batch)
@@ -244,7 +247,7 @@ class Database:
             return [decode(row) for row in rows]
 
     def run(self, statement: str, *values: object) -> int:
-        """Execute a statement, and return the number of rows that it has changed."""
+        """Execute a statement; return the number of changed rows."""
         with translate_errors(self.path):
             return self.connection.execute(statement, values).rowcount
 
@@ -253,7 +256,7 @@ class Database:
             self.connection.executemany(statement, rows)
 
     def patiently(self, work: Callable[[], object], seconds: float) -> None:
-        """Retry a function for this many seconds while it raises a StoreBusyError."""
+        """Retry a function for this many seconds as long as it raises a StoreBusyError."""
         until = time.monotonic() + seconds
         self.run("PRAGMA busy_timeout=0")
         try:
@@ -264,7 +267,7 @@ class Database:
                 except StoreBusyError:
                     if time.monotonic() >= until:
                         raise
-                # Sleeping inside of sqlite could not be interrupted.
+                # Sleeping inside sqlite could not be interrupted.
                 time.sleep(_PAUSE)
         finally:
             self.run(f"PRAGMA busy_timeout={BUSY_TIMEOUT}")
@@ -287,9 +290,11 @@ def make_placeholders(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-APPLICATION_ID: Final = 0x64757665  # The mark of a duvet store in the header of the file.
-SCHEMA_VERSION: Final = 5  # Increased whenever a table or the encoding of its values changes.
-PAGE_SIZE: Final = 32768  # Texts and vectors of files have some kilobytes: small pages would waste every other byte.
+APPLICATION_ID: Final = 0x64757665  # The number in a file's header that identifies a duvet store.
+SCHEMA_VERSION: Final = 5  # To be increased whenever a table or the encoding of its values changes.
+PAGE_SIZE: Final = (
+    32768  # The texts and vectors of a file take some kilobytes, so small pages would waste half of the space.
+)
 
 STATEMENTS = (
     "CREATE TABLE state(revision TEXT NOT NULL, next INTEGER NOT NULL, total INTEGER NOT NULL)",
@@ -319,10 +324,10 @@ PRIMARY KEY(source, relation, target)) WITHOUT ROWID""",
     "CREATE TABLE run(id INTEGER PRIMARY KEY, profile TEXT NOT NULL, data BLOB NOT NULL)",
     "CREATE TABLE report(id INTEGER PRIMARY KEY, name TEXT NOT NULL, run_id TEXT NOT NULL, data BLOB NOT NULL)",
     "CREATE TABLE kept(name TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID",
-    # Only the set of words of each chunk: texts are in their own table, and marked words store frequencies.
+    # Contains only the set of words of each chunk; texts are in a separate table, and marked words store frequencies.
     "CREATE VIRTUAL TABLE found USING fts5(words, content='', columnsize=0, detail=none, tokenize='porter unicode61')",
 )
-"""The schema, which is compared with the text that the file stores."""
+"""The schema, which is compared with the schema text in the file."""
 SHADOWS = frozenset({"found_data", "found_idx", "found_config"})  # Tables that FTS5 creates for itself.
 
 # The order of labels and relations is part of the schema.
@@ -345,7 +350,7 @@ class Trait(IntEnum):
 
 
 class TitledText(Struct, frozen=True):
-    """The text of a file and the titles of its chunks; they are compressed together since they share their words."""
+    """The text of a file and the titles of its chunks, compressed together because they share words."""
 
     whole: str = ""
     titles: tuple[str, ...] = ()
@@ -364,13 +369,13 @@ class TextWriter:
         if not self._dictionary:
             self._count += 1
             if self._count % _SAMPLE_STEP == 0:
-                # From the middle: many files begin alike.
+                # Samples come from the middle, because many files begin with the same text.
                 start = max(0, len(text) - _SAMPLE_LENGTH) // 2
                 self._samples.append(text[start : start + _SAMPLE_LENGTH])
             if len(self._samples) == _SAMPLES:
                 self._dictionary = "".join(self._samples).encode(errors="surrogatepass")
                 self.database.run("INSERT INTO dictionary(data) VALUES (?)", self._dictionary)
-        # Files are small: much of one occurs in others.
+        # Files are small, and much of their text occurs in other files.
         compressor = zlib.compressobj(zdict=self._dictionary)
         data = msgpack.encode([one.encode(errors="surrogatepass") for one in (text, *titles)])
         packed = compressor.compress(data) + compressor.flush()
@@ -378,7 +383,7 @@ class TextWriter:
 
 
 def read_file_text(database: Database, id: int) -> TitledText:
-    """Return the text of a file, empty if it has no chunks."""
+    """Return the text of a file; empty if the file has no chunks."""
     row = database.row("SELECT data, (SELECT data FROM dictionary) FROM text WHERE artifact = ?", id)
     if row is None:
         return TitledText()

@@ -1,4 +1,4 @@
-"""Opening, creating and removing the store file of a project."""
+"""Opens, creates and removes a project's store file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from duvet.tree.outputs import store_file
 
 GITIGNORE_NAME = ".gitignore"
 _SPECIAL = re.compile(r"[][*?!#\\ ]")
-"""Characters with a meaning in `.gitignore`."""
+"""Characters with a special meaning in `.gitignore`."""
 _MAX_IGNORE_BYTES = 1 << 16
 _CACHE_KILOBYTES = 16_000
-_INDEX_MEMORY = 8 << 20  # Bytes of the full-text index that are collected in memory before they are written.
+_INDEX_MEMORY = 8 << 20  # Bytes of the full-text index to collect in memory before writing them.
 _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 
 
@@ -61,7 +61,7 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
 
 
 def check_plain_file(path: str) -> None:
-    """Raise a StoreError if the store, or a folder around it, is a link, or it is not a regular file."""
+    """Raise StoreError if the store or a folder above it is a link, or if the store is not a regular file."""
     folder = db.find_store_folder(path)
     for place in (os.path.dirname(folder), folder, *db.list_store_files(path)):
         if os.path.islink(place):
@@ -88,7 +88,7 @@ def make_store_folder(path: str, *names: str) -> None:
 
 
 def _read_gitignore(path: str) -> list[bytes] | None:
-    """Return the lines, of which the first ignores the file itself; None if duvet did not write the file."""
+    """Return the lines, the first of which ignores the file itself; None if duvet did not write the file."""
     own = _gitignore_line(GITIGNORE_NAME)
     if not os.path.lexists(path):
         return [own]
@@ -109,7 +109,7 @@ def _open(path: str, *, create: bool) -> db.Database:
     try:
         return _connect(path, "mode=rwc" if create else "mode=rw")
     except db.StoreError:
-        # In a read-only folder sqlite can only open the file without its log, which has to be empty.
+        # In a read-only folder, sqlite can open the file only without its log, which must be empty.
         is_logged = os.path.exists(log) and os.path.getsize(log)
         if create or os.access(db.find_store_folder(path), os.W_OK) or is_logged:
             raise
@@ -128,7 +128,7 @@ def _connect(path: str, mode: str, stamp: db.StoreStamp | None = None) -> db.Dat
         )
     database = db.Database(connection, path, stamp)
     try:
-        # A store may come from somebody else: its schema must not run code.
+        # A store may come from somebody else, so its schema must not run code.
         for setting in (f"cache_size=-{_CACHE_KILOBYTES}", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
             database.run(f"PRAGMA {setting}")
         database.row("SELECT count(*) FROM sqlite_schema")
@@ -139,7 +139,7 @@ def _connect(path: str, mode: str, stamp: db.StoreStamp | None = None) -> db.Dat
 
 
 def _read_version_at_once(database: db.Database) -> int | None:
-    # In one transaction: others may be creating the tables.
+    # In one transaction, because other processes may be creating the tables, too.
     database.run("BEGIN")
     try:
         return _read_version(database)
@@ -186,7 +186,7 @@ def _create_tables(database: db.Database) -> None:
 
 
 def can_be_replaced(path: str) -> bool:
-    """Return True if a damaged store is certainly ours, by its header or its place."""
+    """Return True if the header or the place of a damaged store shows that it is duvet's."""
     whole = os.path.abspath(path).replace(os.sep, "/")
     if whole.endswith(f"/{StoreSection().path}"):
         return not os.path.isdir(path)
@@ -201,10 +201,10 @@ def can_be_replaced(path: str) -> bool:
 
 
 def remove_store(path: str) -> None:
-    """Remove the store with the files that sqlite keeps beside it."""
+    """Remove the store and the files that sqlite keeps next to it."""
     check_plain_file(path)
     try:
-        # The log first: a log that is left over would be applied to the next store.
+        # Remove the log first, because sqlite would apply a leftover log to the next store.
         for file in reversed(db.list_store_files(path)):
             with suppress(FileNotFoundError):
                 os.remove(file)

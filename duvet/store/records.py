@@ -1,4 +1,4 @@
-"""The protocol of an index store, its records, and their encoding in tables."""
+"""The protocol of a store, its records, and their encoding in tables."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import msgspec
 
 SymbolKind = Literal["class", "function", "method", "interface", "type", "module"]
 SymbolLanguage = Literal["python", "typescript", "tsx", "javascript", "go"]
-SPACE_KEY = "space"  # The name under which the space of all vectors is kept.
+SPACE_KEY = "space"  # The key of the vector space.
 Value = TypeVar("Value")
 
 _WORDS: tuple[str, ...] = (*get_args(SymbolKind), *get_args(SymbolLanguage))
-"""Frequent words, which are stored as numbers; their order is part of the schema."""
+"""Frequent strings, which are stored as numbers; their order is part of the schema."""
 _CODES = {word: number for number, word in enumerate(_WORDS, 1)}
 _HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
-MAX_PIECES = 1 << 20  # More than any file has.
+MAX_PIECES = 1 << 20  # More than any file contains.
 
 
 class FileKind(StrEnum):
@@ -42,7 +42,7 @@ class NodeLabel(StrEnum):
     DESIGN_DOC = "DesignDoc"
     CONFIG_FILE = "ConfigFile"
     ARTIFACT = "Artifact"  # Any other file.
-    CHUNK = "Chunk"  # Never stored as a node: its key is the id of a chunk.
+    CHUNK = "Chunk"  # Never stored as a node; its key is a chunk id.
     SPECIFICATION = "Specification"
     SECTION = "Section"
     REQUIREMENT = "Requirement"
@@ -56,26 +56,26 @@ KIND_LABELS = {
     FileKind.PROTO: NodeLabel.SOURCE_FILE,
     FileKind.OTHER: NodeLabel.ARTIFACT,
 }
-"""The label of the node for each kind of file."""
+"""The node label for each kind of file."""
 
 
 class Relation(StrEnum):
-    BELONGS_TO = "BELONGS_TO"  # Code to its subsystem.
-    DESCRIBES = "DESCRIBES"  # A document its subsystem.
-    VALIDATES = "VALIDATES"  # A test its subsystem.
-    DEPENDS_ON = "DEPENDS_ON"  # A subsystem on another.
-    HAS_CHUNK = "HAS_CHUNK"  # A file its chunks; never stored.
-    LINKS_TO = "LINKS_TO"  # A document to a file or a requirement.
-    CITES = "CITES"  # A file a requirement, with `kinds` and `lines`.
-    PART_OF = "PART_OF"  # A requirement of a section, a section of a specification.
-    WRITTEN_IN = "WRITTEN_IN"  # A specification in a file of the project.
+    BELONGS_TO = "BELONGS_TO"  # From code to its subsystem.
+    DESCRIBES = "DESCRIBES"  # From a document to its subsystem.
+    VALIDATES = "VALIDATES"  # From a test to its subsystem.
+    DEPENDS_ON = "DEPENDS_ON"  # From a subsystem to another one.
+    HAS_CHUNK = "HAS_CHUNK"  # From a file to its chunks; never stored.
+    LINKS_TO = "LINKS_TO"  # From a document to a file or a requirement.
+    CITES = "CITES"  # From a file to a requirement, with `kinds` and `lines`.
+    PART_OF = "PART_OF"  # From a requirement to its section, and from a section to its specification.
+    WRITTEN_IN = "WRITTEN_IN"  # From a specification to its file in the project.
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     path: str  # Relative to the project, with forward slashes.
     kind: FileKind
     subsystem: str = ""
-    criticality: str = ""  # Of its subsystem.
+    criticality: str = ""  # The criticality of its subsystem.
     namespace: str = ""
     tags: tuple[str, ...] = ()
     digest: str = ""  # BLAKE3 of its bytes, in hex.
@@ -83,11 +83,11 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     git_timestamp: float | None = None
     """The time of the last change, in seconds since 1970; None if neither git nor the file system knows it."""
     chunk_count: int = 0
-    skipped: str = ""  # The reason if it has no chunks: `empty`, `binary`, `too large`, `unreadable`.
+    skipped: str = ""  # The reason why it has no chunks: `empty`, `binary`, `too large`, `unreadable`.
 
     @property
     def coverage_ratio(self) -> float:
-        """The part of the file that search can find: all of it or, without chunks, nothing."""
+        """The share of the file that search can find: 1, or 0 without chunks."""
         return 1.0 if self.chunk_count else 0.0
 
     @property
@@ -109,11 +109,11 @@ class TextPiece(msgspec.Struct, frozen=True, kw_only=True):
     end: int  # The offset after the last character.
     line_start: int  # The first line is 1.
     line_end: int
-    title: str = ""  # The headings or symbols that enclose it.
+    title: str = ""  # The headings or symbols around it.
 
 
 class Chunk(msgspec.Struct, frozen=True, kw_only=True):
-    number: int  # The key in the store, valid until the next run.
+    number: int  # Its key in the store, valid until the next run.
     ordinal: int
     piece: TextPiece
     artifact: Artifact
@@ -130,13 +130,13 @@ class IngestedFile(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     pieces: tuple[TextPiece, ...] = ()
     symbols: tuple[Symbol, ...] = ()
-    vectors: bytes = b""  # One row for each piece (see duvet.queries.embeddings), or empty.
+    vectors: bytes = b""  # One row for each chunk (see duvet.queries.embeddings), or empty.
 
 
 class GraphNode(msgspec.Struct, frozen=True, kw_only=True):
     label: NodeLabel
     key: str
-    name: str = ""  # The name for people, if it isn't the key.
+    name: str = ""  # The name for people, if it differs from the key.
     properties: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @property
@@ -154,7 +154,7 @@ class GraphEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphHop(msgspec.Struct, frozen=True):
-    """A node that a walk has reached; the node where the walk starts has no edge."""
+    """A node that a walk has reached; the first node of the walk has no edge."""
 
     node: GraphNode
     edge: GraphEdge | None = None
@@ -196,16 +196,16 @@ class IngestRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChunkFilters(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters for chunks: the values of one list are alternatives, and case doesn't matter."""
+    """Filters for chunks; the values of a list are alternatives, and case is ignored."""
 
-    subsystems: tuple[str, ...] = ()  # Of the file itself, or of a node that it is linked with.
+    subsystems: tuple[str, ...] = ()  # Subsystems of the file itself, or of a node that is linked with it.
     kinds: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()  # Qualified names.
     symbol_kinds: tuple[str, ...] = ()
     symbol_languages: tuple[str, ...] = ()
-    since: float | None = None  # The earliest time of the last change; files without a time are left out.
+    since: float | None = None  # The earliest time of the last change; files without a known time don't match.
 
 
 class VectorSegment(msgspec.Struct, frozen=True):
@@ -214,7 +214,7 @@ class VectorSegment(msgspec.Struct, frozen=True):
 
 
 def encode_text(text: str) -> str | bytes:
-    """Return a text, or its bytes if it is not valid Unicode, as file names may be."""
+    """Return a text or, if it is not valid Unicode (as with some file names), its bytes."""
     if text.isascii():
         return text
     try:
@@ -246,7 +246,7 @@ def decode_hex(value: object) -> str:
 
 
 def decode_count(value: object, most: int = 1 << 62) -> int:
-    """Check a count; a damaged column may contain anything, which is a ValueError here and below."""
+    """Return a count; raise ValueError if it is not valid, because a damaged column may contain anything."""
     if isinstance(value, int) and 0 <= value <= most:
         return value
     raise ValueError(f"{value!r:.40} is not a valid count")
@@ -296,11 +296,11 @@ def decode_properties(data: bytes | None) -> dict[str, Any]:
 
 ScoredChunks = Sequence[tuple[int, float]]
 """Numbers of chunks with their scores, best first; a higher score is better."""
-EdgeEnds = Sequence[tuple[GraphEdge, GraphNode]]  # Edges, each with the node at its other end.
+EdgeEnds = Sequence[tuple[GraphEdge, GraphNode]]  # Edges, each with the node at the other end.
 
 
 class Store(Protocol):
-    """The index of a project after the last completed run; every method can raise a StoreError."""
+    """The index of a project after the last completed run; every method can raise StoreError."""
 
     @property
     def revision(self) -> str:
@@ -311,10 +311,13 @@ class Store(Protocol):
         """False if the store can't see the changes of other processes and must be reopened."""
 
     def reading(self) -> AbstractContextManager[None]:
-        """Run the reads inside on one snapshot, or raise a StoreBusyError; nests, and has no effect inside a change."""
+        """Within the block, read one snapshot, or raise StoreBusyError.
+
+        Blocks can be nested; in a change, they have no effect.
+        """
 
     def kept(self, name: str) -> bytes | None:
-        """Return what StoreWriter.keep has stored."""
+        """Return the value that StoreWriter.keep stored."""
 
     def close(self) -> None: ...
 
@@ -348,10 +351,10 @@ class Store(Protocol):
         """Return the chunks that declare a symbol, however the parts of the name are joined."""
 
     def called(self, path: str, filters: ChunkFilters) -> Sequence[int]:
-        """Return the first chunks of the files with this path, end of a path, or name, with or without the ending."""
+        """Return the first chunk of each file with this path, end of a path, or name, with or without its extension."""
 
     def allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
-        """Return the chunks that pass the filters, ascending; None is all."""
+        """Return the chunks that pass the filters, in ascending order; None means all chunks."""
 
     def segments(self) -> Iterator[VectorSegment]:
         """Return all vectors."""
@@ -359,25 +362,25 @@ class Store(Protocol):
     # Graph
 
     def node(self, label: NodeLabel, key: str) -> GraphNode | None:
-        """Return a node; the case of a subsystem's name doesn't matter."""
+        """Return a node; the case of a subsystem's name is ignored."""
 
     def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
         """Return all nodes of a kind, sorted by key."""
 
     def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> EdgeEnds:
-        """Return the edges that begin or end at a node, in a fixed order; without relations, all kinds."""
+        """Return the edges that begin or end at a node, in a fixed order; by default, edges of all relations."""
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, EdgeEnds]:
         """Return the edges of several nodes in both directions, without those to chunks."""
 
     def around(self, id: str, depth: int) -> Sequence[GraphHop]:
-        """Return each node within `depth` steps once, along edges in both directions, without chunks."""
+        """Return each node, except chunks, within `depth` steps along edges in either direction; each node once."""
 
     def found_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
-        """Find nodes by a part of their key or name in any case, exact matches first; the limit is per label."""
+        """Find nodes by a part of their key or name, ignoring case, exact matches first; the limit is per label."""
 
     def isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
-        """Return the nodes, except chunks, from which no edge of these kinds begins."""
+        """Return the nodes, except chunks, that have no outgoing edge of these relations."""
 
     # Runs and reports
 
@@ -388,19 +391,20 @@ class Store(Protocol):
         """Return the last reports of this name, newest first."""
 
     def writing(self, patience: float = 0.0) -> AbstractContextManager[StoreWriter]:
-        """Change the store completely or not at all; a StoreBusyError after waiting `patience` seconds for another writer.
+        """Change the store completely or not at all; raise StoreBusyError after waiting `patience` seconds for another writer.
 
-        Until it is complete, only this store object sees the change."""
+        Until the change is complete, only this store object sees it.
+        """
 
 
 class StoreWriter(Protocol):
-    """A change in progress; other readers see it when it is complete."""
+    """A change in progress; other readers see it once it is complete."""
 
     def put(self, file: IngestedFile) -> None:
-        """Add or replace a file; its `chunk_count` is ignored in favour of its pieces."""
+        """Add or replace a file; its `chunk_count` is ignored, because the pieces are counted."""
 
     def touch(self, artifact: Artifact) -> None:
-        """Update a file whose text is unchanged, and keep its chunks; a StoreError for an unknown file."""
+        """Update a file whose text is unchanged, and keep its chunks; raise StoreError for an unknown file."""
 
     def remove(self, path: str) -> None:
         """Remove a file and its chunks."""
@@ -409,9 +413,10 @@ class StoreWriter(Protocol):
         """Replace the vectors of a file's chunks."""
 
     def replace_graph(self, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> None:
-        """Replace the whole graph; drop edges to missing nodes, and keep the last of equal edges.
+        """Replace the whole graph, without edges to missing nodes; of equal edges, keep the last.
 
-        An equal graph changes nothing."""
+        An equal graph changes nothing.
+        """
 
     def put_run(self, run: IngestRun) -> None: ...
 

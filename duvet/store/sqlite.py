@@ -22,14 +22,14 @@ _SYMBOL = "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _VECTORS = "INSERT OR REPLACE INTO vectors(artifact, rows) VALUES (?, ?)"
 _OLD_REPORTS = """DELETE FROM report WHERE name = ? AND id NOT IN
 (SELECT id FROM report WHERE name = ? ORDER BY id DESC LIMIT ?)"""
-_LARGE_SHARE = 4  # The index is optimized, or the file truncated, when a quarter of it is unused.
+_LARGE_SHARE = 4  # The index is optimized, or the file truncated, when a quarter of its space is unused.
 _COPY_PAUSE = 0.05  # Seconds between two attempts to overwrite a store.
 
-StoreMoment = tuple[object, ...]  # A token for one state of a store.
+StoreMoment = tuple[object, ...]  # A token that identifies one state of a store.
 
 
 class SqliteStore(text_index.ChunkSearch):
-    """A store in a sqlite file; usable from any thread, but only from one at a time."""
+    """A store in a sqlite file; any thread may use it, but only one at a time."""
 
     @property
     def revision(self) -> str:
@@ -49,10 +49,10 @@ class SqliteStore(text_index.ChunkSearch):
 
     def copy_to(self, path: str) -> None:
         with db.translate_errors(self.database.path):
-            # Created first, so that no link is followed.
+            # Create the file first, so that sqlite follows no link.
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             with closing(db.load_sqlite().connect(path)) as target:
-                # All pages in one step: otherwise it starts again whenever another process writes.
+                # Copy all pages in one step; otherwise, the copy starts again whenever another process writes.
                 self.database.connection.backup(target)
 
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[records.IngestRun]:
@@ -115,7 +115,7 @@ class SqliteStore(text_index.ChunkSearch):
 
 
 class SqliteWriter:
-    """A change in progress; when a part of it fails, it can't be completed."""
+    """A change in progress; if a part of it fails, the change can't be completed."""
 
     def __init__(self, store: SqliteStore) -> None:
         self.store = store
@@ -270,7 +270,7 @@ def _encode_traits(artifact: records.Artifact) -> Iterator[tuple[int, str | byte
 
 
 def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
-    """Encode a symbol, without the names that follow from the qualified name."""
+    """Encode a symbol, without the names that can be derived from the qualified name."""
     qualified, folded = symbol.qualified_name, fold_name(symbol.qualified_name)
     return (
         None if symbol.name == qualified.rpartition(".")[2] else records.encode_text(symbol.name),
@@ -288,15 +288,16 @@ def read_moment(database: db.Database) -> StoreMoment:
 
 
 def overwrite_store(database: db.Database, path: str, patience: float, only: StoreMoment | None = None) -> None:
-    """Replace everything in a store with a copy; processes that have it open see all of it or nothing.
+    """Replace everything in a store with a copy; other processes see all of the change or none of it.
 
-    With a moment, raise a StoreChangedError and change nothing if another process has written since."""
+    With a moment, raise StoreChangedError and change nothing if another process has written since.
+    """
     until, is_checked = time.monotonic() + patience, only is None
 
     def wait(status: int, remaining: int, total: int) -> None:
         nonlocal is_checked
         if status not in (db.load_sqlite().SQLITE_BUSY, db.load_sqlite().SQLITE_LOCKED):
-            # The first page is written: from here on no other process can write.
+            # The first page is written; from here on, no other process can write.
             if not is_checked:
                 with db.translate_errors(database.path), closing(db.load_sqlite().connect(database.path)) as connection:
                     moment = read_moment(db.Database(connection, database.path))
@@ -311,7 +312,7 @@ def overwrite_store(database: db.Database, path: str, patience: float, only: Sto
     database.run("PRAGMA busy_timeout=0")
     try:
         with db.translate_errors(database.path), closing(db.load_sqlite().connect(path)) as source:
-            # Page after page, and still one transaction.
+            # Page by page, but in one transaction.
             source.backup(database.connection, pages=1, progress=wait, sleep=_COPY_PAUSE)
     finally:
         database.run(f"PRAGMA busy_timeout={db.BUSY_TIMEOUT}")
@@ -324,7 +325,7 @@ def move_store_aside(path: str, folder: str) -> list[str]:
     moved: list[str] = []
     try:
         os.makedirs(folder)
-        # The log first: it must never be beside another file, nor the file be without it.
+        # Move the log first: it must never be next to a different file, and the file must never be without it.
         for end in (*db.STORE_FILE_ENDINGS[1:], ""):
             if os.path.lexists(path + end):
                 moved.append(os.path.join(folder, os.path.basename(path) + end))

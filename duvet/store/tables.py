@@ -74,14 +74,14 @@ class ChunkNode(NamedTuple):
 
 
 class StoreTables:
-    """The part of a store that reads files, chunks and the graph; chunks are nodes, but only stored as chunks."""
+    """The part of a store that reads files, chunks and the graph; chunks are nodes, but are stored only as chunks."""
 
     def __init__(self, database: db.Database) -> None:
         self.database = database
 
     def artifacts(self) -> Mapping[str, records.Artifact]:
         found = self.database.read_each(_decode_artifact, f"SELECT {_ARTIFACT} FROM artifact ORDER BY path")
-        # Sorted again: sqlite puts paths that are not UTF-8, which are blobs, last.
+        # Sort again, because sqlite puts paths that are not UTF-8 (which are blobs) last.
         return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
 
     def artifacts_by_id(self, ids: Iterable[int]) -> Mapping[int, records.Artifact]:
@@ -92,7 +92,7 @@ class StoreTables:
         return dict(rows)
 
     def ingested_file(self, id: int, numbers: range) -> records.IngestedFile:
-        """Return a file as it was put, without its vectors."""
+        """Return a file as it was stored, without its vectors."""
         text = db.read_file_text(self.database, id)
         files = self.artifacts_by_id([id])
         with db.translate_decoding_errors(self.database.path):
@@ -167,7 +167,7 @@ class StoreTables:
         return self.database.read_each(decode, query)
 
     def chunk_node(self, key: str) -> ChunkNode | None:
-        """Return the chunk with an id, `path::ordinal`."""
+        """Return the chunk with this id, `path::ordinal`."""
         path, _, ordinal = key.rpartition("::")
         if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
             return None
@@ -404,7 +404,7 @@ def _decode_edge(row: db.DatabaseRow) -> tuple[int, int, int, bytes | None]:
 
 
 def decode_symbol_name(name: object, qualified: object) -> str:
-    """Return the stored name, or by default the last part of the qualified name."""
+    """Return the stored name or, if none is stored, the last part of the qualified name."""
     return records.decode_text(qualified).rpartition(".")[2] if name is None else records.decode_text(name)
 
 

@@ -11,12 +11,12 @@ from math import log
 from duvet.store import database as db, records, tables
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
-# Measured with 20,000 chunks: bm25() of FTS5 is 0 for every row unless `detail=full`, which makes the index five times as
+# Measured with 20,000 chunks: FTS5's bm25() is 0 for every row unless `detail=full`, which makes the index five times as
 # large and searches three to nine times as slow. So marked words store the term frequencies, and `_Ranking` adds the scores.
 _FREQUENCY_MARKS, _TITLE_MARK, _DECLARED_MARK, _FILE_MARK = ("\ue001", "\ue002", "\ue003"), "\ue004", "\ue005", "\ue006"
 """Prefixes of indexed words: for a frequent word (three degrees), a word of the title, a name that the chunk declares, and
 the name of the file of a first chunk. No word of a text begins with one."""
-_FREQUENCIES = (1.6, 3.2, 6.4)  # The frequency of each degree in a chunk of usual length.
+_FREQUENCIES = (1.6, 3.2, 6.4)  # The word frequency that each degree stands for, in a chunk of average length.
 _WEIGHTS = (("", 1.0), *zip(_FREQUENCY_MARKS, (0.42, 0.30, 0.17), strict=True), (_TITLE_MARK, 0.45))
 """The share of BM25 with `k1` = 1.2 for a word that occurs once, and what two, four and eight occurrences and one in the
 title, which counts as two, add to it."""
@@ -24,7 +24,7 @@ _SHORT = 2  # Words of this length are too common for their frequency to matter.
 _USUAL_LENGTH = 1000
 _LENGTH_WEIGHT = 0.75  # `b` of BM25.
 _BATCH = 4000  # Chunks to index together.
-_COMMON_SHARE = 10  # A word in more than every tenth chunk finds nothing by itself while other words do.
+_COMMON_SHARE = 10  # A word in more than a tenth of the chunks finds nothing by itself if other words find something.
 _FEW_CHUNKS = 2000  # With so few matches, no word is too common.
 _MAX_NAMESAKES = 2000
 _MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
@@ -58,7 +58,7 @@ SqlCondition = tuple[str, Sequence[object]]
 
 
 class ChunkIndexer:
-    """Adds chunks to the index and removes them, in batches: FTS5 makes each small change expensive."""
+    """Adds chunks to the index and removes them, in batches, because small changes are expensive in FTS5."""
 
     def __init__(self, database: db.Database) -> None:
         self.database = database
@@ -70,7 +70,7 @@ class ChunkIndexer:
         self._flush_batch()
 
     def remove(self, first: int, file: records.IngestedFile) -> None:
-        """Remove chunks: FTS5 needs the words that were added."""
+        """Remove chunks; FTS5 needs the same words that were added."""
         for number, words in _index_rows(first, file):
             if self._added.pop(number, None) is None:
                 self._removed[number] = words
@@ -81,7 +81,7 @@ class ChunkIndexer:
             self.flush()
 
     def flush(self) -> None:
-        # Ascending: FTS5 writes what it has collected before it accepts a smaller number.
+        # In ascending order: before FTS5 accepts a smaller number, it writes everything that it has collected.
         removed, added = sorted(self._removed.items()), sorted(self._added.items())
         self._removed, self._added = {}, {}
         self.database.many("INSERT INTO found(found, rowid, words) VALUES ('delete', ?, ?)", removed)
@@ -113,12 +113,14 @@ def _index_words(text: str, title: str) -> list[str]:
 
 
 def _strip_ending(name: str) -> str:
-    """Remove all extensions from the name of a file; a leading dot does not start one."""
+    """Remove all extensions from a file name; a leading dot does not start an extension."""
     return name[: name.find(".", 1)] if "." in name[1:] else name
 
 
 class ChunkSearch(tables.StoreTables):
-    _flush: Callable[[], None] | None = None  # Indexes what the change in progress has put; None without one.
+    _flush: Callable[[], None] | None = (
+        None  # Indexes the chunks of the change in progress; None if there is no change.
+    )
     _last_allowed: tuple[str, records.ChunkFilters, Sequence[int] | None] | None = None
 
     def _settle(self) -> None:
@@ -177,7 +179,7 @@ class ChunkSearch(tables.StoreTables):
     def allowed(self, filters: records.ChunkFilters) -> Sequence[int] | None:
         if self._flush is not None:
             return self._find_allowed(filters)
-        # Both halves of a search ask for the same.
+        # Both halves of a search ask for the same chunks.
         revision = db.read_state(self.database).revision
         if self._last_allowed is None or self._last_allowed[:2] != (revision, filters):
             self._last_allowed = (revision, filters, self._find_allowed(filters))
@@ -240,7 +242,7 @@ class _Ranking:
         return int(count)
 
     def add_all(self, counts: Mapping[str, int]) -> None:
-        # Most queries of many words match nothing, which one count tells.
+        # Most queries of many words match nothing; a single count shows this.
         if len(counts) > 1 and not self.count(counts):
             return
         together = _join_literals(counts, " AND ")
@@ -248,14 +250,14 @@ class _Ranking:
             self._add(word, count, together)
 
     def add_any(self, counts: Mapping[str, int], limit: int) -> None:
-        """Score the chunks that contain any word, rarest first; common words find nothing new once there are enough."""
+        """Score the chunks that contain any word, rarest first; common words are skipped once there are enough matches."""
         rare = max(_FEW_CHUNKS, self.total // _COMMON_SHARE)
         finding: list[str] = []
         for word, count in counts.items():
             if count <= rare or len(self.scores) < limit:
                 finding.append(word)
                 self._add(word, count)
-        # A common word still raises the score of what the others found.
+        # A common word still raises the score of chunks that other words found.
         found = f"({_join_literals(finding, ' OR ')})"
         for word, count in counts.items():
             if word not in finding:
@@ -273,7 +275,7 @@ class _Ranking:
                     scores[number] = scores.get(number, 0.0) + score
 
     def best(self, limit: int) -> records.ScoredChunks:
-        """Return the best chunks with their scores, equal ones by number."""
+        """Return the best chunks with their scores; chunks with equal scores are sorted by number."""
         if limit < 1 or not self.scores:
             return []
         least = nlargest(limit, self.scores.values())[-1]
@@ -309,7 +311,7 @@ def _decode_number(row: db.DatabaseRow) -> int:
 
 
 def _is_path_called(path: str, query: str) -> bool:
-    """Return True if a query is the path, its end, or the path below further folders, with or without the ending."""
+    """Return True if a query is the path, its end, or the path below further folders, with or without its extension."""
     folder, _, name = path.rpartition("/")
     stripped = f"{folder}/{_strip_ending(name)}"
     return any(f"/{one}".endswith(f"/{query}") for one in (path, stripped)) or query.endswith(f"/{path}")

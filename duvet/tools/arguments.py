@@ -1,4 +1,4 @@
-"""Arguments of tools: their JSON Schemas, kept short because agents pay for each token, and checks of scope and arguments."""
+"""Tool arguments: their JSON Schemas (short, because agents pay for each token), and checks of scope and values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BOUNDS = {"minimum": "at least", "maximum": "at most"}
 
 
 def input_schema(tool: Tool) -> Schema:
-    """Return the schema of the arguments, with the fields of arguments that are records."""
+    """Return the schema of the arguments, including the fields of arguments that are records."""
     schema = _shorten(_inline(tool.input, depth=1))
     for field in structs.fields(tool.input):
         choices = _list_choices(field.type)
@@ -30,7 +30,7 @@ def input_schema(tool: Tool) -> Schema:
 
 
 def _list_choices(kind: Any) -> list[Any]:
-    """Return the choices of a literal in the order of its declaration; msgspec sorts them."""
+    """Return the choices of a literal in declaration order, which msgspec does not keep."""
     if get_origin(kind) is Literal:
         return [one for one in get_args(kind) if one is not None]
     inner = [_list_choices(one) for one in get_args(kind)] if get_origin(kind) in (Annotated, Union, UnionType) else []
@@ -134,7 +134,7 @@ def _describe_type(schema: Schema) -> str:
 
 
 _MAX_DEPTH = 64
-MAX_ARGUMENT_LENGTH = 20_000  # The most characters of a text, unless the tool sets its own limit.
+MAX_ARGUMENT_LENGTH = 20_000  # Maximum length of a text, unless the tool sets its own limit.
 _CONVERSION_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<name>\w+)[^`]*`)?\Z", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
@@ -154,7 +154,7 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
 
 
 def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
-    """Return the record of the arguments; ToolError for an unknown, missing or invalid argument."""
+    """Return the record of the arguments; raise ToolError for an unknown, missing or invalid argument."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse an unknown, missing or invalid argument as `invalid_request`, and name the argument.
     # Some clients omit an argument, others send null.
@@ -201,13 +201,13 @@ def find_unknown_argument(
 
 
 def describe_conversion_error(text: str) -> str:
-    """Reword an error of msgspec as the end of a sentence."""
+    """Reword msgspec's error as the end of a sentence."""
     text = text.replace("`", "").replace(" | null", "")
     return text[:1].lower() + text[1:]
 
 
 def require_argument(name: str, value: str, hint: str) -> str:
-    """Return the text without surrounding white space; MissingArgumentError if it is blank."""
+    """Return the text without surrounding white space; raise MissingArgumentError if it is blank."""
     if not value.strip():
         raise MissingArgumentError(name, hint)
     return value.strip()

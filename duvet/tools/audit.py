@@ -1,4 +1,4 @@
-"""The audit log of calls, and records of calls for log and metrics."""
+"""The audit log of calls, and the records of calls for the log and the metrics."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from duvet.tools.tool import ErrorCode
 _MAX_ARGUMENTS = 12
 _MAX_QUOTED = 300  # Characters of a quoted argument or warning.
 _MAX_READ = 1000  # Characters of an argument that are inspected.
-_OWN_WARNINGS = "knowledge"  # The pack whose warnings quote no text.
+_OWN_WARNINGS = "knowledge"  # The pack with warnings that quote no text.
 LOCAL_CALLER, SUCCESS_OUTCOME = "local", "success"
 _WRITERS = 4
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
-    tool: str  # Its name; for an unknown tool, the escaped name of the request.
+    tool: str  # The tool's name; for an unknown tool, the escaped name from the request.
     pack: str
     face: str
     request: str
@@ -34,9 +34,9 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     reason: str = ""  # The type of an unforeseen exception.
     bytes_in: int = 0
     bytes_out: int = 0
-    warning: str = ""  # The warning, or its length if it may quote the project.
+    warning: str = ""  # The warning, or only its length if it may quote the project.
     is_known: bool = True
-    has_failed: bool = False  # True also for an answer that reports a failure.
+    has_failed: bool = False  # True even for an answer that reports a failure.
     changes: bool = False  # True for a tool that changes something.
     holder: str = ""  # The name of the caller's token; empty for a caller on this machine.
     scopes: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ CallRecorder = Callable[[CallRecord], Awaitable[None]]
 
 
 def format_warning(pack: str, warning: str) -> str:
-    """Return a warning for the log; only its length if it may quote the project."""
+    """Return a warning for the log, or only its length if it may quote the project."""
     ##= man/spec/service.md#operations
     ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
     ##% warnings.
@@ -70,7 +70,7 @@ def summarize_arguments(arguments: Mapping[str, object]) -> str:
 
 
 def select_plain_arguments(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:
-    """Return the arguments of these names; long texts are cut and compound values reduced to their sizes."""
+    """Return the arguments with these names; long texts are cut, and compound values reduced to their sizes."""
     ##= man/spec/gateway.md#audit
     ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.
     found: dict[str, object] = {}
@@ -100,8 +100,8 @@ class AuditLog(Struct, frozen=True):
     places: Callable[[], settings.StorePaths]
     now: Callable[[], datetime]
     on_entry: Callable[[feedback.AuditEntry], None]
-    on_failure: Callable[[str], None]  # Called with the reason why an entry was not written in time.
-    patience: float = 2 * feedback.APPEND_PATIENCE  # Seconds to write an entry.
+    on_failure: Callable[[str], None]  # Called with the reason if an entry was not written in time.
+    patience: float = 2 * feedback.APPEND_PATIENCE  # Time limit for writing an entry, in seconds.
 
     async def record_call(self, call: CallRecord) -> None:
         """Write an entry if the call changed something, without blocking other calls."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 ProgressCallback = Callable[[float, float | None, str], Awaitable[None]]
-"""Takes the amount done, the total, and the current action."""
+"""Called with the amount done, the total, and the current action."""
 FACTS_SERVICE = "facts"  # The service with the `ServerFacts`.
 
 
@@ -33,17 +33,17 @@ class KeptStep(Struct, frozen=True):
 
 
 class CallState(Struct):
-    """Results of earlier rounds of a call, which the client repeats after each question to its model."""
+    """The results of a call's earlier rounds; the client repeats the call after each question to its model."""
 
-    count: int = 0  # The number of rounds.
+    count: int = 0  # The number of rounds so far.
     done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps, by position.
     said: dict[str, str | None] = field(default_factory=dict)
-    """The answers of the caller's model by question; None for a useless one."""
-    asked: list[str] = field(default_factory=list)  # The questions since the last step was done.
+    """The answers of the caller's model, by question; None for an unusable answer."""
+    asked: list[str] = field(default_factory=list)  # The questions since the last finished step.
 
 
 class CallJournal:
-    """The finished steps of a handler and of the calls that it makes. Steps run one after another."""
+    """The finished steps of a handler and of its nested calls. Steps run one after another."""
 
     def __init__(self, rounds: CallState, place: str = "") -> None:
         self._rounds = rounds
@@ -52,7 +52,7 @@ class CallJournal:
         self._calls = 0
 
     def begin(self, step: str) -> None:
-        """Start a step. A step that does something else must have another name."""
+        """Start a step. Steps that do different things must have different names."""
         self._step = f"{self._place}{step}"
         self._calls = 0
 
@@ -60,7 +60,7 @@ class CallJournal:
         return self._rounds.done.get(self._step)
 
     def keep(self, result: object, seconds: float, warnings: Sequence[str] = ()) -> None:
-        """Keep the result of the step, and forget the results of the calls that led there."""
+        """Keep the step's result, and forget the results of the calls that led to it."""
         for place in [place for place in self._rounds.done if place.startswith(f"{self._step}.")]:
             del self._rounds.done[place]
         for question in self._rounds.asked:
@@ -75,24 +75,24 @@ class CallJournal:
 
 
 async def ignore_progress(done: float, total: float | None, message: str) -> None:
-    """Discard the progress."""
+    """Ignore progress."""
 
 
 class Caller(Struct, frozen=True, kw_only=True):
     scopes: frozenset[Scope] = frozenset(Scope)
     face: str = "library"  # `mcp`, `rest`, `shell` or `workflow`.
-    behind: str = ""  # The face that the client of a forwarding server uses, if different.
-    holder: str = ""  # The name of the token; empty for a local caller, whose process runs only for it.
+    behind: str = ""  # The interface that the client of a forwarding server uses, if it is a different one.
+    holder: str = ""  # The name of the token; empty for a local caller, who has the process to itself.
     request: str = ""  # The caller's id of the call.
     progress: ProgressCallback = ignore_progress
     sampler: Sampler | None = None  # Asks the caller's own model, if it offers one.
     journal: CallJournal | None = None  # Set if the caller may have to repeat the call.
-    time_limit: float | None = None  # The most seconds that it waits for a tool of an installed pack.
-    within: tuple[str, ...] = ()  # The tools whose handlers led to this call, the outermost first.
+    time_limit: float | None = None  # Time limit for a tool of an installed pack, in seconds.
+    within: tuple[str, ...] = ()  # The tools whose handlers led to this call, outermost first.
 
     @property
     def audience(self) -> str:
-        """The face of the client that reads the answer."""
+        """The interface of the client that reads the answer."""
         return self.behind or self.face
 
 
@@ -102,7 +102,7 @@ class ProjectReadings(Protocol):
     async def context(self) -> ProjectSnapshot: ...
 
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Answer a question from one snapshot, which is still current when the answer is complete."""
+        """Answer a question from one snapshot that is still current once the answer is complete."""
 
     async def caught_up(self) -> None:
         """Check for changes, but don't wait for a first reading."""
@@ -131,7 +131,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
-        """Call another tool for the same caller, perhaps by another face and with a shorter time limit."""
+        """Call another tool for the same caller, optionally over another interface and with a shorter time limit."""
         caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),

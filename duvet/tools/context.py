@@ -29,12 +29,12 @@ Value = TypeVar("Value")
 
 
 def make_project_path(root: str, path: str) -> str:
-    """Return the absolute path of a file, given from the root of a project."""
+    """Return the absolute path of a file, whose path is relative to the project."""
     return normpath(join(root, path))
 
 
 def is_inside_project(root: str, path: str) -> bool:
-    """Check that a path leads to a file of the project, through any links."""
+    """Return whether a path, after following links, leads to a file inside the project."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
     ##% outside exists.
@@ -44,7 +44,7 @@ def is_inside_project(root: str, path: str) -> bool:
 
 
 class CachedFiles(ProjectFiles, frozen=True, dict=True):
-    """Files of the project, with the texts of the last few that were read."""
+    """The project's files, with a cache of the texts that were read last."""
 
     def has(self, path: str) -> bool:
         return is_inside_project(self.root, path) and super().has(path)
@@ -58,19 +58,19 @@ class CachedFiles(ProjectFiles, frozen=True, dict=True):
 
 
 class ProjectSnapshot:
-    """A project as it was at one moment. Expensive facts are computed once, on first use."""
+    """A project as it was at one moment. Expensive values are computed once, on first use."""
 
     def __init__(self, project: Project, catalogue: Catalogue, page_size: int) -> None:
         self.project = project
         self.catalogue = catalogue
-        self.page_size = page_size  # Entries of a list in an answer without `limit`; 0 means all.
+        self.page_size = page_size  # Number of list entries in an answer without `limit`; 0 means all.
         self._once: dict[Callable[[ProjectSnapshot], Any], Any] = {}
         self._read: dict[Callable[[ProjectSnapshot], Any], Any] = {}
         self._earlier: dict[Callable[[ProjectSnapshot], Any], Any] = {}
         self._reading = RLock()
 
     def once(self, make: Callable[[ProjectSnapshot], Value]) -> Value:
-        """Return `make(self)`, computed on first use. For facts that several calls need."""
+        """Return `make(self)`, computed on first use. For values that several calls need."""
         if make not in self._once:
             self._once[make] = make(self)
         made: Value = self._once[make]
@@ -79,7 +79,7 @@ class ProjectSnapshot:
     def read(self, read: Callable[[ProjectSnapshot], Value]) -> Value:
         """Return `read(self)`, which reads further files through the project's tree. May be called from any thread.
 
-        The live project follows these files from then on, and reads them again with the project.
+        From then on, the live project watches these files, and reads them again with the project.
         """
         if read not in self._read:
             with self._reading:
@@ -137,7 +137,7 @@ class ProjectSnapshot:
         )
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
-        """Run a tool, and add a warning while the project has errors; ToolError if these leave no requirements."""
+        """Run a tool, and add a warning if the project has errors; raise ToolError if they leave no requirements."""
         warning = self.once(_make_warning)
         if not warning:
             return tool.handler(arguments, self)

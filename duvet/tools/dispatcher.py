@@ -1,4 +1,4 @@
-"""Dispatches tool calls from every face: finds the tool, runs it within its limits, and records the call."""
+"""Dispatches tool calls from every interface: finds the tool, runs it within its limits, and records the call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from duvet.tools.tool import (
     make_tool_error,
 )
 
-MAX_CALL_DEPTH = 8  # How deep calls of tools by tools may be nested.
+MAX_CALL_DEPTH = 8  # Maximum nesting of tools that call tools.
 _MAX_NAME = 1000  # Characters of an unknown tool's name that are inspected.
 
 CloseCallback = Callable[[], Awaitable[None]]
@@ -38,14 +38,14 @@ class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     services: Mapping[str, Any] = msgspec.field(default_factory=dict)  # Services for handlers by name.
     observers: Sequence[audit.CallObserver] = ()  # Called with the record of each finished call.
     recorders: Sequence[audit.CallRecorder] = ()
-    """Store the record of each call that changes something, before the answer."""
-    measures: Callable[[], bool] = lambda: True  # True if the sizes of successful calls are needed.
+    """Stores the record of each call that changes something, before the caller gets the answer."""
+    measures: Callable[[], bool] = lambda: True  # Whether the sizes of successful calls are needed.
     time_limit: float = 30.0  # Seconds for a tool of an installed pack that sets no limit.
     clock: Callable[[], float] = time.perf_counter
     is_relevant: Callable[[str], bool] = lambda pack: False
-    """True if the project has content for a pack that nobody has requested."""
-    closers: Sequence[CloseCallback] = ()  # Release the resources of services.
-    patience: float = 0.5  # Seconds for all closers.
+    """Returns True if the project has content for a pack that nobody has requested."""
+    closers: Sequence[CloseCallback] = ()  # Releases the resources of services.
+    patience: float = 0.5  # Time limit for all closers together, in seconds.
 
 
 _DEFAULT_ENVIRONMENT = ToolEnvironment()
@@ -61,7 +61,7 @@ class ToolDispatcher:
         self._guests = PluginRunner(environment.clock)
 
     def renew(self, registry: Registry, environment: ToolEnvironment) -> None:
-        """Use this registry and environment from the next call on."""
+        """From the next call on, use this registry and environment."""
         self.registry, self.environment = registry, environment
 
     async def tools(self) -> Registry:
@@ -72,13 +72,13 @@ class ToolDispatcher:
         return self.registry.with_shown(self.environment.is_relevant)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        """Run the tool with that name; ToolError if it is unknown or fails."""
+        """Run the tool with this name; raise ToolError if it is unknown or fails."""
         ##= man/spec/service.md#calls
         ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`.
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
     async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
-        """Return the tool with that name. ToolError if it is unknown; observers get a record of that."""
+        """Return the tool with this name; raise ToolError for an unknown one, of which observers get a record."""
         await self._readings.caught_up()
         try:
             return self.registry.require(name)
@@ -137,13 +137,13 @@ class ToolDispatcher:
                 for observer in self.environment.observers:
                     observer(record)
                 if changes and self.environment.recorders:
-                    # The change is made, even if the call is cancelled.
+                    # The change has been made, even if the call is cancelled.
                     with anyio.CancelScope(shield=True):
                         for keep in self.environment.recorders:
                             await keep(record)
 
     async def aclose(self) -> None:
-        """Release the resources of services; no call comes after this."""
+        """Release the resources of services; afterwards, no call may be made."""
         ##= man/spec/mcp.md#http
         ##% When stopped, the server MUST finish or cancel open requests and exit with 0 within 5 seconds.
         with anyio.move_on_after(self.environment.patience, shield=True):
@@ -190,7 +190,7 @@ class ToolDispatcher:
 
 
 def _measure_json(value: object) -> int:
-    """Return the bytes of the value as JSON; 0 if it can't be encoded."""
+    """Return the size of the value as JSON in bytes; 0 if it can't be encoded."""
     try:
         return len(msgspec.json.encode(value))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):

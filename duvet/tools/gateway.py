@@ -23,12 +23,12 @@ GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
 _URL_HINT = f"set it to https://HOST[:PORT][/PATH]; put tokens into {READER_TOKEN} and {ADMIN_TOKEN}"
 HIDDEN_TOKEN = "***"
-_SHORTEST_HIDDEN = 4  # Shorter secrets occur in any text.
+_SHORTEST_HIDDEN = 4  # Shorter secrets are not replaced, because they would match ordinary text.
 _MAX_WORDS = 1000
 _TEMPORARY_STATUSES = (502, 503, 504)
 _CHECK_SERVER = f"check {GATEWAY_VARIABLE}, and that the server is running"
 GATEWAY_PATH = "/api/mcp"
-AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the face of the client behind this server.
+AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the interface of the client behind this server.
 MAX_REPLY_BYTES = 32 << 20  # Our own answers have the same limit.
 MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.
 _RETRY_PAUSES = (0.2, 0.6)
@@ -64,7 +64,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:
-        """Return the reason why this process can't call the tool on the gateway."""
+        """Return the reason why this process can't call the tool on the gateway; empty if it can."""
         if tool.scope is Scope.READER or self.admin is not None:
             return None
         code = ErrorCode.UNAUTHORIZED if self.reader is None else ErrorCode.FORBIDDEN
@@ -74,7 +74,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
 
 def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
-    """Return the gateway at a URL; QueryError for a malformed or unsafe one."""
+    """Return the gateway at a URL; raise QueryError if the URL is malformed or unsafe."""
     base = url.strip().rstrip("/")
     parts = http_client.parse_base_url(base)
     if parts is None:
@@ -95,7 +95,7 @@ class TemporaryGatewayError(ToolError):
 
 
 def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
-    """Return the answer of the tool; ToolError if the tool failed, or if this is not one of its answers."""
+    """Return the tool's answer; raise ToolError if the tool failed, or if the reply is not one of its answers."""
     try:
         value = json.decode(reply.body)
     except (MsgspecError, UnicodeDecodeError, RecursionError):
@@ -115,9 +115,9 @@ def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> T
 
 
 def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
-    """Return the error that the gateway reports; only the status if it is not a duvet server."""
+    """Return the error that the gateway reports, or only the status if it is not a duvet server."""
     error = value.get("error")
-    # Over REST, code and hint stand beside the message.
+    # Over REST, the code and the hint are next to the message.
     parts = error if isinstance(error, dict) else {**value, "message": error}
     code, message, hint = (parts.get(name) for name in ("code", "message", "hint"))
     if value.get("status") != "error" or not code or not isinstance(code, str) or not isinstance(message, str):
@@ -148,7 +148,7 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
 
 
 def _clean(text: object, gateway: Gateway) -> str:
-    # Remove tokens before cutting the text, which could leave most of a token.
+    # Remove tokens before cutting the text, because a cut could leave most of a token.
     return shorten_to_line(_hide_tokens(strip_invisible(text), gateway), _MAX_WORDS) if isinstance(text, str) else ""
 
 

@@ -1,4 +1,4 @@
-"""The packs of duvet, those that are enabled, and the registry of their tools."""
+"""duvet's packs, the enabled packs, and the registry of their tools."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Registry:
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
         """Register the tools of these packs, by default of `trace`; raise QueryError for a duplicate name."""
         self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen
-        """The same, with packs that are not listed for every client."""
+        """All entries, including packs that not every client sees."""
         self.packs = [pack for pack in self.every_pack if pack.shown]
         self._is_lazy = all(pack.is_table for pack in self.every_pack)
         """Built-in tools have unique names, so each is loaded only when it is used."""
@@ -57,11 +57,11 @@ class Registry:
         return self._found.get(name)
 
     def __iter__(self) -> Iterator[Tool]:
-        """Yield the tools that are listed for everybody."""
+        """Yield the tools that every client sees."""
         return (tool for tool in self.usable() if self.pack_of(tool).shown)
 
     def every(self) -> Iterator[Tool]:
-        """Yield all tools, also withheld ones."""
+        """Yield all tools, including withheld ones."""
         return (tool for name, (tool, _) in self._entries.items() if name == tool.name)
 
     def usable(self) -> Iterator[Tool]:
@@ -69,7 +69,7 @@ class Registry:
         return (tool for tool in self.every() if tool.withheld is None)
 
     def with_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
-        """Yield the listed tools. The callback decides about packs that are listed only for some projects."""
+        """Yield the listed tools. The callback decides about packs that are listed for some projects only."""
         ##= man/spec/pages.md#tools
         ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested,
         ##% and always on `/api/mcp`.
@@ -80,7 +80,7 @@ class Registry:
         return self._find(name) is not None
 
     def require(self, name: str) -> Tool:
-        """Return the tool with that name or alias; ToolError if it is unknown."""
+        """Return the tool with this name or alias; raise ToolError if it is unknown."""
         if not (entry := self._find(name)):
             hint = suggest_nearest(name, tuple(tool.name for tool in self.every()))
             raise ToolError(ErrorCode.NOT_FOUND, f"Unknown tool: {quote_text(name)}", hint)
@@ -93,12 +93,12 @@ class Registry:
 
 
 class UnknownName(Struct, frozen=True):
-    """A name of a pack or tool that doesn't exist."""
+    """A configured name of a pack or tool that doesn't exist."""
 
     message: str
     hint: str
     keys: tuple[str, ...] = ()
-    """The keys of the name in the table of packs; empty if it comes from elsewhere."""
+    """The keys of the name in the configuration's table of packs; empty if it comes from elsewhere."""
 
 
 def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocument | None) -> tuple[Problem, ...]:
@@ -207,7 +207,7 @@ _DEFAULT_SETTINGS = PackSettings()
 def choose_packs(
     on: Sequence[str], settings_by_pack: Mapping[str, PackSettings], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
-    """Enable the packs of these names and those of the configuration; installed packs are on unless disabled there."""
+    """Enable these packs, the configured ones, and the installed ones that the configuration does not disable."""
     ##= man/spec/service.md#packs
     ##% The pack `trace` and installed packs MUST be enabled by default, and `introspect` and `knowledge` MUST be
     ##% disabled by default.

@@ -56,7 +56,7 @@ def load_page_index(context: ProjectSnapshot) -> search.PageIndex:
 def read_page_body(context: ProjectSnapshot, page: Page) -> str | None:
     """Return the text of a page without its front matter; None if the page is gone."""
     project = context.project
-    # The tree has recorded the page already.
+    # The tree has already recorded the page.
     tree = project.disk if project.on_disk else project.tree
     with suppress(UnreadableError):
         return decode_page_body(tree.read(page.path), page.path)
@@ -68,7 +68,7 @@ async def answer_from_pages(
     read: Callable[[ProjectSnapshot], PageFacts],
     question: Callable[[ProjectSnapshot, PageFacts], Result],
 ) -> Result:
-    """Answer a question from the pages. A thread reads them, so that the event loop goes on."""
+    """Answer a question from the pages, which a thread reads, so that the event loop is not blocked."""
     context = await ctx.reading()
     if not context.has_read(read):
         await call_context.run_blocking(lambda: context.read(read))
@@ -168,7 +168,7 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
         end = arguments.offset + len(content)
         goes_on = end < len(text)
         is_cut = len(content) < len(part)
-        more = f"There is more text; set offset={end}{'' if is_cut else ' or raise limit'} to read on."
+        more = f"The text continues; set offset={end}{'' if is_cut else ' or raise limit'} to read on."
         return tool.ToolAnswer(
             value=GetPageOutput(
                 slug=page.slug,

@@ -14,9 +14,9 @@ from duvet.tools.tool import ErrorCode, ResultPage, ToolError
 
 MAX_PAGE_ROWS = 10_000  # The highest limit.
 MAX_PAGE_BYTES = 10_000
-"""The size of an answer without `limit`, about 4,000 tokens: hardly any token has less than 2.5 bytes."""
+"""The size of an answer without `limit`, about 4,000 tokens: few tokens have less than 2.5 bytes."""
 
-# The bytes of the parts of a cursor, and the number of entries that it remembers.
+# The size of each part of a cursor in bytes, and the number of entries that a cursor remembers.
 _CHECK, _POSITION, _ANCHOR, _ANCHORS = 8, 4, 6, 4
 
 _Item = TypeVar("_Item")
@@ -33,7 +33,7 @@ class PageRequest(Struct, frozen=True):
 def make_result_page(
     items: Sequence[_Item], request: PageRequest, *, key: Callable[[_Item], str], row: Callable[[_Item], _Row]
 ) -> tuple[list[_Row], ResultPage]:
-    """Return the requested page of rows. Keys identify items, so a cursor survives edits of the project."""
+    """Return the requested page of rows. Keys identify the rows, so a cursor stays valid after edits of the project."""
     start = _find_start(items, request, key)
     rows = map(row, islice(items, start, None))
     ##= man/spec/mcp.md#tools

@@ -23,11 +23,11 @@ from duvet.tools.tool import ErrorCode, QueryTool, ResultPage, Tool, ToolAnswer,
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
-MAX_PLUGIN_RESULT_BYTES = 4 << 20  # The most JSON in an answer of an installed pack.
+MAX_PLUGIN_RESULT_BYTES = 4 << 20  # Maximum size of an installed pack's answer as JSON.
 MAX_OWN_RESULT_BYTES = 32 << 20
-"""Maximum size of an answer of the built-in packs, which shorten long answers themselves."""
-MAX_STUCK_CALLS = 8  # With this many calls past their time limit, a pack is no longer called.
-MAX_ABANDONED_CALLS = 64  # Calls of one pack that are still running although nothing waits for them.
+"""Maximum size of a built-in pack's answer; built-in packs shorten long answers themselves."""
+MAX_STUCK_CALLS = 8  # A pack with this many calls past their time limit is no longer called.
+MAX_ABANDONED_CALLS = 64  # Calls of one pack that are still running although nobody waits for them.
 _MAX_WORDS = 1000
 
 Result = TypeVar("Result")
@@ -35,7 +35,7 @@ _Outcome = tuple[ToolAnswer | Exception, float]  # The result of a call, and the
 
 
 class PluginCallContext:
-    """The `CallContext` of handlers in threads: every method blocks until it has its result."""
+    """The `CallContext` for handlers that run in threads: every method blocks until its result is available."""
 
     def __init__(self, ctx: CallContext, loop: asyncio.AbstractEventLoop) -> None:
         self._ctx = ctx
@@ -47,7 +47,7 @@ class PluginCallContext:
         return self._wait(self._ctx.reading())
 
     def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Answer a question from the project; it runs in the server's event loop and has to be quick."""
+        """Answer a question from the project; the question runs in the server's event loop and must be quick."""
         return self._wait(self._ctx.ask(question))
 
     def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolAnswer:
@@ -74,7 +74,7 @@ class PluginRunner:
     async def run(
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
-        """Return the answer of the tool, within `limit` seconds unless the tool sets its own limit."""
+        """Return the tool's answer within `limit` seconds, or within the tool's own limit."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             ##= man/spec/service.md#packs
             ##% The server MUST refuse further calls to a pack while many of its calls are past their time limit.
@@ -104,7 +104,7 @@ class PluginRunner:
         return result
 
     def _leave(self, pack: str, done: asyncio.Future[_Outcome], rest: float) -> None:
-        """Count an abandoned call, and count it as stuck once its remaining time has passed."""
+        """Count an abandoned call; once its remaining time has passed, count it as stuck."""
         self._left[pack] += 1
 
         def stick() -> None:
@@ -153,7 +153,7 @@ def _make_text(text: object) -> str:
 def _start_thread(
     work: Callable[[], ToolAnswer], clock: Callable[[], float], loop: asyncio.AbstractEventLoop
 ) -> asyncio.Future[_Outcome]:
-    """Start the work in a daemon thread, which doesn't delay the end of the process."""
+    """Start the work in a daemon thread, which doesn't delay the exit of the process."""
     done: asyncio.Future[_Outcome] = loop.create_future()
 
     def settle(outcome: _Outcome) -> None:
@@ -177,7 +177,7 @@ def _start_thread(
 
 
 def check_plugin_answer(tool: Tool, value: object, most: int = MAX_PLUGIN_RESULT_BYTES) -> ToolAnswer:
-    """Return the answer of a handler as plain JSON; ToolError if it is too large or not of the declared type."""
+    """Return a handler's answer as plain JSON; raise ToolError if it is too large or not of the declared type."""
     answer = value if isinstance(value, ToolAnswer) else ToolAnswer(value=value)
     converted: Any = _convert(tool, answer.value, tool.output, most)
     page = _convert(tool, answer.page, ResultPage) if isinstance(answer.page, ResultPage) else None

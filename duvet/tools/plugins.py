@@ -18,18 +18,18 @@ from duvet.tools.arguments import Schema, input_schema, output_schema
 from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope, Tool
 
 MAX_PACK_TOOLS = 200
-MAX_SCHEMA_BYTES = 64 << 10  # The most JSON in a schema of a tool.
+MAX_SCHEMA_BYTES = 64 << 10  # Maximum size of a tool's schema as JSON.
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SHORT, _LONG, _MOST = 200, 4000, 50
 ENTRY_POINT_GROUP = "duvet.tool_packs"
-LOAD_PATIENCE = 10.0  # Seconds for a pack to be imported and to make its tools.
-PluginSettings = Mapping[str, Mapping[str, Any]]  # The configuration of packs by their names.
+LOAD_PATIENCE = 10.0  # Time limit for importing a pack and making its tools, in seconds.
+PluginSettings = Mapping[str, Mapping[str, Any]]  # The configuration of packs, by name.
 _NO_SETTINGS: PluginSettings = {}
 _ENTRY_POINTS = "entry_points.txt"
 
 
 def find_pack_flaw(pack: object) -> str:
-    """Return the first flaw of a pack, apart from its tools; empty if it has none."""
+    """Return the first flaw of a pack, apart from its tools, or an empty text."""
     if not isinstance(pack, Pack):
         return "it is not a duvet.tools.tool.Pack, and has no PACK that is one"
     if not _is_name(pack.name):
@@ -38,7 +38,7 @@ def find_pack_flaw(pack: object) -> str:
 
 
 def find_tools_flaw(tools: object) -> str:
-    """Return the first flaw in a list of tools; empty if it has none."""
+    """Return the first flaw in a list of tools, or an empty text."""
     if type(tools) not in (list, tuple):
         return "its tools are not a list"
     if len(tools) > MAX_PACK_TOOLS:  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ def _find_term_flaws(tool: Tool) -> Iterator[str]:
 
 
 def _find_schema_flaws(tool: Tool) -> Iterator[str]:
-    """Find flaws of the records. A record that JSON Schema can't describe raises here, not when agents list tools."""
+    """Yield the flaws of the records. A record without a JSON Schema fails here, not when agents list tools."""
     rows = tool.output.__args__ if tool.is_list else (tool.output,)
     if not _is_record(tool.input):
         yield "input is not a msgspec.Struct"
@@ -170,7 +170,7 @@ def load_plugins(
     settings: PluginSettings = _NO_SETTINGS,
     patience: float = LOAD_PATIENCE,
 ) -> PluginPacks:
-    """Load the packs and their tools, except packs with a name in `taken`. Return also why others were not loaded."""
+    """Load the packs and their tools, except packs with a name in `taken`; also return why any pack was not loaded."""
     packs: list[Pack] = []
     unloaded: list[UnloadedPack] = []
     names = set(taken)
@@ -207,7 +207,7 @@ def _load(point: EntryPoint, settings: PluginSettings, patience: float) -> Pack 
 
 
 def _make_pack(pack: Any, settings: PluginSettings) -> Pack | str:
-    """Return the pack with its tools fixed, or its flaw."""
+    """Return the pack with a fixed list of tools, or its flaw."""
     flaw = find_pack_flaw(pack)
     if flaw:
         return flaw

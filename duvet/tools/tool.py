@@ -17,14 +17,14 @@ from duvet.trace.locations import NoSectionError
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
-# The services that handlers find in their context.
+# The names of the services in a handler's context.
 MODELS_SERVICE = "models"  # The router of models.
 RUNS_SERVICE = "runs"  # The log of workflow runs.
 RECIPES_SERVICE = "recipes"  # The runner of recipes.
 KNOWLEDGE_SERVICE = "knowledge"  # The index.
 MAINTENANCE_SERVICE = "maintenance"  # Ingest runs, feedback and backups.
 
-# The faces through which calls arrive.
+# The interfaces through which calls arrive.
 MCP_SOURCE = "mcp"  # Its clients pay for each token.
 REST_SOURCE = "rest"
 SHELL_SOURCE = "shell"
@@ -34,7 +34,7 @@ WORKFLOW_SOURCE = "workflow"
 class ErrorCode(StrEnum):
     INVALID_REQUEST = "invalid_request"
     NOT_FOUND = "not_found"
-    INVALID_IDENTIFIER = "invalid_identifier"  # A malformed name of a node.
+    INVALID_IDENTIFIER = "invalid_identifier"  # The name of a node is malformed.
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
     UPSTREAM_ERROR = "upstream_error"
@@ -59,7 +59,7 @@ class ToolError(Exception):
 
 
 class PendingError(Exception):
-    """The caller has to do something first and then repeat the call."""
+    """The caller must do something first, and then repeat the call."""
 
 
 class MissingArgumentError(ToolError):
@@ -69,7 +69,7 @@ class MissingArgumentError(ToolError):
 
 
 def make_tool_error(error: DuvetError) -> ToolError:
-    """Convert an error of the library; absolute paths lose their folder."""
+    """Convert an error of the library; remove the folders of absolute paths."""
     match error:
         case NotFoundError():
             code = ErrorCode.NOT_FOUND
@@ -110,7 +110,7 @@ class ResultPage(Struct, frozen=True):
 
 class ToolAnswer(Struct, frozen=True, kw_only=True):
     value: object  # A record or a list of records: the whole first block of content.
-    next_step: str = ""  # A suggestion of one line.
+    next_step: str = ""  # A suggestion, in one line.
     warning: str = ""  # Why the answer may be incomplete, in one line.
     page: ResultPage | None = None  # Set for lists only.
 
@@ -136,14 +136,14 @@ class Tool(Struct, frozen=True, kw_only=True):
     input: type[Struct]  # The record of the arguments, which describes them.
     output: Any  # The type of the answer: a record, or a tuple of records for a list.
     handler: Callable[[Any, Any], Any]
-    """Takes the arguments and a `CallContext`; returns a `ToolAnswer` or its value, or an awaitable of it."""
+    """Called with the arguments and a `CallContext`; returns a `ToolAnswer` or its value, or an awaitable of one."""
     scope: Scope = Scope.READER
     is_idempotent: bool = True
     replaces: bool = False  # May overwrite existing data.
     labels: Sequence[str] = ()  # Topics, to select tools by.
     safety_notes: Sequence[str] = ()  # Warnings to consider before a call, one sentence each.
-    invocation_hints: Sequence[str] = ()  # Sentences on when and how agents should call it.
-    time_limit: float | None = None  # The most seconds of a call; None means the server's limit.
+    invocation_hints: Sequence[str] = ()  # When and how agents should call the tool, in sentences.
+    time_limit: float | None = None  # Time limit of a call in seconds; None means the server's limit.
     aliases: Sequence[str] = ()
     reads: bool | None = (
         None  # True if it changes nothing. None derives this from the scope: tools for readers change nothing.
@@ -151,11 +151,11 @@ class Tool(Struct, frozen=True, kw_only=True):
     shortcuts: Sequence[ArgumentShortcut] = ()
     withheld: WithheldReason | None = None  # Set if no caller can use the tool; then it is not listed.
     accountable: Sequence[str] = ()  # Arguments without secrets, which the audit log quotes.
-    failures: Sequence[ErrorCode] = ()  # Error codes in addition to those of every tool.
-    longest: int | None = None  # The most characters of a text in the arguments, if not the usual limit.
+    failures: Sequence[ErrorCode] = ()  # Error codes in addition to those that every tool has.
+    longest: int | None = None  # Maximum length of a text in the arguments, if not the usual limit.
 
     record_of: Callable[[Mapping[str, Any]], Any] | None = None
-    """Makes the record of the arguments, for a tool that checks them itself and raises QueryError."""
+    """Makes the record of the arguments, for a tool that checks them itself; raises QueryError."""
 
     @property
     def only_reads(self) -> bool:
@@ -163,12 +163,12 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     @property
     def is_list(self) -> bool:
-        """True for a tool that answers a list, which is paged."""
+        """True for a tool that returns a list, in pages."""
         return getattr(self.output, "__origin__", None) is tuple
 
 
 class QueryTool(Tool, frozen=True, kw_only=True):
-    """A tool that only reads the project. Its handler takes a snapshot, and runs again if the project has changed."""
+    """A tool that only reads the project. Its handler gets a snapshot, and runs again if the project has changed."""
 
     handler: Callable[[Any, ProjectSnapshot], ToolAnswer]
 
@@ -176,7 +176,7 @@ class QueryTool(Tool, frozen=True, kw_only=True):
 def declare_tool(
     name: str, title: str, input: type[Struct], output: Any, *, kind: type[Tool] = Tool, **options: Any
 ) -> Callable[[Callable[[Any, Any], Any]], Tool]:
-    """Return a decorator that makes a tool of a handler; the docstring becomes the description (with `-OO`, the title)."""
+    """Return a decorator that turns a handler into a tool, with the docstring (`-OO`: the title) as the description."""
 
     def declare(handler: Callable[[Any, Any], Any]) -> Tool:
         description = " ".join((handler.__doc__ or title).split())
@@ -223,7 +223,7 @@ class EnabledPack(Struct, frozen=True):
     switches: Mapping[str, bool] = field(default_factory=dict)  # Tools by name, each enabled or disabled.
     settings: Mapping[str, Any] = field(default_factory=dict)
     shown: bool | None = True
-    """True if clients see the tools in lists; None if that depends on the project. They can always be called."""
+    """True if clients see the tools in lists; None if that depends on the project. Unlisted tools work, too."""
     is_guest: bool = False  # From another distribution: its handlers may hang, and its answers may be invalid.
 
     @property

@@ -1,1 +1,1 @@
-"""Trees of files (disk, memory, a git revision), what a run asked of them, and the cache of its results."""
+"""Trees of files (disk, memory, a git revision), the record of a run's reads, and the cache of its results."""

@@ -1,4 +1,4 @@
-"""The cache of a project: atomic, checksummed files with results that are valid while their inputs are unchanged."""
+"""The cache of a project: checksummed files, written atomically, with results that are valid until an input changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 def compute_build_id() -> bytes:
     """Return a digest of the duvet build, Python, the installed packages and the user."""
     try:
-        # An installed package changes as a whole, together with its folder.
+        # An installed package changes only as a whole, together with its folder.
         own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _list_modules(_PACKAGE)
         parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own]
         # The folders that packages are installed into change with every package.
@@ -42,13 +42,13 @@ def compute_build_id() -> bytes:
         if sys.platform != "win32":
             parts.append(f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}")
     except OSError:
-        # An unknown build is equal to no other.
+        # An unknown build is different from all others.
         return os.urandom(32)
     return recorder.digest_content("\n".join(parts).encode(errors="surrogateescape"))
 
 
 def _list_modules(folder: str) -> Iterator[str]:
-    """Yield every module and template with its time: during development, the version stays the same."""
+    """Yield every module and template with its time, because the version doesn't change during development."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
@@ -69,7 +69,7 @@ Value = TypeVar("Value")
 
 
 class BlobStore:
-    """A folder of files that only duvet reads; a file with any fault counts as absent."""
+    """A folder of files that only duvet reads; a damaged or foreign file counts as absent."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -81,7 +81,7 @@ class BlobStore:
             handle, info = DiskTree(self.folder).opened(name)
             with FileIO(handle) as file:
                 start = file.read(_HEAD)
-                # A file that is not of the cache may be larger than memory.
+                # A file that is not from the cache may be larger than memory.
                 if start.startswith(make_blob_header(name)) and info.st_size == _HEAD + int.from_bytes(
                     start[-_DIGEST - _SIZE : -_DIGEST]
                 ):
@@ -98,7 +98,7 @@ class BlobStore:
         return b""
 
     def save(self, name: str, value: object) -> None:
-        """Replace the value under the name, if the folder can be written to."""
+        """Replace the value under the name if the folder is writable."""
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#storage
         ##% duvet MUST NOT fail because it cannot write the cache.
@@ -106,18 +106,18 @@ class BlobStore:
         ##% Concurrent or killed runs MUST NOT damage the cache.
         # File names that are not UTF-8 and times in the far future can't be encoded.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
-            # Encoded into the file itself: a second copy might be many megabytes.
+            # Encode directly into the file, because a second copy might take many megabytes.
             data = bytearray(_HEAD)
             msgspec.msgpack.Encoder().encode_into(value, data, _HEAD)
             payload = memoryview(data)[_HEAD:]
             data[:_HEAD] = make_blob_header(name) + len(payload).to_bytes(_SIZE) + recorder.digest_content(payload)
-            # Anything but a regular file is left alone, and so is the target of a link.
+            # Leave alone anything but a regular file, including the target of a link.
             if self._prepare() and (not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)):
-                # Each file is replaced whole and names everything that it depends on, so that no file needs another.
+                # Each file is replaced as a whole and names all of its dependencies, so no file relies on another one.
                 store_file(path, data)
 
     def _prepare(self) -> bool:
-        """Make the folder, and hide it from git; False if it is a link, which may lead anywhere."""
+        """Make the folder, and hide it from git; return False if it is a link, which may lead anywhere."""
         if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
             return False
         ignore = os.path.join(self.folder, IGNORE_FILE)
@@ -130,7 +130,7 @@ class BlobStore:
         return True
 
     def names(self, *, unfinished: bool = False) -> list[str]:
-        """List the files in the folder, either complete ones or those left unfinished."""
+        """List the files in the folder: the complete ones or, on request, the unfinished ones."""
         try:
             found = os.listdir(self.folder)
         except OSError:
@@ -155,7 +155,7 @@ def make_blob_header(name: str) -> bytes:
 
 
 def decode_blob(data: bytes | msgspec.Raw, kind: type[Value]) -> Value | None:
-    """Return the value, or None if it is of another type."""
+    """Return the value, or None if it has a different type."""
     with suppress(msgspec.DecodeError, RecursionError):
         return msgspec.msgpack.decode(data, type=kind)
     return None
@@ -195,7 +195,7 @@ def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
 
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    """Remove the cache; files that are not duvet's stay, and their folder too."""
+    """Remove the cache, but keep files that are not duvet's, and the folder if there are any."""
     ##= man/spec/cache.md#storage
     ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
     found = tuple(item for item in list_cache_files(blobs) if item.state is not CacheFileState.FOREIGN)
@@ -204,7 +204,7 @@ def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
         if DiskTree(blobs.folder).read(IGNORE_FILE) == IGNORE_ALL:
             names.append(IGNORE_FILE)
     for name in names:
-        # Another process may be clearing it, too.
+        # Another process may be clearing the cache, too.
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(blobs.folder, name))
     with suppress(OSError):
@@ -213,22 +213,22 @@ def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
 
 
 class Cache:
-    """A cache that stores nothing: all work is done each time. DiskCache remembers results between runs."""
+    """A cache that stores nothing, so that all work is done each time. DiskCache keeps results between runs."""
 
     def compute(
         self, name: str, kind: type[Value], key: object, work: Callable[[], Value], *, whole_run: bool = False
     ) -> Value:
         """Return the result of work that depends only on the tree, the environment and `key`.
 
-        With `whole_run`, the result also depends on all earlier questions to this cache, and the files that the run
-        has parsed are saved too.
+        With `whole_run`, the result also depends on all earlier questions to this cache, and the files that the run has
+        parsed are also saved.
         """
         return work()
 
     def parse_files(
         self, name: str, kind: type[Value], paths: Iterable[str], key: object, read: Callable[[str], Value | None]
     ) -> Iterator[tuple[str, Value]]:
-        """Yield each path with its parsed file, which is read only if it has changed; None is left out."""
+        """Yield each path with its parsed file, which is read only if it has changed; skip files that parse to None."""
         for path in paths:
             value = read(path)
             if value is not None:
@@ -241,7 +241,7 @@ class Cache:
         return parse()
 
     def has_content(self, path: str, data: bytes) -> bool:
-        """Check whether duvet has written this content and the file is unchanged since."""
+        """Return whether duvet wrote this content and the file has not changed since."""
         return False
 
     def note_written(self, path: str, data: bytes) -> None:
@@ -254,7 +254,7 @@ class Cache:
         """Make the result depend on whether this day, `YYYY-MM-DD`, is over."""
 
     def forgo(self) -> None:
-        """Don't store the result: its output can't be compared later, or a fault is temporary."""
+        """Don't store the result, because its output can't be compared later or a fault is temporary."""
 
 
 class _StoredResult(msgspec.Struct, array_like=True):
@@ -301,7 +301,7 @@ class DiskCache(Cache):
         return value
 
     def recall(self, name: str, kind: type[Value], key: object) -> Value | None:
-        """Return a stored result that is still valid; its questions then count as asked by this run."""
+        """Return a stored result that is still valid; its questions then count as questions of this run."""
         stored = self.blobs.load(name, _StoredResult)
         if stored is None or stored.key != make_cache_key(key) or stored.now > self.tree.now:
             return None
@@ -321,7 +321,7 @@ class DiskCache(Cache):
         return decode_blob(stored.value, kind)
 
     def load_last(self, name: str, kind: type[Value]) -> Value | None:
-        """Return the result stored last for any key, which may be out of date."""
+        """Return the result that was stored last, for any key; it may be out of date."""
         stored = self.blobs.load(name, _StoredResult)
         return None if stored is None else decode_blob(stored.value, kind)
 
@@ -340,7 +340,7 @@ class DiskCache(Cache):
             parsed.save()
 
     def settle(self) -> None:
-        """Stamp the files that this run wrote, once they are in place."""
+        """Record the stamps of the files that this run wrote, once they are in place."""
         for path, content in self._written.items():
             ##= man/spec/watch.md#noticing-changes
             ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own writes
@@ -370,7 +370,7 @@ class DiskCache(Cache):
         value = parse()
         stamp = self.tree.seen.get(path)
         if stamp and not (stamp.digest and stamp.digest != recorder.digest_content(data)):
-            # Otherwise the file was another one when its stamp was taken.
+            # Otherwise, the file was different when its stamp was taken.
             parsed.add(path, digest, stamp, value)
         return value
 
@@ -378,7 +378,7 @@ class DiskCache(Cache):
         outputs = self._files("outputs", bytes)
         if outputs.get_last(path, "") != recorder.digest_content(data):
             return False
-        # The stamp of the file counts only if it is left alone.
+        # A file's stamp is valid only if nobody touches the file.
         ((_, known),) = outputs.recall([path], "")
         return known is not None
 
@@ -401,7 +401,7 @@ class DiskCache(Cache):
 
 
 _ParsedRows = dict[str, tuple[recorder.FileStamp, Value]]
-_SHARE = 50  # While fewer than one file in 50 is new, reading these again costs less than saving all.
+_SHARE = 50  # If fewer than one file in 50 is new, reading those again costs less than saving all.
 
 
 class _ParsedFiles(Generic[Value]):
@@ -413,7 +413,7 @@ class _ParsedFiles(Generic[Value]):
         self._rows: dict[str, _ParsedRows[Value]] | None = None
         self._asked: dict[str, _ParsedRows[Value]] = {}
         self._new = 0
-        """Files that were parsed, or whose digest is no longer needed."""
+        """Files that were parsed, or that no longer need a digest."""
 
     def recall(self, paths: Iterable[str], key: str) -> Iterator[tuple[str, Value | None]]:
         """Yield each path with its value if the file's stamp proves that it is unchanged, or else None."""
@@ -432,7 +432,7 @@ class _ParsedFiles(Generic[Value]):
             yield path, known[1]
 
     def recall_text(self, path: str, key: str, data: bytes) -> Value | None:
-        """Return the value of a file that was read just now, if it is unchanged."""
+        """Return the value of a file that has just been read, if it is unchanged."""
         known = self._load(key).get(path)
         stamp = self.tree.seen.get(path)
         if known is None or stamp is None or replace(stamp, digest=known[0].digest) != known[0]:
@@ -444,7 +444,7 @@ class _ParsedFiles(Generic[Value]):
         return known[1]
 
     def get_last(self, path: str, key: str) -> Value | None:
-        """Return the last value of a file, which may have changed since."""
+        """Return the last value of a file; the file may have changed since."""
         known = self._load(key).get(path)
         return known[1] if known else None
 
@@ -454,7 +454,7 @@ class _ParsedFiles(Generic[Value]):
             self._asked.setdefault(key, {})[path] = (stamp, value)
 
     def save(self) -> None:
-        """Save the values that were asked for, if enough of them are new."""
+        """Save the requested values, if enough of them are new."""
         known = sum(map(len, (self._rows or {}).values()))
         asked = sum(map(len, self._asked.values()))
         if self._new * _SHARE > asked or (known - asked) * 2 > known:
@@ -470,5 +470,5 @@ class _ParsedFiles(Generic[Value]):
 
 def make_cache_key(key: object) -> str:
     """Return the cache key of a result's other inputs: a string itself, or the digest of another value."""
-    # Names of files that are not UTF-8 have a representation too.
+    # Even file names that are not UTF-8 have a representation.
     return key if isinstance(key, str) else recorder.digest_content(repr(key).encode()).hex()

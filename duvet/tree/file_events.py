@@ -1,4 +1,4 @@
-"""File system notifications: inotify where it is reliable, watchfiles or polling elsewhere."""
+"""File system notifications, from inotify where it is reliable, and otherwise from watchfiles or polling."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
 
 FolderEvent = tuple[int, str]  # The kind of event, and the absolute path.
-UNKNOWN_EVENTS: tuple[FolderEvent, ...] = ()  # Something has changed, or may have.
+UNKNOWN_EVENTS: tuple[FolderEvent, ...] = ()  # Something has changed, or may have changed.
 MODIFIED_EVENT = 2  # Neither added nor deleted.
 
-_QUIET = 25  # Milliseconds without an event after which the events so far count as one change.
-_LONGEST = 400  # Milliseconds after which events that keep coming count as one change, too.
+_QUIET = 25  # After this many milliseconds without an event, the events so far count as one change.
+_LONGEST = 400  # After this many milliseconds, events count as one change even if more events arrive.
 _BETWEEN_POLLS = 0.3
 _ATTEMPTS = 5
 
@@ -43,7 +43,7 @@ class FolderWatcher:
         self._notifier: RustNotify | None = None
 
     def open(self, folders: set[str]) -> None:
-        """Watch these folders and no others; events not yet read are dropped."""
+        """Watch these folders and no others; drop events that have not been read yet."""
         self.close()
         ##= man/spec/watch.md#noticing-changes
         ##% duvet MUST watch only folders that contain inputs, with the system's notifications, and poll only if
@@ -54,7 +54,7 @@ class FolderWatcher:
             try:
                 self._notifier = self._create_notifier([one for one in folders if _can_be_watched(one)])
             except (FileNotFoundError, PermissionError):
-                # It was removed, or its permissions changed, since the check.
+                # Since the check, the folder was removed or its permissions changed.
                 continue
             self.folders = folders
             return
@@ -84,9 +84,9 @@ class FolderWatcher:
             raise DuvetError(f"can't watch for changes: {reason}") from error
 
     def wait(self, stop: Stop) -> Iterable[FolderEvent] | None:
-        """Wait for events; UNKNOWN_EVENTS if they can't be named, None after `stop`."""
+        """Wait for events and return them, or UNKNOWN_EVENTS if they can't be identified; return None after `stop`."""
         if self.polling:
-            # watchfiles can poll too, but it misses the second change within a second.
+            # watchfiles can also poll, but it misses the second of two changes within a second.
             return None if stop.wait(self.seconds) else UNKNOWN_EVENTS
         from watchfiles._rust_notify import WatchfilesRustInternalError
 
@@ -97,11 +97,11 @@ class FolderWatcher:
             ##% of the changed files.
             events = self._notifier.watch(_LONGEST, _QUIET, 0, stop)
         except WatchfilesRustInternalError:
-            # Such as a name that is not UTF-8, after which it reports nothing else.
+            # This happens, for example, after a name that is not UTF-8; watchfiles then reports nothing else.
             self.close()
             return UNKNOWN_EVENTS
         if events == "signal":
-            # Python's own handler has been called, and what it raised was caught.
+            # Python's own handler was called, and the exception that it raised was caught.
             raise KeyboardInterrupt
         return None if isinstance(events, str) else events
 
@@ -113,7 +113,7 @@ class FolderWatcher:
 
 
 def wants_polling(environ: Mapping[str, str]) -> bool:
-    # These are the variables of watchfiles, for file systems without notifications, such as network drives.
+    # These are watchfiles' variables, for file systems without notifications, such as network drives.
     return environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in ("", "false", "disable", "disabled")
 
 
@@ -128,7 +128,7 @@ def _can_be_watched(folder: str) -> bool:
 _BLIND = re.compile(
     r"(nfs\d?|9p|fuse.*|virtiofs|cifs|smb.*|vboxsf|vmhgfs|prl_fs|drvfs|ceph|afs|lustre|beegfs|ocfs2|gfs2?)\Z"
 )
-"""File systems that other machines write to, or that this machine changes without notifications."""
+"""File systems on which changes by other machines, or by this one, may come without notifications."""
 _LAYERS = re.compile(r"(?:\A|,)(?:lowerdir|upperdir)\+?=((?:\\.|[^,])*)")
 _ESCAPED = re.compile(r"\\(0[0-7]{2}|1[0-7]{2})")
 
@@ -141,11 +141,11 @@ class Mount(Struct, frozen=True):
 
 class MountTable:
     def __init__(self, mounts: Iterable[Mount] = ()) -> None:
-        # The last mount of a folder hides the earlier ones.
+        # The last mount on a folder hides the earlier ones.
         self._mounts = {mount.folder: mount for mount in mounts}
 
     def are_blind(self, folders: Iterable[str]) -> bool:
-        """Check whether changes in one of these real folders may come without a notification."""
+        """Return whether changes in any of these real folders may come without a notification."""
         found = {mount.folder: mount for mount in map(self._find_mount, folders) if mount}
         return any(map(self._is_blind, found.values()))
 
@@ -194,8 +194,8 @@ _SIZE = 1 << 16
 class InotifyDescriptor:
     """Watches folders through inotify.
 
-    The system queues a change before the call that made it returns: while the descriptor is silent, there was none.
-    OSError if the system allows no further descriptor, or not so many folders.
+    The system queues an event before the call that makes the change returns, so while the descriptor is silent, nothing
+    has changed. Raises OSError if the system allows no further descriptor, or not this many folders.
     """
 
     def __init__(self) -> None:
@@ -208,11 +208,11 @@ class InotifyDescriptor:
         self._closed = finalize(self, os.close, self.handle)
 
     def is_silent(self, milliseconds: int = 0) -> bool:
-        """Check that no event is queued, and that none comes within this time."""
+        """Return True if no event is queued and none arrives within this time."""
         return self._closed.alive and not self._readable.poll(milliseconds)
 
     def open(self, folders: set[str]) -> None:
-        """Watch these folders and no others; FileNotFoundError if one of them no longer exists."""
+        """Watch these folders and no others; raise FileNotFoundError if one of them no longer exists."""
         watched: dict[int, set[str]] = {}
         for folder in folders:
             try:
@@ -253,7 +253,7 @@ class InotifyDescriptor:
         answer = int(getattr(self._system, name)(*arguments))
         if answer < 0:
             number = ctypes.get_errno()
-            # The system may have removed it already.
+            # The system may already have removed it.
             if name == "inotify_rm_watch" and number == errno.EINVAL:
                 return 0
             raise OSError(errno.ENOENT if number in (errno.ENOENT, errno.ENOTDIR) else number, os.strerror(number))

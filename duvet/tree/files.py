@@ -27,7 +27,7 @@ class TreeEntry(Protocol):
 
 
 def is_folder(entry: TreeEntry) -> bool:
-    """Check for a folder or a link to one; False on a system error."""
+    """Return whether this is a folder or a link to one; False after a system error."""
     try:
         return entry.is_dir()
     except OSError:
@@ -38,22 +38,22 @@ class Tree(Protocol):
     """Files under a root. Paths are relative to the root, or absolute, with forward slashes."""
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a regular file; UnreadableError if it can't be read."""
+        """Return the bytes of a regular file; raise UnreadableError if it can't be read."""
 
     def is_file(self, path: str) -> bool: ...
 
     def exists(self, path: str) -> bool:
-        """Check for anything at all, even a broken link."""
+        """Return whether anything has this path, even a broken link."""
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        """Yield the entries of a folder in no order; nothing if there is no such folder."""
+        """Yield the entries of a folder in any order; nothing if the folder does not exist."""
 
     def identity(self, folder: str) -> object:
-        """Return a value that all paths to one folder share, to detect loops."""
+        """Return a value that is the same for all paths to one folder, to detect loops."""
 
 
 CACHE_FOLDER, STORE_FOLDER = ".duvet/cache", ".duvet/knowledge"
-OWN_FOLDERS = (CACHE_FOLDER, STORE_FOLDER)  # The folders of duvet's own data, which no tree contains.
+OWN_FOLDERS = (CACHE_FOLDER, STORE_FOLDER)  # The folders of duvet's own data, which trees leave out.
 
 _NAMES = frozenset(folder.rpartition("/")[2] for folder in OWN_FOLDERS)
 
@@ -102,7 +102,7 @@ class DiskTree:
         return os.path.isfile(self.at(path))
 
     def is_own(self, path: str) -> bool:
-        """Check for a folder of duvet's own data, in this project or another, also behind a link."""
+        """Return whether a folder contains duvet's own data, in this or another project, even behind a link."""
         if path.rpartition("/")[2] not in _NAMES:
             return False
         real = os.path.realpath(self.at(path)).replace(os.sep, "/")
@@ -117,7 +117,7 @@ class DiskTree:
         try:
             with os.scandir(self.at(folder)) as found:
                 for entry in found:
-                    # A result must not depend on duvet's own folders.
+                    # Results must not depend on duvet's own folders.
                     if entry.name not in _NAMES or not self.is_own(f"{folder}/{entry.name}"):
                         yield entry
         except OSError as error:
@@ -137,7 +137,7 @@ class DiskTree:
 
 
 def is_own_folder(path: str) -> bool:
-    """Check whether the path is that of a folder of duvet's own data."""
+    """Return whether this is the path of a folder with duvet's own data."""
     ##= man/spec/cache.md#storage
     ##% duvet MUST exclude the cache and the index from git and from source patterns, and MUST NOT write through a
     ##% symbolic link there.
@@ -154,7 +154,7 @@ def find_read_fault(disk: DiskTree, path: str) -> str:
 
 
 def _read_all(handle: int, info: os.stat_result) -> bytes:
-    # A file object would ask for the size and the position again.
+    # A file object would query the size and the position again.
     data = os.read(handle, info.st_size + 1)
     if len(data) == info.st_size:
         return data
@@ -238,7 +238,7 @@ def leads_into_folder(root: str, path: str) -> bool:
 
 
 class FolderMembership:
-    """Checks which paths lead into a folder; each parent folder is resolved once."""
+    """Determines which paths lead into a folder; each parent folder is resolved once."""
 
     def __init__(self, root: str, disk: DiskTree) -> None:
         self.root = os.path.realpath(root)
@@ -250,13 +250,13 @@ class FolderMembership:
         return self.has_folder(posixpath.dirname(path)) and not (os.path.islink(at) and not self._is_inside(path))
 
     def has_folder(self, folder: str) -> bool:
-        """Check whether this folder or link leads into the folder."""
+        """Return whether this folder or link leads into the folder."""
         if folder not in self._folders:
             self._folders[folder] = self._is_inside(folder)
         return self._folders[folder]
 
     def know(self, folder: str) -> None:
-        """Record that a folder is inside without a check."""
+        """Record, without a check, that a folder is inside."""
         self._folders[folder] = True
 
     def _is_inside(self, path: str) -> bool:
@@ -264,7 +264,7 @@ class FolderMembership:
 
 
 SPECIAL_CHARACTERS = r'\x00-\x1f\x7f\\:*?"<>|'
-"""Characters that some systems don't allow in names, as a class of a pattern."""
+"""A character class with the characters that some systems don't allow in names."""
 _RESERVED = r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)"
 _LONGEST, _LONGEST_NAME = 1024, 255
 

@@ -46,7 +46,7 @@ class GitCommand:
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
-        """Return git's output less its last line end; None if git fails."""
+        """Return git's output without its last line end; None if git fails."""
         out = self.content(*args)
         return None if out is None else os.fsdecode(out).removesuffix("\n")
 
@@ -57,7 +57,7 @@ class GitCommand:
         return out if process.returncode == 0 else None
 
     def require(self, *args: str) -> str:
-        """Return git's output; DuvetError with git's message if it fails."""
+        """Return git's output; raise DuvetError with git's message if it fails."""
         process = self._start(*args, complaints=True)
         out, complaints = process.communicate()
         if process.returncode == 0:
@@ -96,7 +96,7 @@ _FOLDER, _LINK, _SUBMODULE = "40000", "120000", "160000"
 
 
 class GitNode(Struct, frozen=True):
-    """An entry of a git tree: its mode and object."""
+    """An entry of a git tree: its mode and its object."""
 
     mode: str
     object: str
@@ -111,7 +111,7 @@ class GitNode(Struct, frozen=True):
 
     @property
     def is_folder(self) -> bool:
-        """True for a folder or a submodule, whose files belong to another repository."""
+        """True for a folder or a submodule; a submodule's files belong to another repository."""
         return self.mode in (_FOLDER, _SUBMODULE)
 
 
@@ -121,7 +121,7 @@ class GitObjects:
     def __init__(self, git: GitCommand, digest_size: int) -> None:
         self.git = git
         self.digest_size = digest_size
-        """The bytes in the name of an object: 20, or 32 in a repository with SHA-256."""
+        """The number of bytes in an object name: 20, or 32 in a repository with SHA-256."""
         self._process: Popen[bytes] | None = None
 
     def read(self, name: str) -> bytes | None:
@@ -132,7 +132,7 @@ class GitObjects:
             process.stdin.write(f"{name}\n".encode())
             process.stdin.flush()
         except BrokenPipeError:
-            # Its output is not about this object.
+            # The output is not about this object.
             self.close()
             return None
         *_, size = process.stdout.readline().split() or [b"0"]
@@ -141,7 +141,7 @@ class GitObjects:
         data = process.stdout.read(int(size) + 1)
         if len(data) > int(size):
             return data[:-1]
-        # A clone without all objects can end the process.
+        # In an incomplete clone, the process may have ended.
         self.close()
         return None
 
@@ -169,7 +169,7 @@ _MOST_REFERENCES = 5
 
 
 class GitRepository:
-    """The repository around a folder, read as files; the paths of its tree are relative to the folder."""
+    """The repository around a folder, read from its files without running git; paths are relative to the folder."""
 
     def __init__(self, tree: Tree, root: str) -> None:
         self.tree = tree
@@ -177,7 +177,7 @@ class GitRepository:
         """The folder, with a slash at its end."""
 
     def spelt(self, path: str) -> str:
-        """Return an absolute path as the tree expects it."""
+        """Return an absolute path in the spelling that the tree expects."""
         return path.removeprefix(self.start)
 
     def top(self, folder: str) -> str | None:
@@ -190,9 +190,9 @@ class GitRepository:
         return at
 
     def own(self, top: str) -> str:
-        """Return the git folder of this working tree; empty without one."""
+        """Return the git folder of this working tree; empty if it has none."""
         path = f"{top}.git"
-        # A file in place of the folder belongs to a submodule, or to a linked working tree.
+        # A submodule or a linked working tree has a file instead of the folder.
         return self._read_folder_name(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
 
     def shared(self, own: str) -> str:
@@ -200,7 +200,7 @@ class GitRepository:
         return self._read_folder_name(f"{own}/commondir", "") or own if own else ""
 
     def head(self, top: str) -> str:
-        """Return the checked-out commit; empty without one, or if its name can't be read."""
+        """Return the checked-out commit; empty if there is no commit or its name can't be read."""
         own = self.own(top)
         if not own:
             return ""
@@ -211,14 +211,14 @@ class GitRepository:
             name = found.removeprefix(_REFERENCE).strip()
             found = self._read_text(f"{shared}/{name}")
             if not found:
-                # The branch is in the file of packed references.
+                # The branch is in the packed references.
                 lines = self._read_text(f"{shared}/packed-refs").splitlines()
                 found = next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "")
         found = found.strip()
         return found if _COMMIT.fullmatch(found) else ""
 
     def _read_folder_name(self, file: str, start: str) -> str:
-        """Return the folder that a file of git names, relative to its own."""
+        """Return the folder that one of git's files names; the path in it is relative to the file's own folder."""
         text = self._read_text(file)
         name = text.removeprefix(start).removesuffix("\n")
         return posixpath.normpath(posixpath.join(posixpath.dirname(file), name)) if text else ""
@@ -234,7 +234,7 @@ _MOST_LINKS = 40
 
 
 class GitPlace(Struct, frozen=True):
-    """A real path, from the top of the repository, and its node."""
+    """A real path, relative to the top of the repository, and its node."""
 
     path: str
     node: GitNode
@@ -254,20 +254,20 @@ class GitPaths:
     def __init__(self, objects: GitObjects, commit: str, tops: tuple[str, ...], prefix: str) -> None:
         self.objects = objects
         self.tops = tops
-        """The names of the working tree's top; none in a bare repository."""
+        """The paths of the working tree's top; none in a bare repository."""
         self.prefix = prefix
-        """The folder that paths are relative to, below the top."""
+        """The folder that paths are relative to, as a path from the top."""
         self.lacks: list[str] = []
         """Paths that could not be read because the clone is incomplete."""
         self._root = GitPlace("", GitNode("40000", f"{commit}^{{tree}}"))
         self._folders: dict[str, dict[str, GitNode]] = {}
 
     def find(self, path: str, *, follow: bool = True) -> GitPlace:
-        """Resolve a path; OSError if nothing is there, OutsideRepositoryError if it leads out of the repository."""
+        """Resolve a path; raise OSError if nothing is there, OutsideRepositoryError if it leads out of the repository."""
         return _PathWalk(self).run(path, follow=follow)
 
     def inside(self, place: GitPlace) -> dict[str, GitNode]:
-        """Return the nodes of a folder; none for a submodule, whose files are in another repository."""
+        """Return the nodes in a folder; none for a submodule, because its files are in another repository."""
         if place.node.is_submodule:
             return {}
         if place.path not in self._folders:
@@ -381,7 +381,7 @@ class GitTree:
         self._lent: tuple[frozenset[str], str] = (frozenset(), "")
 
     def lend(self, files: frozenset[str], folder: str) -> None:
-        """Read these files, and all in this folder, from disk if the revision lacks them."""
+        """Read these files, and all files in this folder, from disk if the revision lacks them."""
         self._lent = files, folder
 
     def read(self, path: str) -> bytes:
@@ -461,7 +461,7 @@ class GitTree:
             return None
 
     def _locate(self, path: str, *, follow: bool = True) -> GitPlace | str:
-        """Return the place in the revision, or the path of a file that is read from disk; OSError if nothing is there."""
+        """Return the place in the revision, or the path of a file to read from disk; raise OSError if nothing is there."""
         try:
             return path if _is_in_git_folder(path) or self._is_lent(path) else self.paths.find(path, follow=follow)
         except OutsideRepositoryError as outside:
@@ -479,20 +479,20 @@ class GitTree:
             if not is_own_folder(self.paths.find(path, follow=False).path):
                 return False
         except (OSError, ValueError):
-            # The revision lacks it.
+            # The revision lacks this path.
             pass
         return self.disk.is_file(path)
 
 
 def _is_in_git_folder(path: str) -> bool:
-    """Check for a path in a `.git` folder, which has no other revisions."""
+    """Return whether a path is in a `.git` folder, of which git has no revisions."""
     return "/.git/" in f"/{path}/"
 
 
 def _open_git(folder: str, environ: Mapping[str, str]) -> GitCommand:
-    """Return the git of a folder.
+    """Return the commands of git for a folder.
 
-    In a hook, GIT_DIR is set but not the top of the working tree, and git takes its current folder for the top.
+    In a hook, GIT_DIR is set but GIT_WORK_TREE is not, so git would use its current folder as the top.
     """
     git = GitCommand(folder, environ)
     if "GIT_DIR" not in environ or "GIT_WORK_TREE" in environ:
@@ -508,9 +508,9 @@ class GitRevisions:
         self.git = _open_git(root, environ)
         inside, _, prefix = self.git.require("rev-parse", "--is-inside-work-tree", "--show-prefix").partition("\n")
         self.prefix = prefix.rstrip("/")
-        """The folder, from the top of the repository."""
+        """The folder, relative to the top of the repository."""
         self.tops: tuple[str, ...] = ()
-        """The top of the working tree, by each of its names."""
+        """The paths of the working tree's top."""
         if inside == "true":
             real = self.git.require("rev-parse", "--show-toplevel")
             below = f"/{self.prefix}"
@@ -518,7 +518,7 @@ class GitRevisions:
             self.tops = (spelt, real) if self.prefix == "" or spelt != self.root else (real,)
 
     def find(self, name: str) -> str | None:
-        # A name such as `:/words` ends in free text, to which `^{commit}` can't be added.
+        # A name such as `:/words` ends in free text, so `^{commit}` can't be appended.
         found = self._verify(name)
         return self._verify(f"{found}^{{commit}}") if found else None
 
@@ -541,5 +541,5 @@ class GitRevisions:
         return (self.git.ask("for-each-ref", "--format=%(refname:short)") or "").splitlines()
 
     def tree(self, commit: str, disk: Tree) -> GitTree:
-        """Return the folder at a commit, with the disk for paths outside."""
+        """Return the folder's tree at a commit; paths outside the repository are read from disk."""
         return GitTree(GitPaths(GitObjects(self.git, len(commit) // 2), commit, self.tops, self.prefix), disk)

@@ -20,12 +20,12 @@ _ABANDONED = 3600  # Seconds after which a temporary file counts as abandoned.
 
 
 def make_unfinished_name(name: str) -> str:
-    """Return a temporary name that identifies the process that writes the file."""
+    """Return a temporary name that identifies the writing process."""
     return f"{name}.{os.getpid()}-{_make_place_digest()}{os.urandom(4).hex()}.new"
 
 
 def _make_place_digest() -> str:
-    """Return a digest of this machine and container, within which process ids are unique."""
+    """Return a digest of the machine and container in which this process's id is unique."""
     if os.name != "posix":
         return "0" * 8
     space = ""
@@ -55,7 +55,7 @@ def remove_leftovers(folder: str) -> None:
 
 
 def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
-    """Check for a temporary file whose process has ended, or that is older than this."""
+    """Return whether the process of a temporary file has ended, or the file is older than this."""
     name = _match_unfinished(os.path.basename(path))
     if name is None:
         return False
@@ -67,7 +67,7 @@ def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
 
 
 def _has_ended(process: int) -> bool:
-    """Check that a process has ended; on Windows, os.kill would end it."""
+    """Return whether a process has ended; never on Windows, where os.kill would end it."""
     if os.name != "posix":
         return False
     try:
@@ -75,7 +75,7 @@ def _has_ended(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return True
     except OSError:
-        # It belongs to another user.
+        # The process belongs to another user.
         pass
     return False
 
@@ -83,26 +83,26 @@ def _has_ended(process: int) -> bool:
 OutputData = bytes | bytearray
 FileWriter = Callable[[str, OutputData], None]
 
-# Paths to open files, which are never replaced, whatever their mode.
+# Paths to open files, which are never replaced, regardless of their mode.
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
 _HINTS = {errno.ENXIO: "start the reader of this pipe first"}
 
 
 def store_file(path: str, data: OutputData) -> None:
-    """Write a file under a temporary name beside it, then move it into place."""
+    """Write a file under a temporary name in the same folder, then move it into place."""
     with store_together() as write:
         write(path, data)
 
 
 def leads_to_open_file(path: str) -> bool:
-    """Check for a path to an open file, such as `/dev/stdout`, which must be written to directly."""
+    """Return whether a path leads to an open file, such as `/dev/stdout`, which must be written to directly."""
     return path.startswith(_OPEN_FILES)
 
 
 @contextmanager
 def store_together() -> Iterator[FileWriter]:
-    """Write several files; they are moved into place at the end, and only if all of them could be written."""
+    """Write several files; move them into place at the end, and only if all of them could be written."""
     ##= man/spec/trace.md#reports
     ##% `duvet report` MUST write all of its reports completely, or none of them.
     moves: list[tuple[str, str]] = []
@@ -117,7 +117,7 @@ def store_together() -> Iterator[FileWriter]:
             else:
                 moves.append((path, temporary := _make_temporary_path(path)))
                 folders.add(os.path.dirname(temporary))
-                # Exclusive, so that no link is followed; the umask sets the permissions of a new file.
+                # Exclusive mode, so that no link is followed; the umask determines the permissions of a new file.
                 with open(temporary, "xb") as file:
                     file.write(data)
                 if mode is not None:
@@ -143,7 +143,7 @@ def store_together() -> Iterator[FileWriter]:
 
 @contextmanager
 def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
-    """Open a new file that is synced and moved into place at the end; OutputExistsError if it must not replace one."""
+    """Open a new file that is moved into place at the end; raise OutputExistsError if it must not replace a file."""
     with _translate_errors(path):
         mode, temporary = _find_mode(path), _make_temporary_path(path)
         try:
@@ -162,7 +162,7 @@ def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
 
 
 def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
-    """Rename a written file; OutputExistsError if another one has the name and must not be replaced."""
+    """Rename a written file; raise OutputExistsError if a file with the name exists and must not be replaced."""
     if replaces:
         os.replace(temporary, path)
         return
@@ -178,7 +178,7 @@ def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Sync the names in a folder to disk, where the system can."""
+    """Sync the names in a folder to disk, if the system supports this."""
     if os.name != "posix":
         return
     with suppress(OSError):
@@ -209,14 +209,14 @@ def _find_mode(path: str) -> int | None:
 
 
 def _make_temporary_path(path: str) -> str:
-    """Return a new name beside the file itself, which may be behind a link."""
+    """Return a new name in the folder of the file itself, which may be behind a link."""
     folder, name = os.path.split(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
     return os.path.join(folder, make_unfinished_name(f".{name[:50]}"))
 
 
 def is_stream(path: str) -> bool:
-    """Check for a device, a pipe or an open file, which is written to and never replaced."""
+    """Return whether a path is a device, a pipe or an open file, which is written to and never replaced."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -237,7 +237,7 @@ def open_stream(path: str) -> Iterator[BinaryIO]:
 
 
 def store_changed(path: str, data: bytes, write: FileWriter = store_file) -> bool:
-    """Write a file unless its content is the same already; return True if it was written."""
+    """Write a file unless it already has this content; return True if it was written."""
     with suppress(UnreadableError):
         if DiskTree().read(path) == data:
             return False

@@ -1,4 +1,4 @@
-"""Records all reads of a tree with file stamps, and checks later whether the answers are still the same."""
+"""Records all reads of a tree with file stamps, so that later runs can check whether the answers are still the same."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from duvet.errors import UnreadableError
 from duvet.tree.files import DiskTree, TreeEntry, find_read_fault
 
 _CLOSE_BY = 2_000_000_000
-"""Nanoseconds within which a second change may not change the times: FAT stores times in steps of two seconds."""
+"""Nanoseconds in which a second change may leave the times the same: FAT stores times in steps of two seconds."""
 _TIMES_TELL = os.name != "nt"
-"""False on Windows, which reports when a file was made, not when it last changed: its content is compared."""
+"""False on Windows, which reports the creation time instead of the change time, so contents are compared."""
 
 
 class FileStamp(Struct, frozen=True, array_like=True, gc=False):
-    """The status of a file or folder; with a digest of its content if the times alone prove nothing."""
+    """The status of a file or folder, with a digest of its content if the times alone are not reliable."""
 
     size: int
     modified: int
@@ -32,7 +32,7 @@ class FileStamp(Struct, frozen=True, array_like=True, gc=False):
     digest: bytes = b""
 
     def looks_like(self, info: os.stat_result) -> bool:
-        """Compare everything but the digest with the file's status now."""
+        """Return whether everything but the digest equals the file's current status."""
         return (
             self.modified == info.st_mtime_ns
             and self.changed == info.st_ctime_ns
@@ -41,7 +41,7 @@ class FileStamp(Struct, frozen=True, array_like=True, gc=False):
         )
 
     def agrees(self, other: FileStamp) -> bool:
-        """Check whether both may describe the same state."""
+        """Return whether both stamps may describe the same state."""
         known = self.digest and other.digest
         return self == (other if known else replace(other, digest=self.digest))
 
@@ -51,7 +51,7 @@ def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
 
 
 def is_fresh(info: os.stat_result, now: int) -> bool:
-    """Check whether a file changed so recently, or in the future, that another change may look the same."""
+    """Return whether a file changed so recently (or in the future) that another change may look the same."""
     ##= man/spec/cache.md#freshness
     ##% duvet MUST compare a file's content, rather than its timestamps, if the file changed after duvet read it or less
     ##% than two seconds before.
@@ -68,7 +68,7 @@ Answer = TypeVar("Answer")
 
 
 class TreeRecord(Struct, array_like=True):
-    """Questions with their answers; work has the same result while all answers are the same."""
+    """Questions and their answers; work has the same result as long as all answers are the same."""
 
     files: dict[str, FileStamp] = {}  # Files that were read.
     folders: dict[str, FileStamp] = {}  # Folders that were listed.
@@ -81,10 +81,10 @@ class TreeRecord(Struct, array_like=True):
     variables: dict[str, bytes | None] = {}
     """Digests of environment variables, whose values may be secret; None if one is not set."""
     days: dict[str, bool] = {}  # Whether these days, as `YYYY-MM-DD`, are over.
-    faults: dict[str, str] = {}  # Why a path could not be read, other than by being absent.
-    unsteady: dict[str, None] = {}  # Paths other than folders whose answer changed during the run.
+    faults: dict[str, str] = {}  # Why a path could not be read although it exists.
+    unsteady: dict[str, None] = {}  # Paths, other than folders, for which the answer changed during the run.
     settled: bool = True
-    """False if the answers can't be checked later: one was a fault, or two differed."""
+    """False if the answers can't be checked later, because one was a fault or two differed."""
 
     def note_stamp(self, stamps: dict[str, FileStamp], path: str, stamp: FileStamp) -> None:
         was = stamps.get(path)
@@ -102,12 +102,12 @@ class TreeRecord(Struct, array_like=True):
 
     def _unsettle(self, answers: object, path: str) -> None:
         self.settled = False
-        # Folders change with every file that is written into them.
+        # A folder changes with every file that is written into it.
         if answers is not self.folders:
             self.unsteady[path] = None
 
     def merge(self, other: TreeRecord) -> None:
-        """Add the questions of another piece of work."""
+        """Add the questions and answers of other work."""
         for stamps, more in ((self.files, other.files), (self.folders, other.folders)):
             for path in stamps.keys() & more.keys():
                 if not stamps[path].agrees(more[path]):
@@ -134,7 +134,7 @@ class TreeRecord(Struct, array_like=True):
         return TreeRecord(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
 
     def contains(self, path: str) -> bool:
-        """Check whether anything was asked about this path, apart from its entries as a folder."""
+        """Return whether anything was asked about this path, apart from its entries as a folder."""
         return any(path in answers for answers in self._list_all() if answers is not self.folders)
 
     def select(self, paths: Collection[str]) -> TreeRecord:
@@ -152,7 +152,7 @@ class TreeRecord(Struct, array_like=True):
 
 
 def encode_listing(entries: Iterable[TreeEntry]) -> bytes:
-    """Return the names and kinds in a folder as bytes to digest."""
+    """Encode the names and kinds of a folder's entries, to compute a digest of them."""
     kinds = ((entry.name, entry.is_symlink(), not entry.is_symlink() and entry.is_dir()) for entry in entries)
     return os.fsencode("\n".join(sorted(f"{name}/{is_link:d}{is_folder:d}" for name, is_link, is_folder in kinds)))
 
@@ -169,23 +169,23 @@ class FileChangedError(UnreadableError):
 
 
 class RecordedTree:
-    """The files on disk, with a record of every question and its answer."""
+    """The files on disk, with a record of each question and its answer."""
 
     def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
-        """Files in `pinned` stay as they were; without it, no run restarts, and changed files are read as they are."""
+        """Files in `pinned` keep their content; without it, no run restarts, and changed files are read as they are."""
         self.disk = disk
         self.pinned = pinned or {}
         self._can_restart = pinned is not None
         self.now = time.time_ns() if now is None else now
         self.record = TreeRecord()
         self.seen: dict[str, FileStamp | None] = {}
-        """The stamp of each file that was read; None if it changed in between."""
+        """The stamp of each file that was read; None if the file changed in between."""
         self.written: set[str] = set()
-        """The files that the run itself has written."""
+        """The files that this run wrote."""
 
     @contextmanager
     def recording(self) -> Iterator[TreeRecord]:
-        """Record a piece of work on its own; the surrounding record gets the same questions."""
+        """Record the questions inside the block separately; the surrounding record also gets them."""
         around, inner = self.record, TreeRecord()
         self.record = inner
         try:
@@ -204,7 +204,7 @@ class RecordedTree:
         return content.data
 
     def read_again(self, path: str) -> bytes:
-        """Read a file once more; FileChangedError with its new content if that has changed."""
+        """Read a file once more; raise FileChangedError with the new content if it has changed."""
         content = self._load(path)
         self._note_content(path, content)
         if self.seen[path] is None and self._can_restart:
@@ -255,7 +255,7 @@ class RecordedTree:
         return self.record.note_answer(self.record.identities, folder, (info.st_dev, info.st_ino))
 
     def _note_failure(self, path: str, error: UnreadableError, absences: dict[str, None]) -> bool:
-        """Return True if nothing is there; any other fault may be gone the next time."""
+        """Return True if nothing is there; any other fault may be gone in the next run."""
         absent = isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError))
         if absent:
             absences[path] = None
@@ -265,14 +265,14 @@ class RecordedTree:
         return absent
 
     def recall_stamp(self, path: str, stamp: FileStamp) -> FileStamp | None:
-        """Return the current stamp of a file that is unchanged, and record it as read; None for any other."""
+        """If a file is unchanged, record it as read, and return its current stamp; otherwise, return None."""
         found = self.compare_stamp(path, stamp)
         if found is not None:
             self._note_stamp(path, found)
         return found
 
     def compare_stamp(self, path: str, stamp: FileStamp) -> FileStamp | None:
-        """Return the current stamp of a file that is unchanged, without recording it."""
+        """Return the current stamp of a file if it is unchanged, without recording a read."""
         pin = self.pinned.get(path)
         try:
             info = pin.info if pin else os.stat(self.disk.at(path))
@@ -291,7 +291,7 @@ class RecordedTree:
         return make_file_stamp(info, stamp.digest if is_fresh(info, self.now) else b"")
 
     def note_written(self, path: str, content: bytes) -> FileStamp | None:
-        """Return the stamp of a file with this digest; the result is valid only while the file stays so."""
+        """Return the stamp of a file with this digest; the result is valid only while the file has this content."""
         self.written.add(path)
         try:
             info = os.stat(self.disk.at(path))
@@ -300,14 +300,14 @@ class RecordedTree:
         if info is None or not stat.S_ISREG(info.st_mode):
             self.record.settled = False
             return None
-        # The times alone can't show that another process wrote to it a moment later.
+        # The times alone can't show whether another process wrote to it a moment later.
         stamp = make_file_stamp(info, content)
         self._note_stamp(path, stamp)
         self._correct_answers(path, there=True)
         return stamp
 
     def note_removed(self, path: str) -> None:
-        """Record that a file was removed after it was read, and that the result does not depend on it."""
+        """Record that this run removed a file after reading it, and that the result does not depend on it."""
         self.record.files.pop(path, None)
         self.seen.pop(path, None)
         self._correct_answers(path, there=False)
@@ -325,7 +325,7 @@ class RecordedTree:
 
 
 class _LinkEntry:
-    """A link in a folder, which records whether it leads to a folder."""
+    """A link in a folder; it records whether it leads to a folder."""
 
     def __init__(self, entry: TreeEntry, path: str, record: TreeRecord) -> None:
         self.name = entry.name
@@ -346,7 +346,7 @@ class _LinkEntry:
 
 
 class RecordedEnvironment(Mapping[str, str]):
-    """Environment variables; those that are looked up are part of the tree's record."""
+    """Environment variables; each lookup becomes part of the tree's record."""
 
     def __init__(self, environ: Mapping[str, str], tree: RecordedTree) -> None:
         self.plain = environ
@@ -365,13 +365,13 @@ class RecordedEnvironment(Mapping[str, str]):
 
 
 def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
-    """Return a digest of a variable, because its value may be secret; None if it is not set."""
+    """Return a digest of a variable, whose value may be secret; None if it is not set."""
     value = environ.get(name)
     return None if value is None else digest_content(value.encode(errors="surrogateescape"))
 
 
 def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None:
-    """Return the record if every answer about the tree is the same, less the digests that are no longer needed."""
+    """If every answer about the tree is still the same, return the record without the digests that it no longer needs."""
     disk = tree.disk
     files = _renew_files(record.files, tree)
     folders = None if files is None else _renew_folders(record.folders, tree)
@@ -415,7 +415,7 @@ def _renew_folders(folders: dict[str, FileStamp], tree: RecordedTree) -> dict[st
 
 
 def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStamp | None:
-    """Return the current stamp of a folder with the same entries; None for any other."""
+    """Return the current stamp of a folder if it has the same entries; otherwise, return None."""
     try:
         info = tree.disk.marks(path)
         if not stamp.looks_like(info):
@@ -450,7 +450,7 @@ def _find_other_changes(record: TreeRecord, disk: DiskTree) -> Iterator[str]:
 
 
 def _is_there(disk: DiskTree, path: str) -> bool:
-    """Check for anything but a plain absence; a fault may hide a file."""
+    """Return False only if the path is known to be absent, because a fault may hide a file."""
     try:
         disk.marks(path)
     except UnreadableError as error:

@@ -18,7 +18,7 @@ from duvet.workflows import references, steps, workflow as records
 
 
 class WorkflowFault(Struct, frozen=True, kw_only=True):
-    keys: references.ValuePath  # The path from the workflow on, as in a configuration.
+    keys: references.ValuePath  # The path below the workflow, as in a configuration.
     message: str
     hint: str = ""
     is_warning: bool = False
@@ -34,9 +34,9 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
     """Everything that the steps of a workflow can call."""
 
     tools: Mapping[str, Tool]
-    workflows: Mapping[str, records.Workflow]  # By their own names; `tools` may lack their tools.
+    workflows: Mapping[str, records.Workflow]  # Workflows by their own names; `tools` may lack their tools.
     models: Collection[str]  # Providers, tasks, and models as PROVIDER/MODEL.
-    recipes: Mapping[str, records.Workflow] = {}  # By their own names; faulty ones as far as they could be read.
+    recipes: Mapping[str, records.Workflow] = {}  # Recipes by their own names; of faulty ones, the readable parts.
     faulty: Collection[str] = ()  # The recipes with problems in their own files.
 
     def __contains__(self, tool: str) -> bool:
@@ -198,7 +198,7 @@ def _check_arguments(
 
 
 def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
-    """Find the steps through which the workflow calls itself, or nests too deep."""
+    """Find the steps through which the workflow calls itself or is nested too deeply."""
     for number, step in enumerate(workflow.steps):
         message = _find_deeper_fault(step, (workflow.name,), known, set())
         if message:
@@ -208,12 +208,12 @@ def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> 
 def _find_deeper_fault(
     step: records.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
-    """Return the fault of calling the step's workflow from these callers; each workflow is seen once per depth."""
+    """Return the fault in calling the step's workflow from these callers; each workflow is visited once per depth."""
     workflow = known.inner(step)
     if workflow is None or (workflow.name, len(callers)) in seen:
         return ""
     fault = steps.find_nesting_fault(workflow.name, callers)
-    # A cycle among other workflows is reported for them.
+    # A cycle among other workflows is reported for those workflows.
     if fault:
         return fault if workflow.name == callers[0] or workflow.name not in callers else ""
     seen.add((workflow.name, len(callers)))
@@ -231,7 +231,7 @@ class _ReferenceScope:
         }
 
     def check_step(self, step: records.Step, keys: references.ValuePath) -> Iterator[WorkflowFault]:
-        """Check the references of the next step, which counts as done afterwards."""
+        """Check the references of the next step; afterwards, the step counts as done."""
         yield from self.check_value(step.params, (*_params_path(step, keys), "params"))
         if isinstance(step, records.WaitStep):
             yield from self._check_condition(step.until, (*keys, "wait", "until"))
@@ -314,7 +314,7 @@ def _suggest(name: str, known: Iterable[str]) -> str:
 
 
 def make_fault_problem(fault: WorkflowFault, at: DocumentLocation) -> Problem:
-    """Return a fault as a problem at a place of its file."""
+    """Return a fault as a problem with a place in its file."""
     problem = at.problem(CONFIG_BAD_VALUE, fault.message, fault.hint)
     return structs.replace(problem, severity=Severity.WARNING) if fault.is_warning else problem
 

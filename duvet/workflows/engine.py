@@ -15,7 +15,7 @@ from duvet.workflows import steps, workflow as records
 from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
-"""The running workflows around this call, the outermost first."""
+"""The running workflows around this call, outermost first."""
 _MAX_WARNINGS = 100
 _MAX_RESULTS_BYTES = 64_000_000  # Maximum bytes of all results as JSON, which stay in memory until the end.
 
@@ -29,7 +29,7 @@ async def run_workflow(
     journal: CallJournal | None = None,
     timing: steps.WorkflowClock | None = None,
 ) -> records.WorkflowRun:
-    """Run the workflow with these variables, by name or as its input record; failures are part of the returned record."""
+    """Run the workflow with these variables, by name or as its input record; the record includes failures."""
     variables = msgspec.to_builtins(given) if isinstance(given, msgspec.Struct) else given
     run = _Run(workflow, backend, progress, log, timing or steps.WorkflowClock(), journal or CallJournal(CallState()))
     return await run.run(variables)

@@ -43,7 +43,7 @@ class CallerBackend:
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> steps.StepResult:
         answer = await self._ctx.call(name, arguments, face=WORKFLOW_SOURCE, seconds=time_limit)
         value = make_structured_content(answer)
-        # The warnings of a workflow are part of its record.
+        # A workflow's warnings are part of its record.
         inner = value.get("warnings", ()) if find_called_workflow(name) or name == RECIPE_TOOL else ()
         return steps.StepResult(value, [*filter(None, [answer.warning]), *inner])
 

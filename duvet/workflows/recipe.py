@@ -1,6 +1,6 @@
 """Reads a recipe file, compiles it to a workflow, checks it against the available tools, and plans its run."""
 
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+# No `from __future__ import annotations` here: msgspec would compile the text of each annotation at every start.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,19 +21,19 @@ from duvet.workflows import references, workflow as records
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool, make_fault_problem
 
 RECIPE_VERSION = 1
-_TIME_LIMIT = 600.0  # Seconds for a recipe without a limit, besides its waits.
+_TIME_LIMIT = 600.0  # Time limit of a recipe that sets none, in seconds, not counting its waits.
 ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
-"""The origins of recipes: the folders of the project, duvet itself, or a file named by the user."""
+"""The origins of recipes: the project's folders, duvet itself, or a file that the user named."""
 _Table = TypeVar("_Table", bound=Struct)
 _FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}  # Placeholders for unreadable values.
 
 
 class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a recipe file, with its keys in snake case."""
+    """A table of a recipe file, with keys in snake case."""
 
 
 class CheckTable(RecipeTable, frozen=True, kw_only=True):
-    """A condition on a result; all given parts must be true."""
+    """A condition on a result; all of its parts must be true."""
 
     path: settings.NonBlankText
     equals: Any = UNSET
@@ -203,8 +203,8 @@ class RecipeDraft(Struct, frozen=True):
     """The readable parts of a recipe with problems."""
 
     workflow: records.Workflow
-    unread: frozenset[references.ValuePath]  # The places where the draft differs from the file.
-    vague: frozenset[str]  # The first names of references that can't be checked.
+    unread: frozenset[references.ValuePath]  # The places at which the draft differs from the file.
+    vague: frozenset[str]  # The first parts of references that can't be checked.
 
     def has(self, fault: WorkflowFault) -> bool:
         """Return True if a fault of the draft is also a fault of the file."""
@@ -212,7 +212,7 @@ class RecipeDraft(Struct, frozen=True):
 
 
 class _DraftReader:
-    """Reads the readable values of a recipe, and notes the places of the others."""
+    """Reads the valid values of a recipe, and notes the places of the others."""
 
     def __init__(self) -> None:
         self.unread: set[references.ValuePath] = set()
@@ -236,7 +236,7 @@ class _DraftReader:
 
     def read_step(self, raw: Any, keys: references.ValuePath) -> StepTable:
         table, wait = self._check_table(raw, keys), None
-        # A missing action has no name that could be wrong.
+        # If the action is missing, it has no name to check.
         if table.get("tool") is None and table.get("wait") is None:
             self.unread.add((*keys, "tool"))
         if table.get("wait") is not None:
@@ -273,10 +273,10 @@ class _DraftReader:
 
 
 def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeFile]) -> WorkflowEnvironment:
-    """Return the tools and recipes that recipes can call; workflows are tools here."""
+    """Return the tools and recipes that recipes can call; workflows count as tools."""
     workflows = {}
     for name, one in recipes.items():
-        # Others check their calls of a faulty recipe against its readable parts.
+        # Other recipes check their calls to a faulty recipe against its readable parts.
         draft = None if one.workflow else _draft(one)
         nothing = records.Workflow(name=records.recipe_workflow(one.name), description="", steps=())
         workflows[name] = one.workflow or (draft.workflow if draft else nothing)
@@ -327,7 +327,7 @@ def is_runnable(problems: Iterable[Problem]) -> bool:
 
 
 def _spell_keys(keys: references.ValuePath) -> references.ValuePath:
-    """Return the path of a workflow's value as recipes spell it."""
+    """Return the path of a workflow's value in the spelling of recipes."""
     match keys:
         case ("variables", name, "default", *_):
             return ("variables", name)
@@ -363,7 +363,7 @@ class WaitCondition(Struct, frozen=True, kw_only=True):
 
 
 class PlannedStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A call that a step would make; references to results of the run are kept."""
+    """A call that a step would make, with unresolved references to results of the run."""
 
     id: str
     tool: str
@@ -411,7 +411,7 @@ def _plan_step(step: records.Step, scope: references.ValueScope) -> PlannedStep:
 
 
 def _expand_known(value: Any, scope: references.ValueScope) -> Any:
-    """Expand the references into the scope; the result reads as a recipe with the same meaning."""
+    """Expand the references into the scope; the result, read as a recipe, has the same meaning."""
 
     def expand(text: str) -> Any:
         found = references.split_references(text)

@@ -18,12 +18,12 @@ from duvet.workflows import pack, recipe, references, steps, workflow
 RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 MAX_RECIPE_FILES = 1_000
 _ENDINGS = (".yaml", ".yml")
-_SHIPPED_PREFIX = "duvet:"  # The prefix of the names of duvet's own files.
+_SHIPPED_PREFIX = "duvet:"  # The prefix in the names of duvet's own files.
 _MAX_NAMES = 20
 
 
 class RecipeCatalogue:
-    """The recipes of a project and the built-in ones, read again for each call."""
+    """The project's recipes and the built-in ones, which are read again for each call."""
 
     def __init__(self, disk: DiskTree) -> None:
         self._disk = disk
@@ -91,7 +91,7 @@ class RecipeRunner:
         self._catalogue = RecipeCatalogue(disk)
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
-        """Run the recipe and return its record; ToolError if it can't be started."""
+        """Run the recipe and return its record; raise ToolError if it can't be started."""
         recipes = await run_blocking(self._catalogue.every)
         found = require_recipe(name, recipes)
         registry = await ctx.calls.tools()
@@ -130,7 +130,7 @@ class RecipeRunner:
 
 
 def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recipe.RecipeFile:
-    """Return the recipe of that name; ToolError for an unknown name."""
+    """Return the recipe with this name; raise ToolError for an unknown name."""
     found = recipes.get(name)
     if found is None:
         ##= man/spec/gateway.md#recipes

@@ -26,13 +26,13 @@ _NEXT = re.compile(
 )
 _PATH_HINT = 'write it like result.items[0]["a.b"]'
 MAX_VALUE_DEPTH = 64
-_MAX_LEVEL = 1_000_000  # Maximum number of values on one level, which also stops at cyclic values.
+_MAX_LEVEL = 1_000_000  # Maximum number of values on one level; this limit also stops at cyclic values.
 MAX_EXPANDED_BYTES = 1_000_000  # Maximum bytes of a value as JSON, with its references expanded.
 _MAX_NAMES = 10
 _MARK = re.compile(r"\$\$\{|\$\{")
 _REFERENCE_HINT = "write a reference like ${vars.NAME}, and a literal ${ as $${"
 
-ValueScope = Mapping[str, object]  # The values for references by their first names.
+ValueScope = Mapping[str, object]  # The values that references can use, by the first part of the reference.
 
 
 class UnresolvedError(DuvetError):
@@ -82,7 +82,7 @@ def format_path(path: Sequence[str | int]) -> str:
 
 
 def walk_path(value: object, path: ValuePath) -> tuple[object, int]:
-    """Return the value at the path, or the last existing value on it, and the number of keys followed."""
+    """Return the value at the path, or the last existing value along it, and the number of keys followed."""
     for number, key in enumerate(path):
         match value, key:
             case dict(), str() if key in value:
@@ -106,7 +106,7 @@ def _parse_key(found: re.Match[str]) -> str | int:
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
-    """Return a copy of the value as plain JSON; UnresolvedError if it is not JSON, too deep or too large."""
+    """Return a copy of the value as plain JSON; raise UnresolvedError if it is not JSON, too deep or too large."""
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
     ##= man/spec/workflows.md#limits
@@ -136,7 +136,7 @@ def is_too_deep(value: object) -> bool:
 
 
 def _is_larger(value: object, most_bytes: int) -> bool:
-    """Return True if the value certainly needs more bytes as JSON, without encoding it."""
+    """Return True if it is certain, without encoding the value, that it needs more bytes as JSON."""
     # A value that occurs a thousand times counts each time.
     left, level = most_bytes, [value]
     while level:
@@ -165,7 +165,7 @@ def digest_value(value: object) -> str:
 
 
 def format_value(value: object) -> str:
-    """Return the value as it is inserted into a text: a string as it is, others as JSON."""
+    """Return the value for insertion into a text: a string unchanged, any other value as JSON."""
     return value if isinstance(value, str) else json.encode(value).decode()
 
 
@@ -203,7 +203,7 @@ def _encode(value: object) -> bytes:
 
 
 def map_texts(value: Any, change: Callable[[str], Any], change_key: Callable[[str], str] | None = None) -> Any:
-    """Return a value with its texts changed, and the keys of its objects likewise or as `change_key` says."""
+    """Return a value with `change` applied to its texts, and `change_key` (by default also `change`) to its keys."""
     match value:
         case str():
             return change(value)
@@ -221,7 +221,7 @@ class Reference(Struct, frozen=True):
 
 
 def escape_references(text: str) -> str:
-    """Return the text written so that it contains no references."""
+    """Return the text with its references escaped."""
     return text.replace("${", "$${")
 
 
@@ -259,7 +259,7 @@ def find_texts(value: object, keys: ValuePath) -> Iterator[tuple[ValuePath, str]
 
 
 def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
-    """Return the value of the reference; UnresolvedError for a missing value."""
+    """Return the value of the reference; raise UnresolvedError if it is missing."""
     value, steps = walk_path(scope, reference.path)
     if steps == len(reference.path):
         return value

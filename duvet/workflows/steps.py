@@ -16,18 +16,18 @@ from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
 from duvet.workflows import references, workflow
 
 StepListener = Callable[[int, int, str], Awaitable[None]]
-"""Takes the number of finished steps, of all steps, and the next step."""
+"""Called with the number of finished steps, the number of all steps, and the next step."""
 
-RunLog = Callable[[workflow.WorkflowRun], None]  # Takes the record of each run, also of a cancelled one.
+RunLog = Callable[[workflow.WorkflowRun], None]  # Called with the record of each run, even of a cancelled one.
 SCOPE_ROOTS = ("vars", "steps", "captures", "result")
 MAX_RECORD_BYTES = 200_000
 _MAX_MESSAGE = 500
-_HEADS = (500, 0)  # Bytes to keep of a shortened value; 0 if the record is still too large.
-_NOTE_ROOM = 2_000  # Bytes for the warning about it.
+_HEADS = (500, 0)  # Number of bytes to keep of a shortened value; 0 if the record is still too large.
+_NOTE_ROOM = 2_000  # Bytes reserved for the warning about shortened results.
 _MAX_NAMES = 5
 MAX_NESTING = 5
 _LAST_CALL = 0.5  # Minimum seconds reserved for the last call.
-_MARGIN = 1.25  # The factor by which the last call may be slower than the one before.
+_MARGIN = 1.25  # The factor by which the last call may be slower than the one before it.
 MAX_STEP_BYTES = 16_000_000  # Maximum bytes of a result as JSON.
 
 
@@ -53,13 +53,13 @@ class StepResult(msgspec.Struct, frozen=True):
 
 class WorkflowBackend(Protocol):
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
-        """Return the answer of a tool; ToolError if it fails.
+        """Return the answer of a tool; raise ToolError if it fails.
 
-        A tool that can't be stopped must be abandoned at its time limit: the engine waits for this call.
+        A tool that can't be stopped must be abandoned at its time limit, because the engine waits for this call.
         """
 
     async def model(self, request: ModelStepRequest) -> ModelStepAnswer:
-        """Return the answer of a model; ToolError or DuvetError if it fails."""
+        """Return the answer of a model; raise ToolError or DuvetError if it fails."""
 
 
 class WorkflowClock:
@@ -80,7 +80,7 @@ def discard_run(run: workflow.WorkflowRun) -> None:
 
 
 def parse_scope_path(text: str) -> references.ValuePath:
-    """Return the path from the scope; UnresolvedError for a malformed one."""
+    """Parse a path that begins at the scope; raise UnresolvedError if it is malformed."""
     ##= man/spec/workflows.md#references
     ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or else at the result of its step.
     path = references.parse_path(text)
@@ -88,7 +88,7 @@ def parse_scope_path(text: str) -> references.ValuePath:
 
 
 def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
-    """Check the result in the scope; WorkflowError for the first condition that it doesn't meet."""
+    """Check the result in the scope; raise WorkflowError for the first condition that it doesn't meet."""
     checks: list[tuple[references.ValuePath, workflow.Check]] = [
         *((("expect", path), workflow.Check(path=path, equals=value)) for path, value in step.expect.items()),
         *((("assert", number), check) for number, check in enumerate(step.asserts)),
@@ -149,7 +149,7 @@ def clip_message(text: str) -> str:
 
 
 def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
-    """Return the record with its largest results shortened if it is too large."""
+    """If the record is too large, return it with its largest results shortened."""
     ##= man/spec/workflows.md#limits
     ##% The engine MUST shorten the record of a run to 200,000 bytes, starting with the largest results, and warn about
     ##% it.
@@ -188,7 +188,7 @@ def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
 
 
 def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
-    """Return the reason why these callers, the outermost first, must not call the workflow; empty if they may."""
+    """Return the reason why these callers (outermost first) must not call the workflow; empty if they may."""
     ##= man/spec/workflows.md#limits
     ##% The engine MUST reject a workflow with more than 100 steps, a workflow that calls itself, and workflows that
     ##% are nested more than five deep.
@@ -200,7 +200,7 @@ def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
 
 
 class WaitAttempts(msgspec.Struct):
-    """The number of calls of a wait, and the fault of the last one."""
+    """The number of calls that a wait has made, and the fault of the last one."""
 
     calls: int = 0
     reason: str = ""
@@ -226,10 +226,10 @@ class StepRunner(msgspec.Struct, frozen=True):
     backend: WorkflowBackend
     timing: WorkflowClock
     scope: references.ValueScope
-    attempts: WaitAttempts  # Those of the current wait.
+    attempts: WaitAttempts  # The attempts of the current wait.
 
     async def run(self, step: workflow.Step, deadline: float) -> StepResult:
-        """Return the result of the step; WorkflowError if it fails."""
+        """Return the result of the step; raise WorkflowError if it fails."""
         if isinstance(step, workflow.ModelStep):
             return await self._ask_model(step, deadline)
         arguments: dict[str, Any] = references.expand_references(step.params, self.scope, ("params",))
@@ -245,7 +245,7 @@ class StepRunner(msgspec.Struct, frozen=True):
             raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
-        """Return the answer of a tool; ToolError if it fails, WorkflowError if a called workflow fails."""
+        """Return the answer of a tool; raise ToolError if it fails, or WorkflowError if a called workflow fails."""
         try:
             ##= man/spec/workflows.md#steps
             ##% A step that exceeds its time limit or the workflow's MUST fail with `timeout`.

@@ -77,11 +77,11 @@ class ModelStep(Step, frozen=True, kw_only=True):
 
 
 class WaitStep(Step, frozen=True, kw_only=True):
-    """Calls a tool until its result meets a condition; the time limit is that of all calls."""
+    """Calls a tool until its result meets a condition; the time limit covers all calls together."""
 
     tool: str
     until: Check
-    interval: float  # Seconds from the end of a call to the next.
+    interval: float  # Seconds between the end of a call and the next call.
 
 
 class Workflow(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ def recipe_name(workflow: str) -> str:
 
 
 class FailureCode(StrEnum):
-    INVALID_REQUEST = "invalid_request"  # The arguments or the workflow itself are wrong.
+    INVALID_REQUEST = "invalid_request"  # The arguments or the workflow itself are invalid.
     TOOL_FAILED = "tool_failed"
     MODEL_FAILED = "model_failed"
     ASSERT_FAILED = "assert_failed"
@@ -134,7 +134,7 @@ class WorkflowFailure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     message: str
     hint: str = ""
     step: str = ""  # The id of the failed step, if any.
-    cause: str = ""  # The code of the tool's or the model's own failure.
+    cause: str = ""  # The tool's or the model's own error code.
 
     def describe(self, name: str) -> str:
         where = f" in step {self.step}" if self.step else ""
@@ -171,7 +171,7 @@ def make_input_record(workflow: Workflow) -> type[msgspec.Struct]:
         kind: Any = _VARIABLE_TYPES[variable.kind][0]
         if variable.description:
             kind = Annotated[kind, msgspec.Meta(description=variable.description)]
-        # A name that Python doesn't allow is only the encoded name.
+        # A name that Python doesn't allow is used only as the encoded name.
         attribute, encoded = (name, None) if name.isidentifier() else (f"_{number}", name)
         default: dict[str, Any] = {} if variable.default is msgspec.UNSET else {"default": variable.default}
         if isinstance(variable.default, list | dict):
@@ -181,7 +181,7 @@ def make_input_record(workflow: Workflow) -> type[msgspec.Struct]:
 
 
 def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return all variables with their values; WorkflowError for unknown, missing and mistyped ones."""
+    """Return all variables with their values; raise WorkflowError for unknown, missing and mistyped ones."""
     defaults = {name: one.default for name, one in workflow.variables.items() if one.default is not msgspec.UNSET}
     try:
         values = copy_plain_value({**defaults, **given}, MAX_EXPANDED_BYTES, "the input")
@@ -201,7 +201,7 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
 
 
 def resolve_variable(name: str, variable: Variable, value: object) -> Any:
-    """Return the value of a variable, converted to its type; WorkflowError if it is missing or mistyped."""
+    """Return the value of a variable, converted to its type; raise WorkflowError if it is missing or mistyped."""
     if value is msgspec.UNSET:
         message = f"missing variable {name}"
         raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description)

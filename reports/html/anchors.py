@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from duvet.model import Format, Level, Problem, Specification
+from duvet.model import BREADCRUMB_SIGN, Format, Level, Problem, Specification
 from duvet.queries.citations import CommentStyle
 from duvet.queries.gaps import STATES_BY_WORD
 from duvet.queries.priority import PriorityRow
@@ -33,13 +33,13 @@ _CODE_SPAN = re.compile(r"(`+)(.+?)\1")
 
 
 class AnchorNames:
-    """Hands out unique anchors; some are reserved for the report itself."""
+    """Assigns unique anchors; some are reserved for the report itself."""
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(_OWN.split(), 1)
 
     def new(self, wanted: str) -> str:
-        """Return the wanted name, with a number appended where it is taken."""
+        """Return the requested name, with a number appended if the name is taken."""
         # Ids from Markdown may contain white space, which anchors must not; `?` begins filters.
         name = wanted = "-".join(wanted.replace("?", " ").split())
         while name in self._counts:
@@ -50,25 +50,25 @@ class AnchorNames:
 
 
 class ReportData(Struct, frozen=True, kw_only=True):
-    """Everything that the report shows: the finished trace and the data around it."""
+    """Everything that the report shows: the finished trace and related data."""
 
     finished: Finished
-    catalogue: Catalogue  # The same trace as cards: its requirements are those of `finished`, in the same order.
+    catalogue: Catalogue  # The same trace as cards, with the requirements in the same order as in `finished`.
     problems: tuple[Problem, ...] = ()
     gates: tuple[GateResult, ...] = ()
     title: str = ""  # Empty without a configured title.
     logo: str = ""
     whole_text: bool = False
-    """True to show sections that nothing cites of specifications without requirements, too."""
-    snippets: Mapping[int, str] = {}  # The code below citations, by their number in the catalogue.
+    """True to also show uncited sections of specifications without requirements."""
+    snippets: Mapping[int, str] = {}  # The code below each citation, by the citation's number in the catalogue.
     version: str = ""
     commit: str = ""
     config_path: str = ""
     next: tuple[PriorityRow, ...] = ()
     since: SnapshotDiff | None = None
     comments: tuple[CommentStyle, ...] = ()
-    notes: PageCollection | None = None  # The pages of the project, if it has any.
-    texts: Mapping[str, str] = {}  # The texts of pages, by file.
+    notes: PageCollection | None = None  # The project's pages, if it has any.
+    texts: Mapping[str, str] = {}  # The texts of the pages, by file.
     embedded: bytes | None = None  # The JSON report, for programs that read the HTML report.
 
 
@@ -95,7 +95,7 @@ class SectionPlace(Struct, frozen=True):
     name: str  # Its anchor, not escaped.
     spot: AnchorLink
     requirements: list[int]
-    others: list[int]  # The numbers of the citations of text that is not a requirement.
+    others: list[int]  # The numbers of the citations whose text is not a requirement.
     cited: AnchorLink  # The place of these citations.
 
 
@@ -120,7 +120,7 @@ class ReportPlaces(Struct, frozen=True):
 
 
 def assign_places(page: ReportData) -> ReportPlaces:
-    """Assign every anchor; an anchor depends only on what it names, unless two would be alike."""
+    """Assign every anchor; an anchor depends only on the thing that it names, unless two would be equal."""
     names = AnchorNames()
     cited = [coverage.specification for coverage in page.finished.trace.coverages]
     specifications = {one.id: names.new(one.id) for one in cited}
@@ -155,8 +155,8 @@ def assign_places(page: ReportData) -> ReportPlaces:
 
 
 def _shown(page: ReportData) -> Iterable[Iterable[str]]:
-    """Return the ids of the sections that are shown, by specification."""
-    # Large standards are often cited in a few sections: without requirements, only those are shown.
+    """Return the ids of the sections to show, by specification."""
+    # Often only a few sections of a large standard are cited; without requirements, only those are shown.
     stating = {card.specification for card in page.catalogue.requirements}
     for number, coverage in enumerate(page.finished.trace.coverages):
         sections = coverage.specification.sections
@@ -197,7 +197,9 @@ class SectionLabels:
         found = self._found.get((specification, id))
         if found is None:
             one = self._specifications[specification]
-            words = find_section_number(one, id) or format_section_title(one, one.by_id[id])
+            index = one.by_id[id]
+            number = "" if one.sections[index].anchors else find_section_number(one, id)
+            words = number or format_section_title(one, index)
             found = self._found[specification, id] = escape_html(
                 escape_line_ends(f"{strip_backticks(one.name)}, {words}")
             )
@@ -207,8 +209,12 @@ class SectionLabels:
 def format_section_title(specification: Specification, index: int) -> str:
     """Return the section's title, with the number that titles of IETF text lack."""
     section = specification.sections[index]
-    number = find_section_number(specification, section.id)
-    return f"{number}. {section.title}".rstrip() if number else strip_backticks(section.title) or section.id
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the headings above a section whose title alone is ambiguous.
+    number = find_section_number(specification, section.anchors[-1] if section.anchors else section.id)
+    if number:
+        return BREADCRUMB_SIGN.join([*section.path, f"{number}. {section.title}".rstrip()])
+    return strip_backticks(section.breadcrumb) or section.id
 
 
 def strip_backticks(title: str) -> str:
@@ -225,13 +231,13 @@ def find_section_number(specification: Specification, id: str) -> str:
 
 
 class StateLook(Struct, frozen=True):
-    """Sign, words and style of a state; colour alone never distinguishes two states."""
+    """The sign, words and style of a state; two states never differ in colour alone."""
 
     index: int
     sign: str
     words: str
     meaning: str
-    style: int  # The number of its classes in the style sheet.
+    style: int  # The number in its CSS classes.
 
     @property
     def mark(self) -> str:
@@ -245,7 +251,7 @@ class StateLook(Struct, frozen=True):
 
     @property
     def former(self) -> str:
-        """The names of the state in links to older reports."""
+        """The state's names in links to older reports."""
         names = (word for word, states in STATES_BY_WORD.items() if [*State][self.index] in states)
         return " ".join(name for name in names if name != self.slug)
 
@@ -264,7 +270,7 @@ STATE_LOOKS = tuple(
 
 
 class LinkedNumber(Struct, frozen=True):
-    """A count, linked to what it counts unless it is zero."""
+    """A count, linked to the things that it counts unless it is zero."""
 
     count: int
     href: str

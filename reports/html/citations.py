@@ -1,4 +1,4 @@
-"""Citations of a text, and the list of sources."""
+"""The citations of a text, and the list of sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KIND_WORDS = {
     Kind.EXCEPTION: "exception",
     Kind.TODO: "todo",
 }
-"""The words for the types of citations, in the order of lists."""
+"""The words for the citation types, in list order."""
 
 
 class ReferenceWriter:
@@ -29,7 +29,7 @@ class ReferenceWriter:
     def __init__(self, page: ReportData) -> None:
         finished = page.finished
         self.citations = [one for one in finished.trace.annotations if one.kind is not Kind.SPEC]
-        """By their numbers in the catalogue."""
+        """The citations, by their numbers in the catalogue."""
         self.snippets: Mapping[int, str] = page.snippets
         self.root = f"{finished.root.rstrip('/')}/" if finished.root else ""
         self.blob_link = finished.blob_link

@@ -38,27 +38,26 @@ def make_next_views(
 ) -> list[NextView]:
     wanted = {row.text for row in page.next}
     found = {
-        (card.specification, card.section, card.text): Markup(spot.link)
+        page.catalogue.full_path_of(card): (card, Markup(spot.link))
         for card, spot in zip(page.catalogue.requirements, places.requirements, strict=True)
         if card.text in wanted
     }
-    indexes = {one.id: index for index, one in enumerate(page.catalogue.specifications)}
     ##= man/spec/page.md#overview
     ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
     ##% each.
     return [
         NextView(
             _LOOKS[row.status],
-            found[index, row.section, row.text],
-            Markup(names.section(index, row.section)),
+            link,
+            Markup(names.section(card.specification, card.section)),
             shorten_text(row.text, _WIDEST),
             row.reason,
         )
-        for row, index in ((row, indexes[row.specification]) for row in page.next)
+        for row, (card, link) in ((row, found[row.full_path]) for row in page.next)
     ]
 
 
-_MOST = 8  # The most changes of one kind that are shown.
+_MOST = 8  # Maximum number of changes of one kind to show.
 
 _WORDS = {
     "gained": "Coverage gained",
@@ -135,7 +134,7 @@ def _change(mark: str, change: SnapshotChange, sections: _Sections) -> SnapshotC
 
 
 _LEFT = (State.NEEDS_TESTS, State.NEEDS_CODE, State.IN_PROGRESS, State.TO_DO, State.UNCITED)
-_MAX_DETAILED_SPECIFICATIONS = 40  # With more, the totals have no rows for levels.
+_MAX_DETAILED_SPECIFICATIONS = 40  # With more specifications, the totals have no rows for levels.
 
 COUNTED_STATES = (State.DONE, *_LEFT, State.EXCEPTED)
 
@@ -147,12 +146,12 @@ class TotalRow(Struct, frozen=True):
     applicable: anchors.LinkedNumber
     percent: str
     numbers: tuple[anchors.LinkedNumber, ...]  # By column.
-    shares: tuple[tuple[str, int], ...]  # The classes and widths of the parts of the bar.
+    shares: tuple[tuple[str, int], ...]  # The class and width of each part of the bar.
 
 
 class TotalGroup(Struct, frozen=True):
     name: str
-    href: str  # Empty for the sum of all specifications.
+    href: str  # Empty for the total of all specifications.
     rows: tuple[TotalRow, ...]
 
 
@@ -165,11 +164,11 @@ def choose_states(whole: Total) -> tuple[anchors.StateLook, ...]:
 def make_total_groups(
     counted: Sequence[Total], columns: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]
 ) -> list[TotalGroup]:
-    """Group the totals by specification, with the sum of all last; anchors are given by specification id."""
+    """Group the totals by specification, ending with the total of all; `anchors` are by specification id."""
     groups = group_totals(counted)
     if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
-    # The sum of one specification would repeat its rows.
+    # With one specification, the total would repeat its rows.
     return [_group(group, columns, anchor_names) for group in (groups if len(groups) > 2 else groups[:-1])]
 
 
@@ -192,7 +191,7 @@ def make_total_row(total: Total, looks: Sequence[anchors.StateLook], spec: str =
 
 def _group(group: tuple[Total, ...], looks: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]) -> TotalGroup:
     specification = group[-1].specification
-    # The sum of one level would repeat its row.
+    # With one level, the total would repeat its row.
     totals = group[:1] if len(group) == 2 else group
     if specification is None:
         return TotalGroup("all", "", tuple(make_total_row(total, looks) for total in totals))

@@ -1,4 +1,4 @@
-"""Renders the HTML report: one file that works without a network or a script."""
+"""Renders the HTML report: one file that works without a network and without scripts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from duvet.templates import environment, page_file
 from duvet.text import escape_line_ends
 from duvet.trace.coverage import compute_totals
 
-_NAMED = 3  # The most specifications in a title.
+_NAMED = 3  # Maximum number of specifications in a title.
 
 _PARTS = ("-", "blob", "tree", "src", "raw", "issues")
-"""The path segments after the name of a repository in links to its files and issues."""
+"""The path segments that follow the repository's name in links to its files and issues."""
 
 
 class HeaderView(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ _UNSAFE = re.compile(r"[<>&\x7f-\x9f\u2028\u2029\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def escape_json_island(data: bytes) -> Markup:
-    """Escape the characters of JSON that HTML interprets or forbids."""
+    """Escape the characters in JSON that HTML interprets or forbids."""
     text = data.decode(errors="replace")
     return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
@@ -146,7 +146,7 @@ _SPACES = re.compile(r"(?<=[;:,{]) | (?=[{}])|;(?=\s*})")
 
 
 def load_page_shell() -> dict[str, Markup]:
-    """Load the styles, the early script, the module, and the policy that allows only these."""
+    """Load the styles, the early script, the module, and the content security policy that allows only these."""
     early, module = Markup(page_file("early.js")), Markup(page_file("script.min.js"))
     allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
     return {
@@ -171,7 +171,7 @@ _FORBIDDEN_BEYOND_ASCII = re.compile(
     rb"\xc2[\x80-\x9f]|\xef(?:\xb7[\x90-\xaf]|\xbf[\xbe\xbf])|[\xf0-\xf4][\x8f\x9f\xaf\xbf]\xbf[\xbe\xbf]"
 )
 _FORBIDDEN_BEGINNINGS = (0xC2, 0xEF, 0xF0, 0xF1, 0xF2, 0xF3, 0xF4)
-"""Most text has none of these bytes, and the search for them is fast."""
+"""Most texts contain none of these bytes, and searching for them is fast."""
 
 
 def render_html(page: anchors.ReportData, out: BinaryIO) -> None:

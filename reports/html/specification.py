@@ -1,4 +1,4 @@
-"""A specification: its sections, with requirements marked."""
+"""A specification: its sections, with marked requirements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TextOwner(NamedTuple):
-    """The requirement that a part of a text belongs to; the worst state sorts first."""
+    """The requirement that a part of a text belongs to; the worst state is sorted first."""
 
     state: State
     link: str
@@ -37,7 +37,7 @@ class SectionMarker:
         self.owners = owners
         """The requirements, by the ids of the annotations that state them."""
         self.marks = 0
-        """The number of elements that are written."""
+        """The number of written elements."""
         self._linked: set[TextOwner] = set()
         self._last: TextOwner | None = None
         self._found: dict[tuple[int, ...], list[TextOwner]] = {}
@@ -72,7 +72,7 @@ class SectionMarker:
         return written
 
     def _fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
-        """Write a fragment; where a requirement begins it is a link, and the first one on a line shows its sign."""
+        """Write a fragment; the start of a requirement is a link, and the first link on a line shows the sign."""
         found = self._owners(segment.ids)
         if not found:
             return f"<mark class={anchors.CITED_LOOK.mark}>{text}</mark>"
@@ -95,7 +95,7 @@ class SectionMarker:
         return found
 
     def _whose(self, found: list[TextOwner]) -> str:
-        """Return the attribute that names a fragment's requirements, unless it is the one linked last."""
+        """Return the attribute that names a fragment's requirements; empty if the last link already names them."""
         if len(found) > 1:
             return f' data-r="{" ".join([owner.name for owner in found])}"'
         return "" if found[0] is self._last else f" data-r={found[0].name}"
@@ -106,10 +106,12 @@ def _own_state(flags: int) -> State:
     return compute_state(Tally({flags: 1}, ()))
 
 
-_WORDS = 56  # The most characters of a requirement in the list; its whole text is above.
-_MOST_ELEMENTS = 12_000  # The most elements of all articles at first; further articles are parsed when opened.
+_WORDS = 56  # Maximum length of a requirement in the list; its whole text is above.
+_MOST_ELEMENTS = (
+    12_000  # Maximum number of elements in the articles at first; further articles are parsed when they are opened.
+)
 _MOST_IN_ALL = 19_000  # The same for the whole report.
-_HEAD = 10  # The most elements of an article without its sections.
+_HEAD = 10  # Maximum number of elements in an article, not counting its sections.
 
 
 _COVERING = {Kind.CITATION, Kind.TEST, Kind.IMPLICATION}
@@ -129,7 +131,7 @@ class ContentsEntry(Struct, frozen=True):
 class Article(Struct, frozen=True):
     anchor: str
     name: str
-    description: str  # Of Markdown it is empty: the text shows it.
+    description: str  # Empty for Markdown, where the text contains it.
     specification: Specification
     link: str
     total: Total | None
@@ -140,7 +142,7 @@ class Article(Struct, frozen=True):
 
 
 class ArticleWriter:
-    """Writes the articles one by one, because they are most of the report."""
+    """Writes the articles one by one, because they make up most of the report."""
 
     def __init__(
         self,
@@ -202,13 +204,14 @@ class ArticleWriter:
         )
 
     def _section(self, coverage: Coverage, index: int, place: anchors.SectionPlace) -> tuple[str, int]:
-        """Return a section's HTML and the most elements that it can have."""
+        """Return a section's HTML and the maximum number of its elements."""
         section = coverage.specification.sections[index]
         marking = SectionMarker(section, self._owners(place))
         text = marking.text(coverage.sections.get(index, {}))
         out = make_published_url(coverage.specification.url, section.id)
         anchor, link = place.spot
-        real_id = "" if place.name.endswith(f"/{section.id}") else f' data-id="{anchors.escape_attribute(section.id)}"'
+        name = anchors.escape_attribute(section.name)
+        real_id = "" if place.name.endswith(f"/{section.name}") else f' data-id="{name}"'
         height = len(section.lines) + 2 * len(place.requirements)
         outside = f' <a class=out href="{anchors.escape_attribute(out)}">published</a>' if out else ""
         shown = f"<pre>{text}</pre>\n" if text else ""
@@ -280,7 +283,7 @@ class ArticleWriter:
 
 
 def _held(text: str) -> str:
-    """Replace `noscript` elements, which can't be nested in the element that holds a later article as text."""
+    """Replace `noscript` elements, which can't be nested in the element that contains a later article as text."""
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST be valid HTML for every input, and readable without scripts.
     return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")

@@ -126,7 +126,7 @@ def test_standard_input(path: str, folder: Path, duvet: Run) -> None:
     message = 'error: could not find text in section "brewing" of tea.md [DUV050]\n'
     line = "3 | ##% The water MUST cook before the leaves are put into the pot.\n"
     assert done.code == 1 and done.err.startswith(f"{message} --> {path.removeprefix('./')}:3:5\n  |\n{line}")
-    shown = duvet(*args, "--diff", input=COOKED)
+    shown = duvet(*args, "--diff", "--unsafe-fixes", input=COOKED)
     assert shown.out.splitlines()[-3:-1] == [f"-{COOKED.decode().splitlines()[1]}", f"+{RIGHT.splitlines()[1]}"]
     assert files(folder) == before
 
@@ -137,7 +137,7 @@ def test_standard_input_for_a_file_elsewhere(folder: Path, tmp_path: Path, duvet
     config = folder / ".duvet/config.toml"
     config.write_text(config.read_text() + "[[source]]\nlanguage = 'python'\npattern = '../other/*.py'\n")
     for path in ("../other/a.py", str(tmp_path / "other/a.py")):
-        done = duvet("validate", "--stdin-path", path, "--diff", "-", input=COOKED)
+        done = duvet("validate", "--stdin-path", path, "--diff", "--unsafe-fixes", "-", input=COOKED)
         assert (done.code, done.out.splitlines()[:2]) == (1, ["--- a/../other/a.py", "+++ b/../other/a.py"])
     assert duvet("validate", "../other/a.py") == Done(0, "", RIGHT_COUNT)
 
@@ -173,7 +173,8 @@ def test_what_would_be_done_and_colours(folder: Path, duvet: Run, gold: Snapshot
     assert (done.code, duvet("validate", "--diff", "--fix", "src/broken.rs")) == (1, done)
     gold.assert_match(done.out, "diff.txt")
     gold.assert_match(duvet("--color", "always", "validate", "src/broken.rs").err, "colours.txt")
-    assert done.err == duvet("validate", "src/broken.rs").err
+    unsafe = "3 fixes are unsafe: use --unsafe-fixes, or --interactive to decide on each\n"
+    assert done.err.replace(unsafe, "") == duvet("validate", "src/broken.rs").err
 
 
 def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
@@ -200,11 +201,11 @@ def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
     assert duvet("validate", "--fix", "src/deep") == Done(0, "", said + RIGHT_COUNT)
     shutil.rmtree(folder / "src/deep")
     assert files(folder) == before
-    done = duvet("validate", "--fix", "src")
+    done = duvet("validate", "--fix", "--unsafe-fixes", "src")
     gold.assert_match(done.err, "fix.txt")
     assert (done.code, done.out) == (1, "")
     assert files(folder) == {**before, "src/broken.rs": FIXED.encode()}
-    again = duvet("validate", "--fix", "src")
+    again = duvet("validate", "--unsafe-fixes", "src")
     _, _, remaining = done.err.partition("fixed 8 citations in 1 file\n")
     assert again.err == remaining == duvet("validate", "src").err
     assert files(folder)["src/broken.rs"] == FIXED.encode()

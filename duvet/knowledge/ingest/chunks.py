@@ -25,7 +25,7 @@ from duvet.text import BOM, escape_line_ends, find_line_index, line_starts, shor
 from duvet.tree.recorder import FileStamp, is_fresh, make_file_stamp
 
 MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
-_BINARY_PROBE = 1024  # Bytes in which a NUL means that a file is not text.
+_BINARY_PROBE = 1024  # Number of bytes at the beginning that are searched for NUL; a file with NUL is not text.
 WINDOW, OVERLAP = 1000, 200  # Maximum characters of a chunk, and of its overlap with the next one.
 _MIN_TO_BREAK, _MIN_TO_WORD = 500, 800
 """Minimum characters of a chunk that ends at a heading, at a line end, or else between words."""
@@ -49,7 +49,7 @@ _RST_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
 _MAX_HEADING_LINE, _MAX_TITLE, _MAX_LINKS = 500, 100, 10_000
 _MAX_NAMED_SYMBOLS = 4
-_MAX_LOOK_BACK = 500  # Symbols that are tried to find the one around a range.
+_MAX_LOOK_BACK = 500  # Number of symbols to try when searching for the one around a range.
 
 
 class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
@@ -60,7 +60,7 @@ class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=T
     tags: tuple[str, ...] = ()
     title: str = ""
     slug: str = ""
-    links: tuple[str, ...] = ()  # Paths as they are written, relative to the file.
+    links: tuple[str, ...] = ()  # Paths as written in the file, relative to it.
     pages: tuple[str, ...] = ()  # Targets of `[[links]]`.
     imports: tuple[str, ...] = ()  # Modules that a test imports.
 
@@ -109,7 +109,7 @@ class IngestReader:
         return found if found.digest == digest else self._parse(path, kind, data, found)
 
     def _read_bytes(self, path: str) -> tuple[bytes | None, FileStamp | None, float | None]:
-        """Return the bytes, None for a file that is too large, with its stamp and modification time."""
+        """Return a file's bytes (None if it is too large), its stamp and its modification time."""
         if not self._project.on_disk:
             data = self._project.tree.read(path)
             return (data if len(data) <= self._max_bytes else None), None, None
@@ -118,7 +118,7 @@ class IngestReader:
         if stat.S_ISREG(info.st_mode) and info.st_size > self._max_bytes:
             return None, make_file_stamp(info), info.st_mtime
         data, info = disk.read_with_marks(path)
-        # A file that was just written may change again without a new stamp.
+        # A file that has just been written may change again without getting a new stamp.
         seen = make_file_stamp(info, b"?" if is_fresh(info, self._now) else b"")
         return (data if len(data) <= self._max_bytes else None), seen, info.st_mtime
 
@@ -160,7 +160,7 @@ def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent
 def cut_pieces(
     text: str, headings: Sequence[int] = (), title: TitleLookup = lambda start, end: ""
 ) -> Iterator[TextPiece]:
-    """Yield the chunks of a text with headings at these characters, except blank ones."""
+    """Yield the chunks of a text, except blank ones; `headings` are the offsets of its headings."""
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST split texts into chunks of at most 1,000 characters, at headings and line ends, with
     ##% an overlap of up to 200 characters.
@@ -197,7 +197,7 @@ def _find_end(text: str, start: int, headings: Sequence[int]) -> tuple[int, bool
 
 
 def read_document_front(path: str, text: str) -> FileRecord:
-    """Read front matter, ignoring values of the wrong type; raise DuvetError if it is not YAML."""
+    """Read front matter, and ignore values of the wrong type; raise DuvetError if it is not YAML."""
     if not text:
         return FileRecord()
     values = parse_front_matter(text, path).values
@@ -231,7 +231,7 @@ class DocumentOutline(Struct, frozen=True):
 
 
 def read_outline(path: str, text: str, start: int = 0) -> DocumentOutline:
-    """Return the outline of a document from this character on; empty for unknown formats."""
+    """Return the outline of a document from this character on; empty for an unknown format."""
     ending = path[path.rfind(".") :].lower()
     if ending in MARKDOWN_ENDINGS:
         return _MarkdownScanner().scan(text, start)
@@ -247,7 +247,7 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 class _MarkdownScanner:
-    """Finds headings and links line by line, which also reads unused link definitions and MDX."""
+    """Finds headings and links line by line, and so also reads unused link definitions and MDX."""
 
     def __init__(self) -> None:
         self._links: dict[str, None] = {}
@@ -310,7 +310,7 @@ def _find_rst_headings(text: str, start: int) -> Iterator[OutlineHeading]:
     above = (start, "")
     for at, line in _lines(text, start):
         if above[1] and _RST_UNDERLINE.fullmatch(line.rstrip()) and not _RST_UNDERLINE.fullmatch(above[1]):
-            # The underlines have levels in the order of their first use.
+            # Levels are assigned to underlines in the order in which the document uses them.
             yield _make_heading(above[0], levels.setdefault(line[0], len(levels) + 1), above[1])
         above = (at, line.strip() if len(line) < _MAX_HEADING_LINE else "")
 
@@ -324,7 +324,7 @@ class HeadingTrails:
     """The headings above each range of a document, as in `Guide > Installation`."""
 
     def __init__(self, outline: DocumentOutline, title: str = "") -> None:
-        """`title` is that of the whole document; it begins the trails unless it is the first heading."""
+        """`title` is the title of the whole document; trails begin with it unless it is the first heading."""
         self._starts = [heading.start for heading in outline.headings]
         self._trails: list[str] = []
         self._title = title
@@ -339,7 +339,7 @@ class HeadingTrails:
     def at(self, start: int, end: int) -> str:
         index = bisect_right(self._starts, start) - 1
         if index < 0 and self._starts and self._starts[0] < end:
-            # Only front matter and the like come before the first heading.
+            # Before the first heading, there is only front matter and the like.
             index = 0
         return self._trails[index] if index >= 0 else self._title
 
@@ -352,7 +352,7 @@ class SymbolTrails:
         self._firsts = [symbol.line_start for symbol in symbols]
 
     def at(self, start: int, end: int) -> str:
-        """Return the symbol around the start of a range, and the first ones that begin in it."""
+        """Return the symbol around the start of a range, and the first symbols that begin in the range."""
         first, last = (find_line_index(self._lines, place) + 1 for place in (start, end - 1))
         low, high = bisect_left(self._firsts, first), bisect_right(self._firsts, last)
         nearest = reversed(self._symbols[max(0, low - _MAX_LOOK_BACK) : low])

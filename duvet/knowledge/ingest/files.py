@@ -73,20 +73,20 @@ def format_problem_line(problem: Problem) -> str:
 
 
 def make_valid_text(words: str) -> str:
-    """Escape the parts of file names that are not UTF-8."""
+    """Escape the parts of a file name that are not UTF-8."""
     return words.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def describe_failure(error: BaseException) -> str:
     if isinstance(error, errors.DuvetError):
         return make_valid_text(str(error))
-    # The text of a signal or an interrupt says nothing more than its type.
+    # The message of a signal or an interrupt adds nothing to its type.
     text = str(error) if isinstance(error, Exception) else ""
     return make_valid_text(f"{type(error).__name__}: {text}".rstrip(": "))
 
 
 def detect_kind(path: str) -> FileKind:
-    """Return the kind that the first recognised folder implies, otherwise the kind that the file name implies."""
+    """Return the kind that the first recognised folder implies, or else the kind that the file name implies."""
     *folders, name = path.split("/")
     stem, dot, ending = name.lower().rpartition(".")
     by_name = (
@@ -106,7 +106,7 @@ def detect_kind(path: str) -> FileKind:
 
 
 def detect_namespace(path: str) -> str:
-    """Return the second folder under `src`, else the first; "" for a file at the top."""
+    """Return the second folder under `src`, or else the first; "" for a file at the top."""
     first, *rest = path.split("/")
     if not rest:
         return ""
@@ -122,11 +122,11 @@ class DefaultExcludes:
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
         """Return whether a folder with these entries is excluded as a virtual environment."""
-        # The project itself may be one.
+        # The project folder itself may be a virtual environment.
         return bool(folder) and folder not in self._included and _VIRTUAL_ENVIRONMENT in names
 
     def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:
-        """Return whether a path is excluded by its name or because it is inside of an excluded folder."""
+        """Return whether a path is excluded by its name, or because it is inside an excluded folder."""
         ##= man/spec/knowledge.md#files
         ##% `duvet ingest` MUST skip vendored folders, and files that may contain secrets, unless `ingest.include` names
         ##% their exact path.
@@ -161,7 +161,7 @@ class IngestFiles(Struct, frozen=True):
 
 
 def find_ingest_files(project: Project, rule: IngestRule, own: Iterable[str] = ()) -> IngestFiles:
-    """Find the files to index; `own` are further files and folders of duvet."""
+    """Find the files to index; `own` are further files and folders that duvet wrote."""
     walk = _Walk(project.tree, project.root, rule, (*OWN_FOLDERS, ".duvet/reports", *own, *_find_reports(project)))
     paths = tuple(sorted(walk.files()))
     return IngestFiles(paths, tuple(sorted(walk.problems, key=lambda problem: problem.sort_key)))
@@ -171,13 +171,13 @@ def _find_reports(project: Project) -> tuple[str, ...]:
     try:
         config = project.config
     except errors.DuvetError:
-        # The run reports its problems when it reads the trace.
+        # The run reports this problem when it reads the trace.
         return ()
     return (config.report.html.path, config.report.json.path, config.report.snapshot.path) if config else ()
 
 
 class _Walk:
-    """Walks folders with an explicit stack: a tree may be deeper than Python's recursion limit."""
+    """Walks folders with an explicit stack, because a tree may be deeper than Python's recursion limit."""
 
     def __init__(self, tree: Tree, root: str, rule: IngestRule, own: Iterable[str]) -> None:
         self.problems: list[Problem] = []

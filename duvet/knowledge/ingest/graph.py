@@ -17,7 +17,7 @@ from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, NodeLa
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 _MAX_NAME = 80
-_FOLDER_PAGES = ("README.md", "index.md")  # Files that a link to a folder leads to.
+_FOLDER_PAGES = ("README.md", "index.md")  # The files that a link to a folder leads to.
 _SUBSYSTEM_RELATIONS = {FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relation.VALIDATES}
 
 
@@ -103,7 +103,7 @@ class _TraceGraph:
             f"{NodeLabel.REQUIREMENT}:{section}/{card.id[:SHORT_ID_DIGITS]}"
             for card, section in zip(catalogue.requirements, self._sections, strict=True)
         ]
-        """The nodes of the requirements in their order."""
+        """The nodes of the requirements, in the order of the requirements."""
 
     def nodes(self) -> Iterator[GraphNode]:
         catalogue = self.catalogue
@@ -119,6 +119,7 @@ class _TraceGraph:
                 continue
             seen.add(id)
             properties = {
+                "name": requirement.name or None,
                 "text": requirement.text,
                 "level": requirement.level.name if requirement.level else None,
                 "status": requirement.state.words,
@@ -126,7 +127,8 @@ class _TraceGraph:
                 "full_path": catalogue.full_path_of(requirement),
                 "line": requirement.line,
             }
-            name = text.shorten_text(requirement.text, _MAX_NAME)
+            properties = {key: value for key, value in properties.items() if key != "name" or value}
+            name = text.shorten_text(f"{requirement.name} {requirement.text}".lstrip(), _MAX_NAME)
             yield GraphNode(label=NodeLabel.REQUIREMENT, key=id.partition(":")[2], name=name, properties=properties)
 
     def edges(self) -> Iterator[GraphEdge]:
@@ -142,7 +144,7 @@ class _TraceGraph:
         yield from self._citation_edges()
 
     def _citation_edges(self) -> Iterator[GraphEdge]:
-        """Yield one edge for each file and each requirement that it cites."""
+        """Yield one edge for each pair of a file and a requirement that it cites."""
         found: dict[tuple[str, str], tuple[set[model.Kind], set[int]]] = {}
         for citation in self.catalogue.citations:
             artifact = self._artifacts.get(citation.path)

@@ -39,14 +39,14 @@ from duvet.store.records import (
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 
-SPACE_SIZE_KEY = "space-size"  # The number of chunks to which the vector space was fitted.
+SPACE_SIZE_KEY = "space-size"  # Key of the number of chunks to which the vector space was fitted.
 _FILES_KEY, _TIMES_KEY, _GRAPH_KEY = "files", "times", "graph"
-_READER_VERSION = "2"  # A change makes the next run read all files again.
+_READER_VERSION = "2"  # After a change of this number, the next run reads all files again.
 
 Value = TypeVar("Value")
 _SAMPLE = 10_000  # Maximum number of chunks to which a vector space is fitted.
 _BATCH = 512
-_TOLERANCE = 5  # The space is fitted again when the number of chunks has changed by more than one part in so many.
+_TOLERANCE = 5  # The space is fitted again when the number of chunks has changed by more than this fraction (1/n).
 
 
 class IngestOutcome(Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ def ingest_project(
 ) -> IngestOutcome:
     """Update the store in one transaction; without a store, return what would change.
 
-    `catalogue` replaces the trace of the project; `own` are files that are not part of the project.
+    `catalogue` replaces the project's trace; `own` are files that are not part of the project.
     """
     run = _Run(project, rule, options, catalogue, own)
     if store is None or options.dry_run:
@@ -144,7 +144,7 @@ class _Run:
         files, times, subsystems = self._update_files(store, writing, trace)
         artifacts = list(files.artifacts.values())
         if self._embedder is None:
-            # Without a model, the vectors of changed texts can't be updated.
+            # Without a model, duvet can't update the vectors of changed texts.
             if store.kept(SPACE_KEY):
                 writing.keep(SPACE_KEY, b"")
                 for artifact in artifacts:
@@ -332,7 +332,7 @@ class FileUpdater(Struct, frozen=True):
             )
 
     def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
-        """Return the artifact with its present subsystem and last commit, which may change without the file."""
+        """Return the artifact with its current subsystem and last commit, which can change when the file doesn't."""
         membership = self.subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
         commit = self.times.of(artifact.path)
         return structs.replace(
@@ -365,7 +365,7 @@ def _find_renames(gone: Sequence[Artifact], added: Sequence[Artifact]) -> Iterat
 
 
 class VectorUpdate(Struct, frozen=True):
-    """Makes the vectors of changed files, or of all files if the vector space is fitted again."""
+    """Computes the vectors of changed files, or of all files if the vector space is fitted again."""
 
     store: Store
     writing: StoreWriter
@@ -399,7 +399,7 @@ class VectorUpdate(Struct, frozen=True):
         return space
 
     def _sample(self, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
-        """Yield every nth text, so that the same files give the same space."""
+        """Yield every nth text, so that the same files produce the same space."""
         step = max(1, -(-total // _SAMPLE))
         first = 0
         for artifact in artifacts:

@@ -39,7 +39,7 @@ _GO_IMPORT = re.compile(r'^(?:import)?[ \t]*(?:[\w.]+[ \t]+)?"([\w.-]+(?:/[\w.-]
 _SEPARATORS = re.compile(r"[./:]+")
 _ENDING = re.compile(r"\.\w{1,5}\Z")
 _NOT_NAMES = ("", "crate", "super", "self")
-_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")  # Modules that are imported by the name of their folder.
+_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")  # Files that are imported by the name of their folder.
 _MAX_IMPORTS, _MAX_IMPORT_TEXT, _MAX_IMPORT_LENGTH = 64, 1 << 16, 200
 _MAX_MANIFEST_BYTES = 1 << 20
 CRITICALITY_LEVELS = ("low", "medium", "high", "critical")
@@ -54,7 +54,7 @@ _Words = str | tuple[str, ...]
 
 
 class SubsystemMembership(Struct, frozen=True):
-    """The subsystem of a file, and what the file inherits from it."""
+    """The subsystem of a file, and the properties that the file inherits from it."""
 
     subsystem: str = ""
     criticality: str = ""
@@ -62,7 +62,7 @@ class SubsystemMembership(Struct, frozen=True):
 
 
 class SubsystemIndex:
-    """All subsystems of a project, found by the paths of its files and by its catalogue."""
+    """All subsystems of a project, from the paths of its files and from its catalogue."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class SubsystemIndex:
         self._citing = CitationNeighbours(trace, lambda path: self._code.get(path, "")) if trace else None
 
     def of(self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
-        """Return the membership of a file whose front matter names this subsystem and that imports these modules."""
+        """Return the membership of a file with this subsystem in its front matter and these imported modules."""
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the one with the longest
         ##% matching pattern, or else to the one that its path names, ignoring case.
@@ -107,7 +107,7 @@ class SubsystemIndex:
         return self.catalogue.get(_key(name))
 
     def unknown(self) -> Iterator[model.Problem]:
-        """Yield a warning for each dependency of the catalogue that is not a subsystem."""
+        """Yield a warning for each dependency in the catalogue that is not a subsystem."""
         for subsystem in self.catalogue.values():
             for needed in subsystem.needed:
                 if not self.spelling(needed.name):
@@ -172,7 +172,7 @@ class CitationNeighbours:
     """Files that cite the same requirements."""
 
     def __init__(self, catalogue: Catalogue, find_subsystem: Callable[[str], str]) -> None:
-        """`find_subsystem` returns the subsystem of a code file, and "" for other files."""
+        """`find_subsystem` returns the subsystem of a code file, or "" for other files."""
         self._citations = catalogue.citations
         self._find_subsystem = find_subsystem
 
@@ -201,7 +201,7 @@ class CitationNeighbours:
 
 
 def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
-    """Yield the names that a test or a document may be about, the likeliest first."""
+    """Yield the names of subjects that a test or a document may be about, likeliest first."""
     folders = _SUBJECT_FOLDERS.get(kind)
     if folders is None:
         return
@@ -240,7 +240,7 @@ def _find_module_paths(path: str, text: str) -> Iterator[str]:
 
 class ModuleIndex:
     def __init__(self, modules: Iterable[tuple[str, Sequence[str]]], subsystems: Mapping[str, str]) -> None:
-        """`modules` are files with the paths by which they may be imported, `subsystems` those of the files."""
+        """`modules` maps files to the paths by which they may be imported; `subsystems` maps files to subsystems."""
         self._subsystems: dict[str, str] = {}
         for path, names in modules:
             for name in names:
@@ -248,7 +248,7 @@ class ModuleIndex:
                 folder, _, last = stem.rpartition("/")
                 self._subsystems.setdefault(stem, subsystems[path])
                 if folder:
-                    # The module of a folder goes before other files in the folder.
+                    # The module of a folder takes precedence over other files in the folder.
                     add = self._subsystems.__setitem__ if last in _FOLDER_MODULES else self._subsystems.setdefault
                     add(folder, subsystems[path])
 
@@ -267,15 +267,15 @@ class ModuleIndex:
 
 
 class SourceRoot(Struct, frozen=True, order=True):
-    """A folder whose folders are subsystems, or that is a subsystem itself."""
+    """A folder that is a subsystem, or that contains a folder for each subsystem."""
 
     folder: str
     is_whole: bool = False  # Whether the folder is one subsystem.
 
 
 def find_roots(tree: Tree, paths: Sequence[str]) -> list[SourceRoot]:
-    """Return the source roots of a project, the deepest first."""
-    # The modules of Go below the top.
+    """Return the source roots of a project, deepest first."""
+    # Go modules below the top.
     go_modules = (SourceRoot(path.rpartition("/")[0], is_whole=True) for path in paths if path.endswith("/go.mod"))
     usual = (SourceRoot(name) for name in _USUAL_FOLDERS)
     found = {*_find_crates(tree, paths), *go_modules, *_find_packages(tree, paths), *_find_src(paths), *usual}
@@ -334,7 +334,7 @@ def _read_toml(tree: Tree, path: str) -> dict[str, Any]:
         data = tree.read(path)
         return tomllib.loads(data.decode()) if len(data) <= _MAX_MANIFEST_BYTES else {}
     except (errors.DuvetError, ValueError, RecursionError):
-        # The tools that own the file report its errors.
+        # Errors in the file are reported by the tools that it belongs to.
         return {}
 
 
@@ -344,7 +344,7 @@ def _table(values: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
-    """A subsystem as it is written in the catalogue file."""
+    """A subsystem as defined in the catalogue file."""
 
     description: str = ""
     criticality: str = ""

@@ -100,7 +100,7 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols; None means if the grammars are installed. Raise DuvetError if True without them."""
+    """Return whether to find symbols, by default if grammars are installed; raise DuvetError if they are missing."""
     if wanted is False:
         return False
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
@@ -121,7 +121,7 @@ def load_parser(grammar_name: str) -> Parser:
 
 
 def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
-    """Return the symbols of a file in the order of their lines; none for unknown languages."""
+    """Return the symbols of a file in line order; none for an unknown language."""
     grammar = _GRAMMARS.get(path.rpartition(".")[2])
     if grammar is None:
         return ()
@@ -131,7 +131,7 @@ def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
 
 
 def _visit(root: Node, grammar: Grammar) -> Iterator[Symbol]:
-    # An explicit stack: code may be nested deeper than Python's recursion limit. An entry is a node, the node with the
+    # An explicit stack, because code may be nested deeper than Python's recursion limit. An entry is a node, the node with the
     # lines of the symbol, and the qualified name and kind of the enclosing symbol.
     todo: list[tuple[Node, Node, str, str]] = [(root, root, "", "")]
     left = _MAX_SYMBOLS

@@ -27,13 +27,14 @@ from duvet.knowledge.pages.page import (
 )
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
+from duvet.queries.references import RequirementRef, find_by_name
 from duvet.text import shorten_text, suggest_nearest
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, SpecificationCard
-from duvet.trace.locations import find_section, find_specifications
+from duvet.trace.locations import describe_ambiguous_section, find_specifications, match_sections
 from duvet.tree import cache, recorder
 
 _Rows = dict[str, tuple[recorder.FileStamp | None, ParsedPage]]
-_PARSER_VERSION = "2"  # A change makes cached pages invalid.
+_PARSER_VERSION = "2"  # After a change of this number, cached pages are invalid.
 _MAX_SUGGESTED = 20_000  # Maximum number of slugs to search for the nearest one.
 _MAX_REQUIREMENTS, _MAX_CITATIONS = 50, 20
 _ID = re.compile(r"[0-9a-f]{4,64}\Z")
@@ -140,7 +141,7 @@ class PageReference(Struct, frozen=True):
 
 
 class PageReferenceFinder:
-    """Resolves links to requirements, sections and specifications, each once."""
+    """Resolves links to requirements, sections and specifications; each link is resolved once."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -152,12 +153,12 @@ class PageReferenceFinder:
         return link.target.lower().startswith(REQUIREMENT_PREFIX)
 
     def specification(self, link: PageLink) -> SpecificationCard | None:
-        """Return the specification that the link names, even if it does not have the section."""
+        """Return the specification that the link names, even if it does not contain the section."""
         numbers = [] if self.is_id(link) else self._find_specifications(link.target)
         return self.catalogue.specifications[numbers[0]] if numbers else None
 
     def find(self, link: PageLink) -> PageReference | None:
-        """Resolve a link; return None if it leads to nothing in the trace."""
+        """Resolve a link; return None if its target is not in the trace."""
         key = (link.target, link.heading)
         if key not in self._references:
             self._references[key] = self._resolve(link)
@@ -168,15 +169,32 @@ class PageReferenceFinder:
         ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
         ##% requirement with that id, unless a page has that name.
         if self.is_id(link):
-            indexes = self._find_id(link.target[len(REQUIREMENT_PREFIX) :].strip().lower())
+            name = link.target[len(REQUIREMENT_PREFIX) :].strip()
+            indexes = self._find_name(name) or self._find_id(name.lower())
             return PageReference(link.written, indexes) if indexes else None
         for number in self._find_specifications(link.target):
             if not link.heading:
                 return PageReference(link.written, (), number)
-            section = find_section(self.catalogue.specifications[number], link.heading)
-            if section is not None:
-                return PageReference(link.written, self.catalogue.stated.get((number, section), ()), number, section)
+            found = match_sections(self.catalogue.specifications[number], link.heading)
+            if len(found) == 1:
+                stated = self.catalogue.stated.get((number, found[0]), ())
+                return PageReference(link.written, stated, number, found[0])
+            indexes = () if found else self._find_name(link.heading, number)
+            if indexes:
+                section = self.catalogue.requirements[indexes[0]].section
+                return PageReference(link.written, indexes, number, section)
         return None
+
+    def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
+        """Return the requirement with this id of a specification, or of the only one that has it."""
+        ##= man/spec/names.md#references
+        ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
+        ##% `SPEC#ID`.
+        try:
+            found = find_by_name(self.catalogue, name, None if specification is None else [specification])
+        except errors.NotFoundError:
+            return ()
+        return found.indexes if isinstance(found, RequirementRef) else ()
 
     def _find_specifications(self, name: str) -> list[int]:
         if name not in self._specifications:
@@ -184,7 +202,7 @@ class PageReferenceFinder:
         return self._specifications[name]
 
     def _find_id(self, prefix: str) -> tuple[int, ...]:
-        """Return the requirements of the only id with this prefix."""
+        """Return the requirements with this prefix of their id, if it identifies a single id."""
         if not _ID.match(prefix):
             return ()
         found: dict[str, list[int]] = {}
@@ -240,7 +258,7 @@ class PageCollection:
         return suggest_nearest(shorten_text(slug), [page.slug for page in self.pages[:_MAX_SUGGESTED]])
 
     def outlinks(self, page: Page) -> tuple[str, ...]:
-        """Return the slugs that the page links to, in order and even if there is no such page."""
+        """Return the slugs that the page links to, in order, including those of missing pages."""
         ##= man/spec/pages.md#links
         ##% The outlinks of a page MUST be the slugs that it links to outside code and comments, each once and in order.
         ##= man/spec/pages.md#links
@@ -266,14 +284,14 @@ class PageCollection:
         return found
 
     def dangling(self) -> Iterator[tuple[Page, PageLink]]:
-        """Yield the links that lead to no page and to nothing in the trace."""
+        """Yield the links that lead neither to a page nor to anything in the trace."""
         for page in sorted(self.pages, key=lambda page: page.path):
             for link in page.links:
                 if link.target not in self.by_slug and self.references.find(link) is None:
                     yield page, link
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """Yield each part of the trace that the page links to, without repeated sets of requirements."""
+        """Yield each part of the trace that the page links to, without repeating a set of requirements."""
         seen: set[tuple[int, ...]] = set()
         for link in page.links:
             if link.target in self.by_slug:
@@ -362,7 +380,7 @@ def make_page_detail(collection: PageCollection, page: Page, content: str) -> Pa
 
 
 def find_page_requirements(collection: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
-    """Return the requirements that a page names, or None if it names none."""
+    """Return the requirements that a page links to, or None if it links to none."""
     ##= man/spec/pages.md#tools
     ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
     indexes = dict.fromkeys(index for reference in collection.requirements(page) for index in reference.indexes)
@@ -399,7 +417,7 @@ def find_page_problems(project: Project) -> PageFindings:
     files = find_page_files(project)
     store = load_pages(project, files)
     found = [*store.problems]
-    # Without links the trace is not needed.
+    # Without links, the trace is not needed.
     if any(page.links for page in store.pages):
         collection = PageCollection(store, project.catalogue)
         found += [_make_dangling_problem(collection, page, link) for page, link in collection.dangling()]
@@ -416,9 +434,12 @@ def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLin
         message = f"link to unknown requirement `{link.written}`"
         hint = f"write `{REQUIREMENT_PREFIX}` and at least 4 digits that identify one requirement"
     elif card is not None:
+        named = match_sections(card, link.heading)
         message = f"`{link.target}` has no section `{link.heading}`"
-        near = suggest_nearest(shorten_text(link.heading), [*card.titles])
+        near = suggest_nearest(shorten_text(link.heading), card.section_names.values())
         hint = near or "link to an existing section, or to the specification alone"
+        if named:
+            message, hint = describe_ambiguous_section(card, link.heading, named)
     else:
         message = f"link to unknown page `{link.written}`"
         hint = collection.suggest(link.target) or "create the page, or remove the link"

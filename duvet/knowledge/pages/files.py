@@ -21,7 +21,7 @@ DEFAULT_PAGE_RULES = (NotesRule(patterns=("docs/**/*.md",)),)
 
 
 class PageFiles(Struct, frozen=True):
-    """Page files with the prefix that their slug omits, and the problems of the patterns."""
+    """The page files, each with the prefix that its slug omits, and the problems with the patterns."""
 
     prefixes: dict[str, str]
     problems: tuple[model.Problem, ...]
@@ -32,7 +32,7 @@ class PagePatterns(Struct, frozen=True):
     config: Config | None
     root: str
     is_configured: bool  # False for the default patterns.
-    is_of_disk: bool = False  # Whether the project has files on disk, and so links that may lead out of it.
+    is_of_disk: bool = False  # Whether the project is on disk, where links may lead out of it.
 
     def files(self, tree: Tree) -> PageFiles:
         problems: list[model.Problem] = []
@@ -80,7 +80,7 @@ class PagePatterns(Struct, frozen=True):
 
 
 def load_page_patterns(project: Project) -> PagePatterns:
-    """Return the patterns of the options, or else of the configuration, or else the default ones."""
+    """Return the patterns from the options, or else from the configuration, or else the defaults."""
     config, tree = project.config, project.tree
     rules = project.options.notes
     if rules is None and config is not None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_PAGE_BYTES = 4 << 20
 MAX_PAGE_LINKS = 10_000
 MAX_TAGS, MAX_TAG_LENGTH = 100, 300
-REQUIREMENT_PREFIX = "req:"  # Begins a link to a requirement by its id.
+REQUIREMENT_PREFIX = "req:"  # The prefix of a link to a requirement id.
 _MAX_SLUG_LENGTH, _MAX_TITLE_LENGTH = 300, 300
 _MAX_FRONT_MATTER = 1 << 16
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)((?:.*?\n)??)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
@@ -74,7 +74,7 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
 
 class ParsedPage(Struct, frozen=True, array_like=True):
-    slug: str = ""  # The slug of the front matter; if empty, it follows from the path.
+    slug: str = ""  # The slug in the front matter; if it is empty, the slug is derived from the path.
     title: str = ""
     created: float | None = None
     tags: tuple[str, ...] = ()
@@ -116,7 +116,12 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
     if front.slug is not None and (fault := find_slug_fault(front.slug)):
         return ParsedPage(problems=(*problems, make_slug_problem(front.slug, fault, path)), is_page=False)
     body = text[start:].encode()
-    scan = _MarkdownScan(text[start:], body, stops_at_title=b"[[" not in body)
+    try:
+        scan = _MarkdownScan(text[start:], body, stops_at_title=b"[[" not in body)
+    except errors.MarkdownError as error:
+        place = Place(error.line + text.count("\n", 0, start))
+        problems.append(rules.PAGE_UNREAD.problem(error.message, path, place, hint=error.hint))
+        return ParsedPage(problems=tuple(problems), is_page=False)
     links = tuple(islice(_locate_links(body, scan, 1 + text.count("\n", 0, start)), MAX_PAGE_LINKS))
     return ParsedPage(front.slug or "", front.title or scan.title, front.created, front.tags, links, tuple(problems))
 
@@ -174,7 +179,7 @@ def _is_table(block: re.Match[str]) -> bool:
 
 
 def parse_front_matter(text: str, path: str) -> DataDocument:
-    """Parse front matter with its fences, leaving scalars as text; raise DocumentError if it is invalid."""
+    """Parse front matter with its fences, and leave scalars as text; raise DocumentError if it is invalid."""
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     ##= man/spec/pages.md#files
@@ -222,7 +227,7 @@ def _convert_text(value: Any) -> str:
 
 
 def _convert_date(value: Any) -> float:
-    """Return the seconds since 1970 of a day or a time, which is UTC unless it has a zone."""
+    """Convert a date or a time to seconds since 1970; without a time zone, it is UTC."""
     text = _convert_text(value)
     try:
         found = datetime.combine(date.fromisoformat(text), time(), UTC)
@@ -296,7 +301,7 @@ def rewrite_links(body: str, write: Callable[[str, str, str], str]) -> str:
     if b"[[" not in data:
         return body
     scan = _MarkdownScan(body, data)
-    # The replacement is Markdown, which means nothing in an HTML block.
+    # The replacement is Markdown, which is not interpreted in an HTML block.
     html = _Ranges(scan.html)
     parts, at = [], 0
     for found, target, heading in _find_links(data, scan):

@@ -18,8 +18,8 @@ from duvet.words import compose, parse_query
 MAX_PAGE_HITS, MAX_RELEVANT_PAGES = 20, 5
 _MAX_WORDS, _MAX_STEMS = 32, 40
 _EXCERPT_BEFORE, _EXCERPT_AFTER = 50, 100
-_MAX_CHANGED = 200  # With more changed pages, the index is built again.
-_MAX_KEPT_BYTES = 64 << 20  # Larger texts are not kept; they are read again to find phrases.
+_MAX_CHANGED = 200  # If more pages have changed, the index is rebuilt.
+_MAX_KEPT_BYTES = 64 << 20  # Larger texts are not kept in memory; they are read again to find phrases.
 
 PageReader = Callable[[Page], str | None]  # Returns the text of a page, or None if it is gone.
 _ENDING = re.compile(r"(?:ies|ing|ed|es|e|s|y)\Z")
@@ -64,7 +64,7 @@ class WordIndex:
             at += len(word) + 1
 
     def find(self, part: str, *, at_start: bool = False) -> set[int]:
-        """Return the texts with a word that contains this folded part, or begins with it."""
+        """Return the texts with a word that contains this folded text, or begins with it."""
         found: set[int] = set()
         before = "\n" if at_start else ""
         at = self._all.find(before + part) if part else -1
@@ -76,7 +76,7 @@ class WordIndex:
 
 
 class _IndexBase(Struct, frozen=True):
-    """The pages at the time when all of them were indexed."""
+    """The pages as they were when all of them were indexed."""
 
     store: PageStore
     paths: list[str]
@@ -90,7 +90,7 @@ class _IndexBase(Struct, frozen=True):
 
 
 class PageIndex:
-    """The words of all pages; an earlier index is updated as long as few pages have changed."""
+    """The words of all pages; an earlier index is updated if only a few pages have changed."""
 
     def __init__(self, collection: PageCollection, read: PageReader, earlier: PageIndex | None = None) -> None:
         self.collection = collection
@@ -128,7 +128,7 @@ class PageIndex:
         return phrase in self._text(page) if text is None else phrase.encode() in text
 
     def find(self, part: str, *, at_start: bool = False) -> set[str]:
-        """Return the paths of the pages with a word that contains this folded part, or begins with it."""
+        """Return the paths of the pages with a word that contains this folded text, or begins with it."""
         paths = self._base.paths
         found = {paths[number] for number in self._base.words.find(part, at_start=at_start)} - self._stale
         for path, text in self._recent.items():
@@ -157,7 +157,7 @@ class PageHit(Struct, frozen=True):
 
 
 def search_pages(index: PageIndex, query: str) -> list[PageHit]:
-    """Return the pages that contain every word of the query, also inside of longer words, the best first."""
+    """Return the pages that contain every word of the query, even inside longer words, best first."""
     phrase = flatten_text(query)
     words = tuple(dict.fromkeys(phrase.split(" ")))[:_MAX_WORDS]
     ##= man/spec/pages.md#tools
@@ -206,7 +206,7 @@ def _rank(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) 
 
 
 def make_excerpt(text: str, phrase: str, words: Sequence[str]) -> str:
-    """Return the text around the phrase or else the first word, or the beginning of the text."""
+    """Return the text around the phrase, or else around the first word, or else the beginning of the text."""
     text = compose(text)
     spaced = r"\s+".join(map(re.escape, phrase.split(" ")))
     any_word = "|".join(map(re.escape, words))
@@ -219,13 +219,13 @@ def make_excerpt(text: str, phrase: str, words: Sequence[str]) -> str:
 
 
 def find_relevant_pages(index: PageIndex, question: str) -> list[Page]:
-    """Return the pages with the rarest words of a question, the best first."""
+    """Return the pages with the rarest words of a question, best first."""
     stems = extract_stems(question)
     scores: dict[str, float] = {}
     total = len(index.collection.pages)
     for stem in stems:
         paths = index.find(stem, at_start=len(stem) < _MIN_INSIDE)
-        # In a small project, a word that every page has may be the only one that matches.
+        # In a small project, the only matching word may be one that every page contains.
         weight = math.log(1 + total / len(paths)) if paths else 0.0
         for path in paths:
             scores[path] = scores.get(path, 0.0) + weight

@@ -72,7 +72,7 @@ class MessageSplitter:
         await self._app(scope, guards.replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer all messages in one array, or with the first refusal by the SDK."""
+        """Answer all messages with one array, or with the first refusal by the SDK."""
         ##= man/spec/mcp.md#standard-input-and-output
         ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse it
         ##% in all others, also over HTTP.
@@ -185,7 +185,7 @@ MCP_PATH, HEALTH_PATH, READY_PATH = "/mcp", "/health", "/ready"
 _READ = ("GET", "HEAD")
 _READY_SECONDS = 1.0
 _LIMITS = guards.HttpLimits()
-_TURNS = 3  # Turns of the event loop to accept a connection, read the request, and start to answer.
+_TURNS = 3  # Event loop turns that it takes to accept a connection, read the request, and start to answer.
 
 
 class TrustSettings(Struct, frozen=True):
@@ -218,7 +218,7 @@ class HttpApplication:
             await endpoints[scope["path"]](scope, receive, send)
 
         self._requests = guards.ConcurrencyLimit(dispatch, limits)
-        # Outside the limit, because a request that is still arriving doesn't count.
+        # This comes before the limit, because a request that is still arriving doesn't count.
         self._bodies = guards.BodyLimit(self._requests, limits)
 
         def authenticated(path: str, app: ASGIApp, *methods: str) -> Route:
@@ -299,7 +299,7 @@ class ReadinessCheck:
 
 
 class RequestTelemetry:
-    """Counts requests and logs them at the level `debug`, without headers and queries, which may contain secrets."""
+    """Counts requests and logs them at level `debug`, without headers and queries, which may contain secrets."""
 
     def __init__(self, app: ASGIApp, telemetry: Telemetry, paths: set[str]) -> None:
         self._app = app
@@ -339,7 +339,7 @@ class RequestTelemetry:
 
 
 class SessionManager(StreamableHTTPSessionManager):
-    """Ends idle sessions to make room, and reports when a session opens its stream of notifications."""
+    """Ends idle sessions to make room for new ones, and reports when a session opens its notification stream."""
 
     def __init__(self, server: Server[Any], limits: guards.HttpLimits, opened: Callable[[str], None]) -> None:
         super().__init__(

@@ -56,7 +56,7 @@ _EVENTS = {"text/event-stream", "text/*", "*/*"}
 _ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
 _CLOSE = ("connection", "close")
 _MAX_READ_FACTOR = 16
-"""Up to this many times the limit is read and dropped, because many clients read no answer before they have sent all."""
+"""Read and drop up to this many times the limit: many clients read no answer before they have sent everything."""
 _TOO_LARGE = HttpRefusal(
     status=413, code=ErrorCode.INVALID_REQUEST, message="The request is too large", headers=(_CLOSE,)
 )
@@ -64,7 +64,7 @@ _TOO_SLOW = HttpRefusal(
     status=408, code=ErrorCode.INVALID_REQUEST, message="The request arrived too slowly", headers=(_CLOSE,)
 )
 _ENDING = make_busy_refusal(503, "The server is shutting down", 5)
-_ALWAYS = 8  # Places that one client may always take.
+_ALWAYS = 8  # Requests that one client may always have in progress.
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
@@ -72,20 +72,20 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
 
     body: int = 1 << 20  # Bytes of a request.
     head: int = 32 << 10  # Bytes of the headers of a request.
-    arrival: float = 10  # Time for the headers of a request from its first byte; the same again for its body.
+    arrival: float = 10  # Time for a request's headers, from its first byte, and again for its body.
     arriving: int = 64 << 20
-    """Bytes of all requests that are arriving; above this, the slowest one is refused."""
+    """Bytes of all requests that are still arriving; above this limit, the slowest one is refused."""
     keep_alive: int = 60  # How long a connection may stay idle between requests.
     unread: float = 30  # How long a client may leave answers unread.
     connections: int = 2048
     requests: int = 512  # Requests in progress at the same time, apart from streams.
-    streams: int = 800  # Open streams of changes.
+    streams: int = 800  # Open notification streams.
     sessions: int = 1024
     idle_session: float = 1800
     batch: int = 50  # Messages in a batch.
-    rate: float = 1000  # Requests per second of a client on average; 0 means no limit.
+    rate: float = 1000  # Average requests per second of a client; 0 means no limit.
     burst: float = 2000  # Requests that a client may send at once after a pause.
-    clients: int = 4096  # Clients whose requests are counted; the least recent are forgotten.
+    clients: int = 4096  # Clients whose requests are counted; the least recent ones are forgotten.
     stopping: float = 3  # Time for requests in progress when the server stops.
 
 
@@ -106,7 +106,7 @@ class Guard:
 
 
 class AllowedHosts:
-    """Host names that requests may be sent to, and whose web pages may send requests."""
+    """Host names that requests may name as `Host`, and whose web pages may send requests."""
 
     def __init__(self, host: str, more: Iterable[str] = ()) -> None:
         self._names = {_normalize_host(name)[0] for name in (*_LOOPBACK, host, *more)}
@@ -272,7 +272,7 @@ def _refuse_token(is_wrong: bool) -> HttpRefusal:
 
 
 class AllowedMethods(Guard):
-    """Refuses other methods than these."""
+    """Refuses all methods except these."""
 
     def __init__(self, app: ASGIApp, *methods: str) -> None:
         super().__init__(app)
@@ -318,7 +318,7 @@ class _Arrival:
 
 
 class BodyLimit:
-    """Reads bodies within limits of size and time, and passes on each request when it is complete."""
+    """Reads bodies within size and time limits, and passes on each request once it is complete."""
 
     def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
@@ -402,13 +402,13 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 class ConcurrencyLimit:
-    """Limits the requests and streams in progress, in total and per client, and waits for their answers at shutdown."""
+    """Limits the requests and streams in progress, in total and per client; at shutdown, waits for their answers."""
 
     def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
         self._requests = limits.requests
         self._free = {False: limits.requests, True: limits.streams}
-        self._taken: Counter[tuple[bool, str]] = Counter()  # Places by kind and client.
+        self._taken: Counter[tuple[bool, str]] = Counter()  # The number in progress, by kind and client.
         self._stopping = False
         self._answered = anyio.Event()
         self._unanswered: set[anyio.CancelScope] = set()
@@ -423,7 +423,7 @@ class ConcurrencyLimit:
             return
         self._free[is_stream] -= 1
         self._taken[is_stream, client] += 1
-        # The place is free again once the answer is complete or has failed.
+        # The request counts until its answer is complete or has failed.
         place = ExitStack()
         place.callback(self._leave, is_stream, client)
         has_begun = False
@@ -435,7 +435,7 @@ class ConcurrencyLimit:
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 place.close()
             if message.get("status") == 503:
-                # The SDK's answer about too many sessions doesn't say when to try again.
+                # The SDK's answer when there are too many sessions doesn't say when to try again.
                 message = {**message, "headers": [*message["headers"], (b"retry-after", b"5")]}
             await send(message)
 

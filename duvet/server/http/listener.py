@@ -43,7 +43,7 @@ _MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
 
 
 class ServerAddress(Struct, frozen=True):
-    """A host as given, and a port; port 0 means any free port."""
+    """A host, as the user wrote it, and a port; port 0 means any free port."""
 
     host: str
     port: int
@@ -71,7 +71,7 @@ def parse_address(text: str) -> ServerAddress:
 
 
 def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
-    """Resolve an address; DuvetError for an unknown host or, unless `anywhere` is set, one that others can reach."""
+    """Resolve an address; raise DuvetError for an unknown host or, without `anywhere`, one that others can reach."""
     try:
         resolved = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -102,7 +102,7 @@ class ServedApplication(Struct, frozen=True, kw_only=True):
     instructions: str | Callable[[], str]
     live: live_project.LiveProject
     make_dispatcher: Callable[[Sequence[audit.CallObserver]], ToolDispatcher]
-    """Makes the dispatcher of tools, with observers of every call."""
+    """Makes the tool dispatcher, with observers of every call."""
 
 
 class ServingOptions(Struct, frozen=True, kw_only=True):
@@ -195,7 +195,7 @@ class HttpServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     def leave(self) -> None:
-        """Stop as soon as the requests in progress are answered."""
+        """Stop once the requests in progress are answered."""
         self.should_exit = True
 
     @contextmanager

@@ -34,13 +34,13 @@ _COMMON_FAILURES = (
     ErrorCode.UNSUPPORTED_OPERATION,
     ErrorCode.CANCELLED,
 )
-"""Error codes of every tool of the pack."""
+"""Error codes that every tool of the pack can return."""
 _EXTRA_COUNTERS = {
     "km-search": ("km_search_requests", "Searches", "status"),
     "km-upload": ("km_mcp_upload", "Uploaded files", "result"),
     "km-storetext": ("km_mcp_storetext", "Stored texts", "result"),
 }
-"""Additional counters of some tools: metric, documentation and label."""
+"""Additional counters of some tools: metric, description and label."""
 _FIGURES = {
     "ingest_duration_seconds": "Duration of the last ingest run",
     "ingest_artifacts_total": "Files in the last ingest run",
@@ -62,7 +62,7 @@ _FIGURES = {
     "lifecycle_removed_artifacts_total": "Files removed since the previous run",
     "lifecycle_history_snapshots": "Stored lifecycle reports",
 }
-"""Gauges of the index, without their prefix `km_`, and their documentation."""
+"""Gauges of the index, without their prefix `km_`, and their descriptions."""
 
 
 class ServerMetrics:
@@ -145,7 +145,7 @@ class KnowledgeMetrics(Collector):
             self._extra[call.tool].labels(result).inc()
 
     async def refresh(self, dispatcher: ToolDispatcher) -> None:
-        """Start every counter at 0, and read the figures of the index."""
+        """Start every counter at 0, and update the gauges of the index."""
         has_tools = self._declare_tools(dispatcher.registry)
         self._figures = await read_knowledge_figures(dispatcher) if has_tools else None
 

@@ -18,7 +18,7 @@ _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
 class TokenHolder(Struct, frozen=True):
-    """A caller with a known token, or any caller if no tokens are set."""
+    """A caller with a known token or, if no tokens are set, any caller."""
 
     name: str
     scopes: frozenset[Scope]
@@ -44,7 +44,7 @@ class AccessTokens(Struct, frozen=True):
 
 
 def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
-    """Return the tokens of the environment; raise QueryError for invalid ones."""
+    """Return the tokens in the environment; raise QueryError if they are invalid."""
     reader, admin = read_raw_tokens(environ)
     return AccessTokens(
         tuple((_digest(token), holder) for holder, token in ((ADMIN_HOLDER, admin), (READER_HOLDER, reader)) if token)

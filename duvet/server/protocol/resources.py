@@ -36,8 +36,8 @@ _TEMPLATES = [
 
 
 RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists; they can't be URIs, which have a colon.
-MAX_SUBSCRIPTIONS = 1_000  # Streams that may be open.
-_MAX_URIS = 1_000  # Resources that a client may subscribe to, or name for one stream.
+MAX_SUBSCRIPTIONS = 1_000  # Maximum number of open streams.
+_MAX_URIS = 1_000  # Maximum number of resources that a client may subscribe to, or name for one stream.
 
 
 class ListResourcesParams(types.PaginatedRequestParams):
@@ -145,7 +145,7 @@ def _make_resource(one: documents.ResourceDescription) -> types.Resource:
 
 
 class Outbox:
-    """Pending notifications of a client, without repetition."""
+    """A client's pending notifications, without duplicates."""
 
     def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
         """Notifications wait while the connection is not open."""
@@ -186,7 +186,7 @@ class Outbox:
 
 
 class Subscriptions:
-    """Notifies clients of changes, as their version of the protocol does."""
+    """Notifies clients of changes in the way that their protocol version requires."""
 
     def __init__(self, live: live_project.LiveProject, dispatcher: ToolDispatcher) -> None:
         self._live = live
@@ -200,7 +200,7 @@ class Subscriptions:
         self._turn = anyio.Lock()
         self._group: TaskGroup | None = None
         self.reaches: Callable[[str | None], bool] = lambda session: True
-        """Returns whether a session has a stream open that carries notifications."""
+        """Returns whether a session has an open notification stream."""
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
@@ -214,7 +214,7 @@ class Subscriptions:
         return self._watched.uris
 
     async def joined(self, request: ServerRequest, params: types.NotificationParams) -> None:
-        """Notify this client of changed lists from now on."""
+        """From now on, notify this client when lists change."""
         self._outbox(get_connection(request))
 
     def _outbox(self, connection: Connection) -> Outbox:
@@ -243,7 +243,7 @@ class Subscriptions:
     async def listen(
         self, request: ServerRequest, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Send a stream of changes until the client or the server ends it."""
+        """Stream changes until the client or the server ends the stream."""
         uris = set(params.notifications.resource_subscriptions or ())
         _check_uris(uris)
         if self._open_streams >= MAX_SUBSCRIPTIONS:
@@ -260,7 +260,7 @@ class Subscriptions:
             self._open_streams -= 1
 
     def reached(self, session: str) -> None:
-        """Deliver notifications that waited for a session to open a stream."""
+        """Deliver the notifications that have been waiting for a session to open a stream."""
         for connection, outbox in self._outboxes.items():
             if connection.session_id == session and self._group:
                 self._group.start_soon(outbox.deliver)

@@ -33,7 +33,7 @@ _REFUSES_DOTS = re.compile(
 
 
 class DuvetServer(Server[Any]):
-    """The MCP server of a project. Each of its parts answers some methods."""
+    """The MCP server of a project. Each part of it answers some methods."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class DuvetServer(Server[Any]):
         return self._instructions if isinstance(self._instructions, str) else self._instructions()
 
     def close_streams(self) -> None:
-        """End every stream that would otherwise stay open as long as its client."""
+        """End every stream that would otherwise stay open until its client ends it."""
         for part in self.parts:
             if isinstance(part, session.StreamingPart):
                 part.close_streams()
@@ -219,7 +219,7 @@ def describe_tool(tool: Tool) -> types.Tool:
 
 
 def name_for_client(request: session.ServerRequest, tool: Tool, described: types.Tool) -> types.Tool:
-    """Return the tool with a name that this client accepts; calls accept all names."""
+    """Return the tool under a name that this client accepts; calls may use any of its names."""
     params = request.session.client_params
     ##= man/spec/service.md#workflows
     ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME` to callers who may call
@@ -306,7 +306,7 @@ class PromptsPart:
 def _complete(context: ProjectSnapshot, params: types.CompleteRequestParams) -> Sequence[str]:
     argument = params.argument
     if isinstance(params.ref, types.PromptReference):
-        # An argument name means the same in every prompt; unknown names have no completions.
+        # An argument name has the same meaning in every prompt; unknown names have no completions.
         return library.complete_prompt_argument(context.catalogue, argument.name, argument.value)
     ##= man/spec/mcp.md#resources
     ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the

@@ -34,9 +34,9 @@ _LEVEL_KEY = "duvet/level"
 _DEFAULT_LEVEL: types.LoggingLevel = "warning"
 MAX_ROUNDS = 32
 _MAX_STATE_BYTES = 8 << 20
-_MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third, and the result must fit into the body of a request.
+_MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third to the size, and the result must fit into a request body.
 _STATE_SECONDS = 3600.0  # The client may ask its user first.
-_CANCELLED = {"action": "cancel"}  # A valid answer that no model gives.
+_CANCELLED = {"action": "cancel"}  # A valid answer that no model would give.
 _NOT_TEXT = "the client's model returned something other than text"
 
 
@@ -52,7 +52,7 @@ class StreamingPart(Protocol):
     """A part with streams that stay open until their clients close them."""
 
     def close_streams(self) -> None:
-        """End each stream with its last message. New streams may be opened afterwards."""
+        """End each stream with a final message. New streams may be opened afterwards."""
 
 
 def refuse_cursor(params: types.PaginatedRequestParams) -> None:
@@ -64,12 +64,12 @@ def refuse_cursor(params: types.PaginatedRequestParams) -> None:
 
 
 def get_connection(request: ServerRequest) -> Connection:
-    """Return the connection of a request, which has no public name in the SDK."""
+    """Return a request's connection, which the SDK does not expose."""
     return request.session._connection
 
 
 async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Answer a request; clients see only errors made for them."""
+    """Answer a request; clients see only errors that are meant for them."""
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):
@@ -90,7 +90,7 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
 
 
 class LoggingPart:
-    """Stores the log level of each connection, and logs requests to their clients."""
+    """Stores the log level of each connection, and sends log messages about requests to their clients."""
 
     def register(self, server: Server[Any]) -> None:
         # The constructor's argument for this is deprecated, and prints a warning on standard error.
@@ -102,7 +102,7 @@ class LoggingPart:
         return types.EmptyResult()
 
     async def log_request(self, ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-        """Answer, and log the duration or the failure."""
+        """Answer a request, and log its duration or failure."""
         if ctx.request_id is None or not wants_level(ctx, "info"):
             return await call_next(ctx)
         begun = perf_counter()
@@ -163,7 +163,7 @@ class ModelWantedError(PendingError):
 
 
 def make_state_seal(audience: str) -> RequestStateBoundary:
-    """Return middleware that seals the state sent to clients, and accepts it only unchanged and for the same call."""
+    """Return middleware that seals the state for clients, and accepts it back only unchanged and for the same call."""
     ##= man/spec/service.md#models-of-clients
     ##% The server MUST refuse a client's state unless the server issued it for the same call.
     ##= man/spec/service.md#models-of-clients
@@ -221,7 +221,7 @@ class _DirectSampler:
 
 
 class _DeferredSampler:
-    """Takes answers from the call's parameters; without an answer, the call ends with the question."""
+    """Reads answers from the call's parameters; if one is missing, the call ends with the question."""
 
     def __init__(self, rounds: CallState, answers: types.InputResponses) -> None:
         self._rounds = rounds

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MIME_TYPE = "application/json"
 _SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)
-"""Kinds whose documents come only from the catalogue, so that their size is cheap to compute."""
+"""Kinds whose documents come from the catalogue alone, so that their size is cheap to compute."""
 COLLECTIONS = {
     tree.NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
     tree.NodeKind.ALL_REQUIREMENTS: (
@@ -160,7 +160,7 @@ class ResourceDescription(Struct, frozen=True):
 def describe_resource(
     context: ProjectSnapshot, node: tree.ResourceNode, collection: tree.ResourceNode | None = None
 ) -> ResourceDescription:
-    """Return the description of a resource, with its entry in a collection if one is given."""
+    """Return the description of a resource and, if given, its entry in a collection."""
     name, title, description = _describe(context.catalogue, node)
     return ResourceDescription(
         tree.make_node_uri(tree.get_resource_tree(context), node),
@@ -258,7 +258,7 @@ def digest_document(context: ProjectSnapshot, uri: str) -> str:
 
 
 def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -> dict[str, str]:
-    """Return the URIs whose document has changed, with their new digests."""
+    """Return the URIs of the changed documents, with their new digests."""
     ##= man/spec/mcp.md#freshness
     ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
     ##% requirements or citations are added or removed.

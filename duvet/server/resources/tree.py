@@ -226,7 +226,7 @@ def make_node_uri(tree: ResourceTree, node: ResourceNode) -> str:
 class ResourceRequest(Struct, frozen=True):
     spellings: tuple[
         tuple[str, bool], ...
-    ]  # The path, and whether it is percent-encoded; the likelier interpretation first.
+    ]  # The path, and whether it is percent-encoded, with the likelier interpretation first.
     limit: int | None = None
     cursor: str | None = None
 
@@ -316,7 +316,7 @@ def find_named_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
 
 
 def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode | None:
-    """Return the node with exactly these names, without loading others."""
+    """Return the node with exactly these names, without loading other nodes."""
     index = tree.specification_ids.get(resource.specification or "")
     if index is None:
         return None
@@ -335,7 +335,7 @@ def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode
 
 
 def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    """Return the node for names in another spelling."""
+    """Return the node for names that are spelled differently."""
     if resource.citation is not None:
         _refuse_parent_steps(resource.citation)
     above = replace(resource, citation=None)

@@ -39,7 +39,8 @@ class SessionOpening(msgspec.Struct, frozen=True):
 
 
 def take_standard_streams() -> ClientPipes:
-    """Move the client to other descriptors; then standard input is empty and standard output goes to standard error.
+    """Move the client to other descriptors; afterwards standard input is empty, and standard output goes to standard
+    error.
 
     Child processes inherit this.
     """
@@ -91,7 +92,7 @@ def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instr
 
 def _read_first_line(descriptor: int) -> bytes:
     read = bytearray()
-    # A descriptor that can no longer be read, such as a closed terminal, counts as the end of the input.
+    # A descriptor that is no longer readable, such as a closed terminal, counts as the end of the input.
     with suppress(OSError):
         while b"\n" not in read and len(read) <= MAX_LINE_BYTES:
             try:
@@ -145,7 +146,7 @@ class LineSplitter:
 
 
 class _Record(msgspec.Struct, frozen=True, rename="camel"):
-    """Part of a request. Messages that match it are certainly valid; the SDK checks all others."""
+    """Part of a request. Messages that match it are known to be valid; the SDK checks all others."""
 
 
 class _Roots(_Record, frozen=True):

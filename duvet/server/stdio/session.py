@@ -24,10 +24,10 @@ from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
 from duvet.tools.dispatcher import ToolDispatcher
 
-GRACE_SECONDS = 10.0  # Seconds for open requests when the input ends.
+GRACE_SECONDS = 10.0  # Seconds that open requests get after the end of the input.
 _FLUSH_SECONDS = 2.0
-_HANG_UP_SECONDS = 5.0  # Seconds between two checks whether the client is still connected.
-_ATOMIC_BYTES = 4096  # Bytes that a writable pipe takes without blocking.
+_HANG_UP_SECONDS = 5.0  # Seconds between two checks of whether the client is still connected.
+_ATOMIC_BYTES = 4096  # Bytes that a writable pipe accepts without blocking.
 MAX_PENDING_REQUESTS = 512
 MAX_PENDING_BYTES = 16 * 1024 * 1024
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
@@ -44,7 +44,7 @@ def serve_client(
     live: live_project.LiveProject,
     dispatcher: ToolDispatcher,
 ) -> None:
-    """Serve the client, from the rest of its opening until its input ends."""
+    """Serve the client until its input ends; `opening` is the input that was already read."""
     server = DuvetServer(identity, instructions, live, dispatcher)
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
@@ -85,7 +85,7 @@ async def converse(
 
 
 async def _wait_for_hang_up(reading: ByteStream, grace: float) -> None:
-    """Return some time after the client has closed its side, because a client that reads no answers would block exit."""
+    """Return some time after the client has closed its side: a client that reads no answers would block exit."""
     while not reading.hung_up:
         await anyio.sleep(min(_HANG_UP_SECONDS, grace))
     # After the end of the input, open requests still have some seconds.
@@ -172,7 +172,7 @@ class ResponseBatch:
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
-        self.size = 0  # Bytes of these.
+        self.size = 0  # The size of these messages in bytes.
         self.pending: list[PendingRequest] = []
         self.is_read = False  # True if all messages have been passed to the server.
 
@@ -188,7 +188,7 @@ class PendingRequest:
         self.id = id
         self.size = size
         self.batch = batch
-        self.is_answered = is_answered  # True if the client has an answer and gets no other.
+        self.is_answered = is_answered  # True if the client has its answer and gets no other.
         self.is_handshake = method == "initialize"
         self.is_stream = method == jsonrpc.LISTEN_METHOD
         self.settled = anyio.Event()
@@ -197,7 +197,7 @@ class PendingRequest:
 class PendingRequests:
     def __init__(self) -> None:
         self._requests: list[PendingRequest] = []
-        self._short = 0  # The number that are not streams.
+        self._short = 0  # The number of requests that are not streams.
         self._bytes = 0
         self._eased = anyio.Event()
 
@@ -261,7 +261,7 @@ class UnreadAnswers:
 
 
 class CountingSendStream:
-    """The server's output; counts the answers that wait in it."""
+    """The server's output; counts the answers that are waiting in it."""
 
     def __init__(self, stream: MemoryObjectSendStream[SessionMessage], unread: UnreadAnswers) -> None:
         self._stream = stream
@@ -300,7 +300,7 @@ class OutboundChannel:
         self._stream = stream
         self._requests = requests
         self._turn = anyio.Lock()
-        self._collected = 0  # Bytes of answers that wait for the rest of their batch.
+        self._collected = 0  # Bytes of answers that are waiting for the rest of their batch.
         self.version: str | None = None  # The protocol version from the handshake.
 
     async def run(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
@@ -381,7 +381,7 @@ class InboundChannel:
         self._grace = grace
 
     async def run(self, server: MemoryObjectSendStream[InboundItem]) -> None:
-        """Read to the end, then wait some seconds for open requests."""
+        """Read to the end of the input, then wait some seconds for open requests."""
         async with server:
             async for line in self._read_lines():
                 try:

@@ -31,11 +31,11 @@ EntryCount = Annotated[int, Meta(ge=1, description="Maximum length of each list;
 
 
 async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], Result]) -> Result:
-    """Answer a question from the index, in a thread; ToolError if the index can't be read."""
+    """Answer a question from the index, in a thread; raise ToolError if the index can't be read."""
     knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
     if knowledge is None:
         raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "this server has no index")
-    # Questions are answered one at a time. The others wait here, so that they don't block the few threads.
+    # Questions are answered one at a time. The others wait here, so that they don't occupy the few threads.
     limiter = get_loop_limiter("duvet_knowledge_turn", 1)
     try:
         return await run_blocking(lambda: knowledge.ask(question), limiter=limiter)
@@ -53,7 +53,7 @@ def require_maintenance(ctx: CallContext) -> index.Maintenance:
 
 
 async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
-    """Run work in a thread; ToolError if the store can't be used."""
+    """Run work in a thread; raise ToolError if the store can't be used."""
     try:
         return await run_blocking(work)
     except StoreError as error:
@@ -61,7 +61,7 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
 
 
 def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
-    """Return an error of the store with a remedy for this caller."""
+    """Return a store error as a ToolError with a remedy for this caller."""
     ##= man/spec/knowledge.md#answers
     ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
     ##% a remedy, and work again without a restart once it is fixed.
@@ -91,7 +91,7 @@ def _find_shell_hint(error: StoreError) -> str:
 
 
 def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:
-    """Return the first `limit` rows; without a limit, agents get as many as fit into a share of an answer."""
+    """Return the first `limit` rows; without a limit, return to agents as many as fit into a share of an answer."""
     found = tuple(rows)
     if limit is not None:
         return found[:limit]
@@ -102,7 +102,7 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
 
 
 def compute_row_budget(face: str, limit: int, usual: int) -> int | None:
-    """Return the most bytes of an answer with `limit` entries, where `usual` is the default; None means no limit."""
+    """Return the maximum size in bytes of an answer with `limit` entries (by default `usual`); None means no limit."""
     return MAX_PAGE_BYTES * max(limit, usual) // usual if face == tool.MCP_SOURCE else None
 
 

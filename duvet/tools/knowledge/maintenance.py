@@ -45,8 +45,8 @@ _PROFILE = "The name of the profile: up to 64 letters, digits, `.`, `-` and `_` 
 DestinationArgument = Annotated[
     str,
     Meta(
-        description="A path under the content root: a file if it has a suffix, else a folder [default: the folder for "
-        "documents]"
+        description="A path under the content root: a file if it has an extension, else a folder [default: the "
+        "document folder]"
     ),
 ]
 OverwriteArgument = Annotated[bool, Meta(description="Replace an existing file [default: as configured]")]
@@ -59,7 +59,7 @@ _NAME = "The name of the recipe, such as daily-health"
 
 
 async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options: settings.IngestOptions) -> IngestRun:
-    """Return the run, even if it failed; ToolError if it left no record."""
+    """Return the record of the run, even if it failed; raise ToolError if there is no record."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
     def work() -> IngestRun:
@@ -106,7 +106,7 @@ class _CallProgress(Progress):
             return
         self._last = now
         with suppress(Exception):
-            # Go on if the progress can't be reported.
+            # Continue if the progress can't be reported.
             from_thread.run(self._ctx.progress, self._steps + min(share, 0.999), None, step)
 
 
@@ -142,8 +142,10 @@ class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
     accountable=("destination",),
 )
 async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Write the index and the feedback to a backup archive, and return its path. Searches and ingest runs go on
-    meanwhile."""
+    """Write the index and the feedback to a backup archive, and return its path.
+
+    Searches and ingest runs can continue.
+    """
     maintenance = index.require_maintenance(ctx)
     found = await index.run_in_thread(ctx, lambda: _create_backup(maintenance, (arguments.destination or "").strip()))
     path = os.path.relpath(found.path, maintenance.places.root)
@@ -217,11 +219,11 @@ class KmIngestTriggerOutput(Struct, frozen=True, kw_only=True):
     "Index the project",
     KmIngestTriggerInput,
     KmIngestTriggerOutput,
-    safety_notes=("It replaces the index of the project.",),
+    safety_notes=("It replaces the project's index.",),
     accountable=("profile", "dry_run", "use_dummy_embeddings"),
 )
 async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Index all files of the project that have changed, and answer when the run is complete. With dry_run, change
+    """Index all changed files of the project, and answer when the run is complete. With dry_run, change
     nothing."""
     if arguments.paths is not None:
         ##= man/spec/gateway.md#indexing-and-feedback
@@ -254,7 +256,7 @@ class StoreFileOutput(Struct, frozen=True, kw_only=True):
 async def _finish_storing(
     ctx: CallContext, maintenance: Maintenance, stored: StoredFile, wants_ingest: bool | None
 ) -> tool.ToolAnswer:
-    """Return the answer, after an ingest run if one is requested; ToolError if that fails."""
+    """Return the answer, after an ingest run if one is requested; raise ToolError if the run fails."""
     run = await _ingest(ctx, maintenance, stored) if maintenance.content.ingests(wants_ingest) else None
     return tool.ToolAnswer(
         value=StoreFileOutput(
@@ -294,7 +296,7 @@ async def _check_indexed(ctx: CallContext, maintenance: Maintenance, stored: Sto
         if await index.ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
             return ""
     except tool.ToolError:
-        # The run has succeeded, so the call has.
+        # The run has succeeded, and so has the call.
         return ""
     why = "it is not in the project" if path.startswith("../") else "git or the configuration ignores it"
     return f"{stored.relative_path} was stored, but is not in the index: {why}"

@@ -35,7 +35,7 @@ async def _make_report(
     *,
     graph: bool,
 ) -> _Report:
-    """Return the whole report with its history; ToolError without an ingest run."""
+    """Return the whole report with its history; raise ToolError if there was no ingest run."""
     server: ServerFacts | None = ctx.services.get(FACTS_SERVICE)
     now = (server.clock if server else get_current_time)().timestamp()
 
@@ -168,5 +168,5 @@ async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -
     last = reports.make_run_row(runs[0])
     flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
     past = tuple(map(reports.make_run_row, runs)) if arguments.history else UNSET
-    warning = "" if last.success else "The last run failed; the index is that of an earlier run."
+    warning = "" if last.success else "The last run failed; the index is from an earlier run."
     return ToolAnswer(value=KmIngestStatusOutput(status="ok", run=last, history=past, **flat), warning=warning)

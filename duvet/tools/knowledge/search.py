@@ -1,4 +1,4 @@
-"""Tools that search the index and its graph and store feedback; answers are cut to fit an agent's context."""
+"""Tools that search the index and its graph, and store feedback; answers are cut to fit an agent's context."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge import index
 from duvet.tools.tool import ArgumentShortcut, ErrorCode, Scope, ToolAnswer, ToolError
 
-_MIN_TEXT = 200  # Characters of a result's text if there is no more room.
-_TEXTS = (1000, 500)  # Characters if there is some room.
+_MIN_TEXT = 200  # Maximum length of a result's text if there is no room.
+_TEXTS = (1000, 500)  # Maximum length if there is some room.
 _MAX_ROWS = 3  # Relationships, related files and requirements of a shortened result.
 _REQUIREMENT_TEXT = 160
 FEEDBACK_TOOL = "km-feedback-submit"
@@ -31,11 +31,11 @@ _MAX_NODES = 50
 _TERM = "Part of a name, path or requirement text"
 _DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
 _HALVES = 2  # Related nodes and files get half of the room each; without files, the nodes get all of it.
-_NAME = "The name of the subsystem, in any case"
+_NAME = "The name of the subsystem, ignoring case"
 
 
 def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
-    """Return the response cut to about `room` bytes of JSON, and the number of shortened results.
+    """Cut the response to about `room` bytes of JSON; return it with the number of shortened results.
 
     The first results stay whole as long as there is room.
     """
@@ -55,7 +55,7 @@ def fit_response(response: search_query.SearchResponse, room: int) -> tuple[sear
 
 
 def _list_shorter(result: search_query.SearchResult) -> Iterator[search_query.SearchResult]:
-    """Yield ever shorter versions of the result."""
+    """Yield shorter and shorter versions of the result."""
     yield result
     context = result.graph_context
     brief = replace(result, scoring=replace(result.scoring, signals=UNSET), graph_context=context and _shorten(context))
@@ -124,8 +124,8 @@ async def search_everything(request: search_query.SearchRequest, ctx: CallContex
 
 def _describe_cut(count: int, total: int) -> str:
     return (
-        f"{count} of {total} results are shortened (texts, symbols, signals, relationships, requirements), the last ones "
-        "first. km-graph-node returns the whole text of Chunk:CHUNK_ID and the connections of its file; a lower limit "
+        f"{count} of {total} results are shortened (texts, symbols, signals, relationships, requirements), starting with "
+        "the last ones. km-graph-node returns the whole text of Chunk:CHUNK_ID and the connections of its file; a lower limit "
         "leaves more room for each"
     )
 

@@ -32,7 +32,7 @@ from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
 from duvet.trace.nearest import Neighbourhood, TextStretch
 from duvet.tree.files import MemoryTree, Tree
 
-_MAX_COMPARED = 1000  # Longer quotes are not compared, which would take too long.
+_MAX_COMPARED = 1000  # Longer quotes are not compared, because that would take too long.
 _MAX_COMPARED_EVERYWHERE = 400  # Longer quotes are compared only with the section that they cite.
 _MIN_SIMILARITY = 60
 _MAX_HINT = 600
@@ -40,7 +40,7 @@ _Answer = TypeVar("_Answer")
 _ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\s*[\"'])")
 
 
-_PATH = "\0"  # A path for the given citation that no target can name.
+_PATH = "\0"  # The path for the given citation; no target can name this path.
 _MAX_ERROR = 500
 _MAX_MATCHERS = 512
 
@@ -52,7 +52,7 @@ class SpecCatalogue(library.Library):
         project = context.project
         ##= man/spec/mcp.md#tools
         ##% Tools MUST NOT download specifications.
-        super().__init__(project.tree, project.downloads, None, project.root)
+        super().__init__(project.tree, project.downloads, None, project.root, forms=project.library.forms)
         self.project = project
         self.cards = context.catalogue.specifications
         self._requirements = context.catalogue.requirements
@@ -114,7 +114,7 @@ class SpecCatalogue(library.Library):
         elif not locator.is_url and not self._may_be_read(path):
             raise errors.UnreadableError("it is not a specification of this project", path=path)
         try:
-            return self.load_from(path, locator)
+            return self.load_from(path, locator, self.form_of(locator))
         finally:
             # Clients could name any number of specifications.
             self._parsed.clear()
@@ -131,7 +131,7 @@ class SpecCatalogue(library.Library):
 
 
 class NearestMatch(NamedTuple):
-    """The nearest text, section or specification, and a hint of one line."""
+    """The nearest text, section or specification, and a one-line hint."""
 
     text: str = ""
     hint: str = ""
@@ -145,6 +145,7 @@ class NearestFinder:
         self._by_code: dict[str, Callable[[Annotation], NearestMatch]] = {
             rules.QUOTE_NOT_FOUND.code: self._find_quote,
             rules.TARGET_UNKNOWN_SECTION.code: self._find_section,
+            rules.TARGET_AMBIGUOUS.code: self._find_section,
             rules.TARGET_NO_SECTION.code: self._find_section,
         }
 
@@ -158,10 +159,10 @@ class NearestFinder:
         answer = correct_drifted_quote(self.texts, annotation)
         spot = self.texts.spot(annotation)
         if spot is None or spot.section is None:
-            # Its file has been removed meanwhile.
+            # Its file has been removed in the meantime.
             return NearestMatch(hint=answer.hint)
         own = spot.near.near(spot.section, annotation.quote)
-        text = answer.quote or (own.text if own else answer.target)
+        text = answer.quote or (own.text if own and not spot.named else answer.target)
         if text is None:
             found = spot.near.anywhere(annotation.quote)
             text = found[1].text if found else ""
@@ -181,7 +182,12 @@ class NearestFinder:
         name, _, section = annotation.target.partition("#")
         number = next(iter(locations.match_specifications(self.catalogue, name, specifications.project.root)), None)
         if number is None:
-            names = [card.locator for card in specifications.cards]
+            is_any = any(card.is_configured for card in specifications.cards)
+            names = {
+                index: card.locator
+                for index, card in enumerate(specifications.cards)
+                if card.is_configured or not is_any
+            }
             rapidfuzz = load_rapidfuzz()
             found = rapidfuzz.process.extractOne(
                 name, names, scorer=rapidfuzz.fuzz.ratio, processor=None, score_cutoff=_MIN_SIMILARITY
@@ -194,10 +200,10 @@ class NearestFinder:
 
 
 class _Neighbourhood(Neighbourhood):
-    """Compares sections with a quote once, and a long quote only with the section it cites."""
+    """Compares each section with a quote once, and a long quote only with the section that it cites."""
 
     weighs = False
-    _quote: str | None = None  # The quote that the cached answers are about.
+    _quote: str | None = None  # The quote that the cached results belong to.
 
     def near(self, section: int, quote: str) -> TextStretch | None:
         return self._once(quote, section, partial(super().near, section, quote))
@@ -242,9 +248,10 @@ class _Texts(SpecificationTexts):
         return resolve_section(near, section)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
+        is_any = any(card.is_configured for card in self.specifications.cards)
         for number, card in enumerate(self.specifications.cards):
             near = self._open_neighbourhood(number)
-            if near is not but:
+            if near is not but and (card.is_configured or not is_any):
                 yield card.locator, near
 
     def _open_neighbourhood(self, number: int) -> Neighbourhood:
@@ -281,7 +288,7 @@ class CitationChecker:
         self._matchers: dict[int, QuoteMatcher] = {}
 
     def check(self, citation: str, *, looks: bool = True) -> CitationVerdict:
-        """Check all citations in a text. The verdict is about the first invalid one, or else about all of them.
+        """Check all citations in a text. The verdict is that of the first invalid one, or of all if all are valid.
 
         With `looks`, it includes the nearest correction, which takes longer than the check itself.
         """

@@ -26,8 +26,8 @@ _STEPS = {
 _AS_NEAREST = "Change the target to `nearest`."
 _AS_NEAREST_WHOLE = "Change the specification to `nearest`, and add one of its sections: spec#section."
 _WRITE = "Write the target as spec#section, or get the comment from suggest_citation."
-_ROOM = 8_000  # Characters of errors, warnings and texts in an answer.
-_MAX_COMPARED = 6_000  # Characters of invalid citations that are compared with all texts, which is slow.
+_ROOM = 8_000  # Maximum length of errors, warnings and texts in an answer.
+_MAX_COMPARED = 6_000  # Maximum length of invalid citations that are compared with all texts, because that is slow.
 _MAX_NUMBERS = 10
 _COMMENT_WIDTH = 100
 _KINDS = {"implementation": model.Kind.CITATION, **{kind.name.lower(): kind for kind in model.Kind}}
@@ -105,7 +105,7 @@ def _summarize_verdicts(verdicts: list[citation_checker.CitationVerdict]) -> str
 
 
 class SuggestCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
-    requirement: Annotated[str, Meta(description="Id or full path, or spec#section to cite its title")]
+    requirement: Annotated[str, Meta(description="Id, name or full path, or spec#section to cite its title")]
     file: Annotated[str, Meta(description="The file to paste the citation into")]
     type: Literal["implementation", "test", "exception", "todo", "implication"] | None = None
     line: Annotated[int, Meta(ge=1, description="The line to paste the citation above")] | None = None
@@ -139,7 +139,7 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
         lines = editor.insert_annotation(path, text, line or 1, annotation, style, _COMMENT_WIDTH).lines
     except errors.DuvetError as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
-    where = "right above the code it refers to" if line is None else f"above line {line}"
+    where = "right above the code that it refers to" if line is None else f"above line {line}"
     ##= man/spec/mcp.md#tools
     ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a file or
     ##% a line that cannot contain one.

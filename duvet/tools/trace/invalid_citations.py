@@ -1,4 +1,4 @@
-"""Lists invalid citations, malformed annotations included."""
+"""Lists invalid citations, including malformed annotations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MALFORMED_CODES = frozenset(
         rules.REQUIREMENT_REPEATED_KEY,
     )
 )
-"""The codes of problems that make a comment or an entry of a requirement file unreadable."""
+"""The rules that make a comment, or an entry of a requirement file, unreadable."""
 
 StylesByPath = Mapping[str, tuple[SourceStyle, ...]]
 URL_NOT_FOUND = "URL not found"
@@ -82,7 +82,7 @@ class MalformedAnnotation(Struct, frozen=True):
 
 
 class AnnotationHead(NamedTuple):
-    """The first line of an annotation, and its characters."""
+    """The first line of an annotation, with its range of characters."""
 
     line: int
     span: tuple[int, int] = (0, 0)
@@ -131,7 +131,7 @@ def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineS
 
 
 def describe_citation_error(problem: model.Problem, target: str) -> str:
-    """Return the message of a problem, with the phrase for its kind, if any, in front."""
+    """Return the message of a problem, after the phrase for its kind if there is one."""
     ##= man/spec/mcp.md#tools
     ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
     ##% or `Requirement not found`, and the second block MUST say what to do.
@@ -186,7 +186,7 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
         ##% that cannot be read.
         if errors := [problem for problem in problems if problem.code != _PASSED]:
             comment = read_comment(text(annotation.path), AnnotationHead(annotation.line, annotation.source.text))
-            # In a requirement file, one target above all entries may apply to them.
+            # In a requirement file, one target at the top may apply to all entries.
             if annotation.from_file and not _OWN_TARGET.search(comment):
                 comment = f"target = {format_one_line_string(annotation.target)}\n{comment}"
             error = _describe_errors(errors, annotation.target)

@@ -37,8 +37,8 @@ ClassWord = Annotated[
 ]
 StatusWord = Annotated[str, Meta(extra_json_schema={"enum": [state.words for state in records.State]})]
 
-_NEIGHBOUR_TEXT = 160  # Characters of a neighbour's text.
-_MAX_PLACES = 10  # The most listed places of a requirement, and requirements of a citation.
+_NEIGHBOUR_TEXT = 160  # Maximum length of a neighbour's text.
+_MAX_PLACES = 10  # Maximum number of listed places of a requirement, and of listed requirements of a citation.
 _IMPLEMENT = "Implement it; suggest_citation returns the comment."
 _STEPS = {
     "uncited": _IMPLEMENT,
@@ -83,7 +83,7 @@ class StatusArguments(RequirementArguments, frozen=True, kw_only=True):
 
 
 def _describe_unknown(name: str, value: str) -> str:
-    """Return msgspec's message for a value that is not one of the choices."""
+    """Return the message that msgspec gives for a value that is not one of the choices."""
     return f"Invalid enum value '{shorten_text(value)}' - at `$.{name}`"
 
 
@@ -113,7 +113,7 @@ def summarize_requirement(card: RequirementCard, most: int | None = None) -> Req
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
-    reference: Annotated[str, Meta(description="Id, full path, or file:line of a citation of it")]
+    reference: Annotated[str, Meta(description="Id, name, full path, or file:line of a citation of it")]
 
 
 class RequirementPlace(Struct, frozen=True):
@@ -216,7 +216,7 @@ def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference)
 
 
 def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[RequirementCitation]:
-    """Return the citations with their code if they fit, else without it, else as many as fit."""
+    """Return the citations with their code if they fit, otherwise without it, otherwise as many as fit."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
     ##% for more, and say how to get the rest.
@@ -241,7 +241,7 @@ def make_requirement_path(catalogue: Catalogue, index: int) -> str:
 
 
 def filter_requirements(catalogue: Catalogue, indexes: Sequence[int], filter: RequirementFilter) -> Sequence[int]:
-    """Return the requirements that pass, in the same order."""
+    """Return the requirements that pass the filter, in the same order."""
     if filter == RequirementFilter():
         return indexes
     allowed = set(select_requirements(catalogue, filter))
@@ -259,7 +259,7 @@ def make_list_answer(
     notes: Sequence[str] = (),
     page_size: int | None = None,
 ) -> ToolAnswer:
-    """Return the requested page of a tool's list; the page size is the context's unless it is given."""
+    """Return the requested page of a tool's list; the default page size comes from the context."""
     question = (name, structs.replace(arguments, limit=None, cursor=None))
     request = pagination.PageRequest(
         question, arguments.cursor, arguments.limit, context.page_size if page_size is None else page_size
@@ -290,7 +290,7 @@ def make_requirement_list_answer(
 
 
 class GetRequirementStatusInput(Struct, frozen=True):
-    req_identifier: Annotated[str, Meta(description="First 4 or more digits of its id, or its full_path")]
+    req_identifier: Annotated[str, Meta(description="Its id (4 or more digits), name or full_path")]
 
 
 class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):

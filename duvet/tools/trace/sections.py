@@ -21,7 +21,7 @@ from duvet.trace.locations import list_known_ids, list_specification_names, matc
 
 _TOTAL_ROOM = 1000  # Bytes reserved for the total.
 _MAX_LIMIT = 200_000
-_SHORT_TEXT = 100  # Characters of a requirement's text if not all fit: the section's text contains the rest.
+_SHORT_TEXT = 100  # Maximum length of a requirement's text if not all fit; the section's text contains the rest.
 _MAX_SECTIONS = 8
 _MAX_CACHED = 64
 
@@ -44,7 +44,7 @@ class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     uncited: int = 0
     excepted: int = 0
     not_applicable: int = 0
-    percent: int | None = None  # The done share of the applicable ones.
+    percent: int | None = None  # The share of applicable requirements that are done.
     levels: tuple[CoverageCounts, ...] = ()
 
 
@@ -55,7 +55,10 @@ class CoverageSummaryOutput(Struct, frozen=True, omit_defaults=True):
 
 @declare_query("coverage_summary", "Coverage", CoverageSummaryInput, CoverageSummaryOutput)
 def summarize_coverage(arguments: CoverageSummaryInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Count requirements by status, for each specification and level; zero counts are omitted. Use it for an overview."""
+    """Count requirements by status, for each specification and level; zero counts are omitted.
+
+    Use it for an overview.
+    """
     if arguments.spec is None:
         return context.once(_summarize_all)
     whole, catalogue = context.once(_count_all), context.catalogue
@@ -134,11 +137,11 @@ def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAns
         step = f"offset={offset} is past the end of the text, which has {len(text)} characters."
     return ToolAnswer(
         value=GetSectionOutput(
-            id=section.section,
+            id=card.section_names[section.section],
             title=card.titles[section.section],
             content=content,
             full_path=card.section_path(section.section),
-            target=f"{card.locator}#{section.section}",
+            target=card.section_target(section.section),
             requirements=rows,
             next_offset=end if end < len(text) else None,
         ),
@@ -147,7 +150,7 @@ def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAns
 
 
 def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
-    """Return the section that a reference names, or that contains its requirement or citation."""
+    """Return the section that a reference names, or the section of the requirement or citation that it names."""
     match found:
         case SectionRef():
             return found
@@ -160,7 +163,7 @@ def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
     hint, number = "use spec#section", getattr(found, "specification", None)
     if number is not None:
         specification = catalogue.specifications[number]
-        sections = [f"#{one.id}" for one in specification.sections]
+        sections = [f"#{one.name}" for one in specification.sections]
         hint = f"available in {specification.id}: {join_names(sections, _MAX_SECTIONS)}"
     raise ToolError(ErrorCode.INVALID_REQUEST, "the reference is not a section", hint)
 
@@ -202,7 +205,7 @@ def _cut_text(text: str, offset: int, room: int) -> str:
 
 
 def _estimate_cost(text: str) -> int:
-    """Return the bytes of prose with about as many tokens: hex dumps have more tokens for each byte."""
+    """Return the size of prose with about as many tokens, because hex dumps have more tokens per byte."""
     return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 

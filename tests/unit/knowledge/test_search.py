@@ -350,7 +350,7 @@ STAND_INS = "the index has dummy vectors, which carry no meaning"
             MODEL,
             DummyEmbedder(),
             "lexical",
-            f"{ALONE}the vectors come from another model; run `duvet ingest` to compute them again",
+            f"{ALONE}the vectors are from a different model; run `duvet ingest` to compute them again",
         ),
         *((DummyEmbedder(), model, "hybrid", STAND_INS) for model in (MODEL, DummyEmbedder(), None)),
     ],

@@ -172,7 +172,7 @@ def test_long_pages_are_divided(tmp_path: Path, face: str, asked: dict[str, int]
     found = call("get_page", face, slug="a", **asked)
     page: Any = found.value
     assert (page.content, page.next_offset, found.warning) == (shown, rest, "")
-    assert found.next_step == (f"There is more text; set offset={rest} or raise limit to read on." if rest else "")
+    assert found.next_step == (f"The text continues; set offset={rest} or raise limit to read on." if rest else "")
 
 
 def test_a_reading_that_fails_does_not_lose_earlier_ones(tmp_path: Path) -> None:

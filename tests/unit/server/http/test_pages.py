@@ -324,7 +324,7 @@ async def test_a_page_that_is_too_long_for_one_answer_is_cut(tmp_path: Path) -> 
     assert len(json.dumps(text[:end], ensure_ascii=False).encode()) in range(3_999_998, 4_000_001)
     assert (found["warning"], found["next_step"]) == (
         "The text is too long for one answer and was cut.",
-        f"There is more text; set offset={end} to read on.",
+        f"The text continues; set offset={end} to read on.",
     )
     # The first 4 MiB of a page are all that is read of it.
     assert rest["result"]["content"] == text[1_999_999 : (4 << 20) * 3 // 4]

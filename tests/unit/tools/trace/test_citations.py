@@ -92,7 +92,7 @@ CHECK = "If you change it, check it with validate_citation."
 @pytest.mark.parametrize(
     ("asked", "lines", "step"),
     [
-        ({}, [TARGET, LEAK], f"right above the code it refers to. {CHECK}"),
+        ({}, [TARGET, LEAK], f"right above the code that it refers to. {CHECK}"),
         ({"line": 7}, [TARGET, LEAK], f"above line 7. {CHECK}"),
         ({"file": "./src/pot.rs", "type": "test"}, [TARGET, "//= type=test", LEAK], ""),
         ({**PYTHON, "type": "test"}, ["##= tea.md#cup", "##% A cup MUST NOT leak."], ""),
