@@ -39,8 +39,8 @@ def call(name: str, words: tuple[str, ...], given: str | None, **options: Any) -
       duvet call km-search --query "stop heating" --kind function --lang python
     """
     application = make_tool_application(name, options)
+    tool = tool_call.require_tool(application.tools.registry, name)
     try:
-        tool = application.tools.registry.require(name)
         if {"--help", "-h"} & set(words):
             tool_call.print_tool_help(tool, application.tools.registry)
             return

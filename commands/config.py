@@ -11,6 +11,7 @@ from duvet.config.project_file import find_config, require_config
 from duvet.config.schema import Setting, SettingOrigin, explain_file, json_schema, service_schema
 from duvet.config.service import find_service_file, load_service
 from duvet.console.command import OldOption, SubcommandGroup, current_settings
+from duvet.console.discovery import show_path
 from duvet.console.options import add_config_option, add_service_option
 from duvet.console.output import detect_table_look, is_on_terminal
 from duvet.console.problems import add_problem_format, has_errors, list_error_problems, make_problem_output
@@ -103,7 +104,7 @@ def check(
     paths, problems = _check_files(config_path or current_settings().config_path, service_path)
     if not problem_output.write(problems) or has_errors(problems):
         ctx.exit(FAILED)
-    print_remark(f"checked {' and '.join(map(escape_cell, paths))}: no errors")
+    print_remark(f"checked {' and '.join(escape_cell(show_path(path)) for path in paths)}: no errors")
 
 
 @config.command("schema")
@@ -148,10 +149,16 @@ def _check_files(config_path: str | None, service_path: str | None) -> tuple[lis
 
 def render_settings_table(settings: Iterable[Setting]) -> bytes:
     """Render a line for each setting: its key, its value and its origin."""
-    rows = [(setting.key, _format_value(setting.value), _format_origin(setting)) for setting in settings]
+    rows = [(setting.key, _format_value(_locate_value(setting)), _format_origin(setting)) for setting in settings]
     keys = max((len(key) for key, _, _ in rows), default=0)
     values = max((len(value) for _, value, _ in rows), default=0)
     return "".join(f"{key:{keys}}  {value:{values}}  {origin}\n" for key, value, origin in rows).encode()
+
+
+def _locate_value(setting: Setting) -> str | bool | int | tuple[str, ...] | None:
+    """Return the value of a setting; the path of the configuration as the user writes it."""
+    value = setting.value
+    return show_path(value) if setting.key == "config-path" and isinstance(value, str) else value
 
 
 def _format_value(value: str | bool | int | tuple[str, ...] | None) -> str:
@@ -170,7 +177,7 @@ def _format_value(value: str | bool | int | tuple[str, ...] | None) -> str:
 def _format_origin(setting: Setting) -> str:
     match setting.origin:
         case SettingOrigin.FILE:
-            place = f"{setting.path}:{setting.line}"
+            place = f"{show_path(setting.path)}:{setting.line}"
             return " ".join([place, *(f"${variable}" for variable in setting.variables)])
         case SettingOrigin.COMMAND_LINE:
             return setting.option

@@ -15,8 +15,10 @@ from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import print_problems
 from duvet.console.project import open_project
 from duvet.console.report_run import write_requirements
+from duvet.console.streams import print_remark
 from duvet.errors import DuvetError
 from duvet.model import Format
+from duvet.reports.cells import escape_cell
 from duvet.specs.extraction import WRITERS_BY_EXTENSION, extract_specification
 from duvet.specs.locator import locate_specification
 from duvet.text import quote_text
@@ -62,4 +64,9 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
     downloads = project.downloads if project.config else ""
     extraction, count = extract_specification(specification, out, downloads, project.root, extension)
     print_problems(write_requirements(project, extraction, prune=prune))
+    if not count and _FORMATS[written.lower()] is Format.IETF and posixpath.splitext(target)[1] in (".md", ".markdown"):
+        ##= man/spec/trace.md#requirements
+        ##% `duvet extract` MUST name `--format markdown` when it finds no requirement in a Markdown file that it reads as
+        ##% IETF text.
+        print_remark(f"{escape_cell(target)} was read as IETF text; read Markdown with `--format markdown`")
     project.progress.end(f"Extracted {count} requirements across {len(extraction.files)} sections")

@@ -27,12 +27,12 @@ from duvet.console.options import (
     add_service_options,
     add_trace_options,
 )
-from duvet.console.problems import has_errors, list_error_problems
+from duvet.console.problems import has_errors, list_error_problems, print_problems
 from duvet.console.project import load_catalogue
 from duvet.console.streams import OK, print_line, print_notice, print_remark, write_stdout
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.llm.endpoint import make_endpoint
-from duvet.model import Problem
+from duvet.model import Problem, Severity
 from duvet.queries.records import describe_incompleteness
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
@@ -263,6 +263,7 @@ def _check_service(application: Application, listening: ListenOptions) -> None:
     )
     if has_errors(problems):
         raise ProblemsError(problems)
+    print_problems(problems)
     if unloaded := application.tools.choice.unloaded:
         raise DuvetError(f"{format_count(len(unloaded), 'pack')} could not be loaded")
 
@@ -280,9 +281,10 @@ def _summarise_project(application: Application) -> tuple[str, Sequence[Problem]
         if path or has_legacy_flags:
             return f"{path or 'flags'}: cannot be read", problems
         ##= man/spec/service.md#calls
-        ##% Without a project, `duvet mcp --check` MUST fail unless a pack of the service needs no project.
-        packs = {pack.name for pack in application.tools.shown_packs}
-        return "none", () if packs - _PROJECT_PACKS else problems
+        ##% Without a project, `duvet mcp --check` MUST name the packs that need one, and MUST NOT fail for this.
+        packs = [pack.name for pack in application.tools.shown_packs if pack.name in _PROJECT_PACKS]
+        needed = f"; the tools of {' and '.join(packs)} need one" if packs else ""
+        return f"none{needed}", [replace(problem, severity=Severity.WARNING) for problem in problems] if packs else ()
     counts = (
         format_count(len(catalogue.requirements), "requirement"),
         format_count(len(catalogue.citations), "citation"),

@@ -31,9 +31,8 @@ from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 
 _RANK = Column("rank", lambda row: str(row.rank))
-_REASON = Column("reason", lambda row: row.reason, wraps=True)
 _EXPLANATION = (
-    Column("key", lambda row: row.key, wraps=True),
+    Column("reason", lambda row: row.reason, wraps=True),
     Column("why before the next", lambda row: row.before_next, wraps=True),
 )
 
@@ -97,7 +96,6 @@ def prioritize(
             LEVEL_COLUMN,
             STATUS_COLUMN,
             SECTION_COLUMN,
-            _REASON,
             *more,
             TEXT_COLUMN,
         )

@@ -10,6 +10,7 @@ import click
 
 from duvet.console.command import Subcommand, current_settings, wants_cache
 from duvet.console.completion_values import file_option, folder_option
+from duvet.console.discovery import show_path
 from duvet.console.options import TEXT_TYPE, add_gate, add_switch, add_trace_options
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output
 from duvet.console.progress import ProgressLines
@@ -103,7 +104,7 @@ def watch_reports(
             ##= man/spec/watch.md#reporting-again
             ##% `duvet report --watch` SHOULD run once for simultaneous changes, and MUST first name some
             ##% of the changed files.
-            names = ", ".join(changed[:_MAX_NAMES])
+            names = ", ".join(map(show_path, changed[:_MAX_NAMES]))
             more = len(changed) - _MAX_NAMES
             progress.begin(f"Changed {names} and {more} more" if more > 0 else f"Changed {names}")
 

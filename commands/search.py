@@ -71,7 +71,7 @@ def search(
     Results contain every word in any form (wait, waits, waiting) or, if no requirement does, some of the words. Put
     phrases in double quotes.
 
-    QUERY can also be the first digits of an id, a file, FILE:LINE, a specification, a section or SPEC#SECTION.
+    QUERY can also be the first digits of an id, an id such as FR-001, a file, FILE:LINE, a specification, a section or SPEC#SECTION.
     The requirements that it names come first.
 
     --semantic also finds requirements with the same meaning in other words. It runs on your machine and needs
@@ -123,7 +123,7 @@ def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue
     yield from describe_answer(answer)
     ##= man/spec/search.md#results
     ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
-    ##% names for an unknown word.
+    ##% words or names for an unknown word.
     if len(answer.rows) < answer.total:
         yield f"{len(answer.rows)} of {answer.total} shown; use --limit 0 to show all"
     if not answer.rows:

@@ -35,13 +35,14 @@ def show(reference: str, context: int, format: str, **options: Any) -> None:
     """A requirement is shown with its status, citations and code; a section with its text; a specification with its
     coverage; a file with its citations.
 
-    REF is the first digits of a requirement id, a specification, SPEC#SECTION, a file, FILE:LINE, or a path that
-    another command printed. A line of code refers to the citations right above it, and a line of a specification to the
-    requirement that begins there.
+    REF is the first digits of a requirement id, its name in the specification (FR-001 or SPEC#FR-001), a specification,
+    SPEC#SECTION, a file, FILE:LINE, or a path that another command printed. A line of code refers to the citations right
+    above it, and a line of a specification to the requirement that begins there.
 
     \b
     Examples:
       duvet show 3b42c44e
+      duvet show FR-001
       duvet show rfc9114#section-4.1
       duvet show src/lib.rs:42 --context 5
       duvet show rfc9114 --format markdown

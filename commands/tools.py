@@ -11,9 +11,9 @@ from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_tools
 from duvet.console.options import TEXT_TYPE, add_service_options, add_trace_options
 from duvet.console.output import add_list_format, print_list
-from duvet.console.tool_call import make_shell_error, print_tool_help
+from duvet.console.tool_call import print_tool_help, require_tool
 from duvet.reports.tables import Column, Listing
-from duvet.tools.tool import SHELL_SOURCE, ToolError
+from duvet.tools.tool import SHELL_SOURCE
 
 _COLUMNS = (
     Column("name", lambda row: row["name"]),
@@ -57,7 +57,4 @@ def tools(ctx: click.Context, /, name: str | None, format: str | None, **options
     if format:
         raise click.UsageError("--format only applies to the list of tools; leave out NAME", ctx)
     registry = make_tool_application(name, options).tools.registry
-    try:
-        print_tool_help(registry.require(name), registry)
-    except ToolError as error:
-        raise make_shell_error(error) from error
+    print_tool_help(require_tool(registry, name), registry)

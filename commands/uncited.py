@@ -52,11 +52,11 @@ def uncited(
     format: str | None,
     **options: Any,
 ) -> None:
-    """A requirement is uncited if nothing but a `todo` cites it. Requirements that are not applicable are never listed.
-    The count goes to standard error.
+    """The list contains the requirements that nothing cites (`uncited`) and those that only a `todo` cites (`to do`).
+    Requirements that are not applicable are never listed. The count goes to standard error.
 
     --untested lists the requirements without a test; those that are implied, or excepted with a reason, need none.
-    --todo lists those with a `todo`. --status alone lists those with this status, cited or not.
+    --todo lists those with a `todo`, even if code or tests cite them, too. --status alone lists those with this status, cited or not.
 
     --fail-on turns the command into a gate. The gate also fails if the project has errors, because the list may then be
     incomplete.
@@ -126,7 +126,8 @@ def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap
     statuses = " or ".join(status.words for status in filters.states)
     words = [gap.value if gap else "", f"with the status {statuses}" if statuses else ""]
     count = len(found.indexes)
-    notes = [f"{count} of {format_count(found.among, 'requirement')} {' '.join(filter(None, words))}"]
+    noun = "requirement" if count == found.among == 1 else "requirements"
+    notes = [f"{count:,} of {found.among:,} {noun} {' '.join(filter(None, words))}"]
     if found.not_applicable:
         notes.append(f"{found.not_applicable} not applicable")
     if limit and limit < count:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ from msgspec import Struct
 from duvet.console.command import OldOption, Subcommand
 from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
 from duvet.console.discovery import PathType, show_path
+from duvet.console.fix_prompt import FixPrompt, require_terminal
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -26,7 +27,7 @@ from duvet.console.problems import (
 from duvet.console.project import cached_query, load_page_rules, open_cache, open_project_quietly
 from duvet.console.streams import FAILED, OK, STANDARD_INPUT, print_remark, write_stdout
 from duvet.errors import DuvetError
-from duvet.model import Problem
+from duvet.model import Applicability, Problem
 from duvet.project.findings import ChosenInputs, Findings, PageFindings, choose_inputs, normalise_input_name
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import count_problems
@@ -41,7 +42,9 @@ _MAX_SKIPPED_NAMES = 10
 
 @click.command(cls=Subcommand)
 @click.argument("names", nargs=-1, type=PathType(), metavar="[FILE|DIR|-]...", shell_complete=complete_files)
-@click.option("--fix", is_flag=True, help="Correct targets and quotes if exactly one correction fits.")
+@click.option("--fix", is_flag=True, help="Correct targets and quotes if exactly one safe correction fits.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that accept a changed requirement.")
+@click.option("--interactive", is_flag=True, help="Apply safe fixes, and ask about each of the others.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @file_option(
@@ -70,6 +73,11 @@ def validate(
     matches are skipped, so a pre-commit hook can pass all changed files. `-` checks standard input as the content of
     --stdin-path.
 
+    --fix applies only safe fixes: a quote that moved, white space, markup, a renamed specification, and typos. It is a
+    typo if git or the snapshot shows that the specification did not change. If the specification changed, check the code
+    first, and then accept the new words with --unsafe-fixes, or one by one with --interactive. Both include --fix. With
+    the schema of awslabs duvet, --fix applies all fixes.
+
     Exits with 1 if there are errors.
 
     \b
@@ -78,24 +86,27 @@ def validate(
       duvet validate src/heating.rs docs
       duvet validate --diff
       duvet validate --fix src
+      duvet validate --unsafe-fixes src/heating.rs
       duvet validate --format sarif --output duvet.sarif
       duvet validate --stdin-path src/heating.rs - < src/heating.rs
     """
     if explain is not None:
         # Not needed by a check.
-        from duvet.console.explanations import find_rule_page
+        from duvet.console.explanations import explain_topic
         from duvet.console.markdown import print_markdown
 
-        print_markdown(find_rule_page(explain))
+        print_markdown(explain_topic(explain))
         return
     request = ValidateRequest(**{name: options.pop(name) for name in ValidateRequest.__struct_fields__})
     if request.reads_stdin != bool(request.stdin_path):
         raise click.UsageError("`-` and --stdin-path require each other", ctx)
-    if request.fix and request.reads_stdin and not request.diff:
+    if request.writes and request.reads_stdin:
         raise click.UsageError("--fix can't change standard input; use --diff", ctx)
+    if request.interactive:
+        require_terminal(ctx, request.diff, request.unsafe_fixes)
     problem_output = make_problem_output(format, output, ("-" if request.diff else None,))
     try:
-        code = (_fix if request.fix or request.diff else _check)(options, request, problem_output)
+        code = (_fix if request.diff or request.writes else _check)(options, request, problem_output)
     except DuvetError as error:
         code = problem_output.fail(error)
     ctx.exit(code)
@@ -107,12 +118,18 @@ class ValidateRequest(Struct, frozen=True):
     names: tuple[str, ...] = ()
     stdin_path: str | None = None
     fix: bool = False
+    unsafe_fixes: bool = False
+    interactive: bool = False
     diff: bool = False
     strict: bool = False
 
     @property
     def reads_stdin(self) -> bool:
         return STANDARD_INPUT in self.names
+
+    @property
+    def writes(self) -> bool:
+        return (self.fix or self.unsafe_fixes or self.interactive) and not self.diff
 
 
 class ProjectFindings(Struct, frozen=True, array_like=True):
@@ -144,7 +161,7 @@ def _find_problems(project: Project) -> ProjectFindings:
 def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOutput) -> int:
     """Fix the named files, or print the changes as a diff; report the remaining problems."""
     from duvet.knowledge.pages.catalogue import find_page_problems
-    from duvet.project.validation import fix_project, overlay_project, write_fixes
+    from duvet.project.validation import fix_project, is_safely_fixed, overlay_project, write_fixes
 
     texts: dict[str, str] = {}
     if request.reads_stdin:
@@ -152,7 +169,17 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     else:
         project = open_project_quietly(open_cache(), options, load_page_rules(options))
     pages = find_page_problems(project)
-    fixes = fix_project(project, lambda trace: _select_inputs(ProjectFindings(trace, pages), request, texts).paths)
+    ##= man/spec/validate.md#safe-fixes
+    ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes. `duvet validate --interactive` MUST ask about each
+    ##% unsafe fix, show its words and the code around the citation, and refuse to run without a terminal.
+    approve: Callable[[Problem, str], bool] = is_safely_fixed
+    if request.interactive:
+        approve = FixPrompt().approve
+    elif request.unsafe_fixes:
+        approve = _approve_all
+    fixes = fix_project(
+        project, lambda trace: _select_inputs(ProjectFindings(trace, pages), request, texts).paths, approve
+    )
     before = ProjectFindings(fixes.first, pages)
     ##= man/spec/validate.md#fixes
     ##% With `--diff`, `duvet validate` MUST print the fixes as a unified diff and write nothing.
@@ -171,6 +198,14 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST report the problems that remain.
     return _report_findings(ProjectFindings(fixes.findings, pages), request, output)
+
+
+def _is_unsafe(problem: Problem) -> bool:
+    return problem.fix is not None and problem.fix.applicability is Applicability.UNSAFE
+
+
+def _approve_all(problem: Problem, text: str) -> bool:
+    return True
 
 
 def _describe_fix(problem: Problem) -> str:
@@ -228,6 +263,10 @@ def _report_findings(
         names = ", ".join(escape_cell(show_path(name)) for name in skipped[:_MAX_SKIPPED_NAMES])
         more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
         print_remark(f"skipped, because no pattern matches: {names}{more}")
+    unsafe = sum(map(_is_unsafe, found_problems))
+    if unsafe and (request.diff or request.writes):
+        noun = "fix is" if unsafe == 1 else "fixes are"
+        print_remark(f"{unsafe:,} {noun} unsafe: use --unsafe-fixes, or --interactive to decide on each")
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     counts = zip(count_problems(found_problems), ("error", "warning"), strict=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     )
     from duvet.model import (
         Annotation as Annotation,
+        Applicability as Applicability,
         Edit as Edit,
         Fix as Fix,
         Format as Format,
@@ -63,7 +64,7 @@ else:
 _HOMES = {
     "config.settings": "Config SourceRule",
     "errors": "DuvetError FetchError ProblemsError UnreadableError",
-    "model": "Annotation Edit Fix Format Kind Level Locator Note Place Problem Section Severity Source Specification",
+    "model": "Annotation Applicability Edit Fix Format Kind Level Locator Note Place Problem Section Severity Source Specification",
     "progress": "Downloads Progress",
     "project.project": "Options Project",
     "tree.files": "DiskTree MemoryTree Tree",

@@ -6,20 +6,23 @@ import gc
 import sys
 from typing import NoReturn
 
+MCP_PROGRAM, MCP_COMMAND = "contextive-mcp", "mcp"  # The program runs this command of duvet.
 
-def main() -> NoReturn:
-    """Run the command line and exit with its code."""
-    # A run is short and creates few reference cycles; collecting them would take a sixth of its time, even during imports.
+
+def main(program: str = "duvet") -> NoReturn:
+    """Run the command line under this name and exit with its code."""
+    # A run is short and creates few reference cycles; collecting them would take a sixth of its time.
     gc.disable()
     from duvet.cli import main as run
 
-    run()
+    run(program)
 
 
 def serve() -> NoReturn:
-    """Run `duvet mcp`."""
-    sys.argv[1:1] = ["mcp"]
-    main()
+    """Run `duvet mcp` as `contextive-mcp`."""
+    if sys.argv[1:] != ["--version"]:
+        sys.argv[1:1] = [MCP_COMMAND]
+    main(MCP_PROGRAM)
 
 
 if __name__ == "__main__":

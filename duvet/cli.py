@@ -22,7 +22,7 @@ COMMAND_GROUPS = {
     "Everyday": {
         "report": "Check every citation and report coverage.",
         "search": "Search requirements.",
-        "uncited": "List the requirements that no code or test cites.",
+        "uncited": "List the requirements that are uncited or to do.",
         "prioritize": "List what to work on next, most urgent first.",
         "show": "Show a requirement, section, file or citation.",
         "validate": "Check the annotations in the named files, or in all files.",
@@ -30,6 +30,7 @@ COMMAND_GROUPS = {
     },
     "Gates and CI": {
         "diff": "Show changes in requirements and coverage since a revision.",
+        "query": "Check annotations against code, tests and test coverage.",
     },
     "Specifications": {
         "init": "Set up a project in this folder.",
@@ -82,7 +83,7 @@ _STAYING = ("init", "query")  # The commands that use the working directory as t
 @QUIET.add
 @VERBOSE.add
 @NO_CACHE.add
-@click.version_option(VERSION, message="duvet %(version)s")
+@click.version_option(VERSION, message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, color: str) -> None:
     """Trace requirements from specifications to code and tests.
@@ -104,7 +105,8 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
         try:
             os.chdir(directory)
         except (OSError, ValueError) as error:
-            raise DuvetError(f"can't change to this folder: {describe_os_error(error)}", path=directory) from error
+            message = f"can't change to this folder: {describe_os_error(error)}"
+            raise DuvetError(message, path=directory, hint="name an existing folder after -C") from error
     ##= man/spec/init.md#project-discovery
     ##% `duvet init`, and any command with the flags of awslabs duvet such as `--source-pattern`, MUST use the working
     ##% directory.
@@ -112,10 +114,10 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
         ctx.obj = enter_project(ctx.obj)
 
 
-def main() -> NoReturn:
+def main(program: str = "duvet") -> NoReturn:
     """Run the command line, and exit without cleaning up, which would take a tenth of the time."""
     try:
-        code = run_command_line(sys.argv[1:])
+        code = run_command_line(sys.argv[1:], program=program)
     except KeyboardInterrupt:
         # The user interrupted duvet while it was printing an error.
         code = INTERRUPTED
@@ -125,7 +127,7 @@ def main() -> NoReturn:
     os._exit(code)
 
 
-def run_command_line(args: list[str], settings: TerminalSettings | None = None) -> int:
+def run_command_line(args: list[str], settings: TerminalSettings | None = None, program: str = "duvet") -> int:
     """Run a command and print its errors; return the exit code."""
     open_missing_stderr()
     if completion := os.environ.get("_DUVET_COMPLETE"):
@@ -136,7 +138,7 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None) 
     ctx: click.Context | None = None
     settings = replace(settings or TerminalSettings(os.environ), has_legacy_flags=has_legacy_flags(args))
     try:
-        with cli.make_context("duvet", args, obj=settings) as ctx:
+        with cli.make_context(program, args, obj=settings) as ctx:
             cli.invoke(ctx)
         return OK
     except click.exceptions.Exit as stop:
@@ -169,11 +171,12 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None) 
 
 
 def _print_error(error: DuvetError, ctx: click.Context | None) -> int:
-    from duvet.console.problems import list_error_problems, print_problems
+    from duvet.console.problems import UPSTREAM_COMMANDS, list_error_problems, print_problems
 
     settings = ctx.find_object(TerminalSettings) if ctx else None
     settings = settings or TerminalSettings(os.environ, colour=wants_colour("auto", os.environ))
-    print_problems(list_error_problems(error), settings)
+    is_upstream_command = ctx is not None and ctx.invoked_subcommand in UPSTREAM_COMMANDS
+    print_problems(list_error_problems(error), settings, keeps_words=is_upstream_command)
     return FAILED
 
 

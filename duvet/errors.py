@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
 
 class DuvetError(Exception):
     """An error that a user can fix; the message says what is wrong and where, and the hint how to fix it."""
+
+    rule_code = "DUV122"  # The rule of an error that ends a command.
 
     def __init__(self, message: str, *, path: str = "", line: int = 0, hint: str = "") -> None:
         super().__init__(message)
@@ -40,6 +43,10 @@ class NotRegularError(UnreadableError):
     """The path of a file names a folder or a device."""
 
 
+class MarkdownError(UnreadableError):
+    """The Markdown parser fails on a text."""
+
+
 class ConfigAbsentError(UnreadableError):
     """The project has no configuration."""
 
@@ -50,6 +57,8 @@ class FetchError(DuvetError):
 
 class NotFoundError(DuvetError):
     """A name matches nothing, or more than one thing."""
+
+    rule_code = "DUV120"
 
 
 class QueryError(DuvetError):
@@ -62,6 +71,43 @@ class OutputError(DuvetError):
 
 class OutputExistsError(OutputError):
     """The output file exists and must not be replaced."""
+
+
+_PLAIN_WORDS = {
+    "No such file or directory": "it does not exist",
+    "Is a directory": "it is a folder",
+    "Not a directory": "a part of its path is not a folder",
+    "Permission denied": "permission denied",
+    "No space left on device": "no space left on the device",
+    "Too many levels of symbolic links": "its symbolic links lead in a circle",
+    "File name too long": "its name is too long",
+}
+_REMEDIES = {
+    "No such file or directory": "correct the path, or create the file",
+    "Is a directory": "name a file",
+    "Not a directory": "correct the path",
+    "Permission denied": "change its permissions, or name another file",
+}
+_OS_ERROR = re.compile(r"(?P<words>[^:]*) \(os error \d+\)\Z")
+
+
+def describe_plainly(message: str) -> str:
+    """Return a message with a reason from `describe_os_error` in plain words and without its number."""
+    found = _OS_ERROR.search(message)
+    if found is None:
+        return message
+    words = found["words"].strip()
+    reason = _PLAIN_WORDS.get(words, f"{words[:1].lower()}{words[1:]}")
+    before = message[: found.start()]
+    if not before:
+        return re.sub(r"\A(?:it|its)\b", lambda it: {"it": "this path", "its": "this path's"}[it[0]], reason)
+    return f"{before} {reason}"
+
+
+def suggest_remedy(message: str) -> str:
+    """Return what to do about a reason from `describe_os_error`; empty for most reasons."""
+    found = _OS_ERROR.search(message)
+    return _REMEDIES.get(found["words"].strip(), "") if found else ""
 
 
 def describe_os_error(error: OSError | ValueError) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from enum import IntEnum, StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Rank(IntEnum):
@@ -84,12 +89,21 @@ class Edit(Struct, frozen=True):
     text: str
 
 
+class Applicability(StrEnum):
+    """Whether a fix may be applied without a look at the code."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+
 class Fix(Struct, frozen=True, omit_defaults=True):
     """Edits that fix a problem in its file."""
 
     description: str
     edits: tuple[Edit, ...]
+    applicability: Applicability
     change: str = ""  # The new quote with the changed words marked.
+    doubt: str = ""  # Why the fix is unsafe.
 
 
 class Problem(Struct, frozen=True):
@@ -157,6 +171,71 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
     name: str = ""  # The id that the specification gives the requirement, such as `FR-001`.
 
 
+class RequirementForm(Struct, frozen=True):
+    """The form of the requirements in a Markdown specification."""
+
+    any_case: bool = False  # Whether keywords in lower case count.
+    needs_id: bool = False  # Whether everything with an id is a requirement, and nothing else.
+    ids: str = ""  # A pattern for ids beside the usual ones.
+
+
+class Statement(Struct, frozen=True, array_like=True):
+    """A requirement as a section states it; ranges count characters of the section's plain text."""
+
+    level: Level
+    text: str
+    ranges: tuple[tuple[int, int], ...]  # The words that have to be quoted; context such as a lead-in is left out.
+    name: str = ""  # The id that people gave it, such as `FR-001`.
+    lead: str = ""  # The sentence above its list that the text begins with.
+
+
+class Uncounted(Struct, frozen=True, array_like=True):
+    """A sentence with a keyword that is not a requirement."""
+
+    reason: str  # `lower-case keyword` or `no id`
+    text: str
+    start: int  # The byte of the file at which it begins.
+
+
+class PlainText(Struct, frozen=True, array_like=True):
+    """The words of a Markdown section without its markup.
+
+    A blank stands for a line end within a block, and a line feed between two blocks. Each run is a stretch of the text
+    that the file contains as it is; a character that the file writes in another way is a run of its own.
+    """
+
+    text: str
+    offsets: tuple[int, ...]  # The first character of each run.
+    starts: tuple[int, ...]  # The first byte of each run in the file.
+    ends: tuple[int, ...]
+    code: tuple[tuple[int, int], ...] = ()  # The characters of each code span.
+    statements: tuple[Statement, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()
+
+    def quote(self, start: int, end: int) -> str:
+        """Return a stretch of the text on one line, with code as people write it."""
+        parts, at = [], start
+        for low, high in self.code[max(0, bisect_right(self.code, (start, start)) - 1) :]:
+            if low >= end:
+                break
+            if start <= low and high <= end and "`" not in self.text[low:high]:
+                parts += [self.text[at:low], "`", self.text[low:high], "`"]
+                at = high
+        return " ".join("".join([*parts, self.text[at:end]]).split())
+
+    def byte_at(self, character: int) -> int:
+        """Return the byte of the file at which a character begins; behind the last one, where that ends."""
+        index = bisect_right(self.offsets, character) - 1
+        if index < 0:
+            return self.starts[0] if self.starts else 0
+        written = self.text[self.offsets[index] : character]
+        shift = len(written) if written.isascii() else len(written.encode())
+        return min(self.starts[index] + shift, self.ends[index])
+
+
+BREADCRUMB_SIGN = " \u203a "  # Between the titles of a breadcrumb.
+
+
 class Section(Struct, frozen=True):
     """A part of a specification. Offsets count bytes in the specification's file."""
 
@@ -169,14 +248,58 @@ class Section(Struct, frozen=True):
     breaks: frozenset[int] = frozenset()
     """Indexes of lines before which a list item begins or ends: no sentence crosses them."""
     path: tuple[str, ...] = ()  # The titles of the sections above it, outermost first.
+    plain: PlainText | None = None  # The words of a Markdown section, in our own schema.
+    anchors: tuple[str, ...] = ()
+    """The ids of the sections above it and its own, each without the number that makes it unique; empty if there are
+    no paths of headings, as with the schema of awslabs duvet."""
+    qualified: str = ""  # The shortest path of anchors that names this section alone; empty if the id does.
+
+    @property
+    def name(self) -> str:
+        """The name in targets, which no other section has."""
+        return self.qualified or self.id
+
+    @property
+    def breadcrumb(self) -> str:
+        """The title, behind the titles of the sections above it where others have the same title."""
+        above = self.qualified.count("/")
+        return BREADCRUMB_SIGN.join([*self.path[-above:], self.title]) if above else self.title
 
 
-class Locator(Struct, frozen=True):
+class NamedSection(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def anchors(self) -> tuple[str, ...]: ...
+
+
+def index_section_names(sections: Iterable[NamedSection]) -> dict[str, tuple[int, ...]]:
+    """Return the indexes of the sections that have each name: their id, or the anchor of their heading."""
+    found: dict[str, list[int]] = {}
+    for index, section in enumerate(sections):
+        for name in {section.id, *section.anchors[-1:]}:
+            found.setdefault(name, []).append(index)
+    return {name: tuple(indexes) for name, indexes in found.items()}
+
+
+class Locator(Struct, frozen=True, eq=False):
     """The identity of a specification: a normalised URL or a path, read in a format."""
 
     name: str
     is_url: bool = False
     format: Format = Format.AUTO
+    written: str = ""  # The path as it was written, such as `docs/./s.md`; it does not count for the identity.
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Locator) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[str, bool, Format]:
+        return self.name, self.is_url, self.format
 
 
 class Specification(Struct, frozen=True, dict=True):
@@ -192,11 +315,18 @@ class Specification(Struct, frozen=True, dict=True):
     description: str
     data: bytes
     sections: tuple[Section, ...]
+    form: RequirementForm | None = None  # None if it is read as awslabs duvet reads it.
+    is_configured: bool = False  # False if only annotations name it.
 
     @cached_property
     def by_id(self) -> dict[str, int]:
         """The index of each section by its id."""
         return {section.id: index for index, section in enumerate(self.sections)}
+
+    @cached_property
+    def by_name(self) -> dict[str, tuple[int, ...]]:
+        """The indexes of the sections by their ids and by the anchors of their headings."""
+        return index_section_names(self.sections)
 
 
 class ExtractedSentence(Struct, frozen=True):

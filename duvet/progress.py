@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Self
 
+from duvet.text import format_count
+
 
 class Progress:
     """Receives each step of a run; this base class ignores them."""
 
     wants_notes = False  # False if notes are ignored, so that callers need not format them.
+
+    counts_like_upstream = True  # Whether counts are written as awslabs duvet writes them: `1 sources`.
+
+    def count(self, number: int, noun: str) -> str:
+        """Return a number of things, for an outcome."""
+        return f"{number} {noun}s" if self.counts_like_upstream else format_count(number, noun)
 
     def begin(self, step: str) -> None:
         """Begin a step: `Scanning sources`."""
@@ -16,8 +24,8 @@ class Progress:
     def end(self, outcome: str) -> None:
         """End the current step or download: `Scanned 3 sources`."""
 
-    def note(self, detail: str) -> None:
-        """Report a detail for verbose output."""
+    def note(self, path: str, detail: str) -> None:
+        """Report a detail about a file for verbose output."""
 
     def downloads(self, count: int) -> Downloads:
         """Begin this many downloads."""

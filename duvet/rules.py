@@ -6,7 +6,7 @@ from functools import cache, partial
 
 from msgspec import Struct
 
-from duvet.errors import ConfigAbsentError, DuvetError, FetchError, NotRegularError, OutputError
+from duvet.errors import ConfigAbsentError, DuvetError, FetchError, MarkdownError, NotRegularError, OutputError
 from duvet.model import Fix, Note, Place, Problem, Severity
 
 
@@ -52,6 +52,9 @@ FILE_ODD_NAME = _warning("DUV014", "file-odd-name")
 # Writing files
 FILE_UNWRITABLE = Rule("DUV015", "file-unwritable")
 
+# Parsing files
+MARKDOWN_UNPARSED = Rule("DUV016", "markdown-unparsed")
+
 # Annotations in comments
 COMMENT_UNKNOWN_KEY = Rule("DUV020", "comment-unknown-key")
 COMMENT_REPEATED_KEY = Rule("DUV021", "comment-repeated-key")
@@ -81,6 +84,7 @@ TARGET_UNKNOWN_SECTION = Rule("DUV043", "target-unknown-section")
 TARGET_TWO_SPELLINGS = _warning("DUV044", "target-two-spellings")
 SPECIFICATION_UNFETCHED = Rule("DUV045", "specification-unfetched")
 SPECIFICATION_UNCONFIGURED = _warning("DUV046", "specification-unconfigured")
+TARGET_AMBIGUOUS = Rule("DUV047", "target-ambiguous")
 
 # Quotes
 QUOTE_NOT_FOUND = Rule("DUV050", "quote-not-found")
@@ -128,6 +132,12 @@ NAME_GAP = _warning("DUV112", "name-gap")
 NAME_AMBIGUOUS = Rule("DUV113", "name-ambiguous")
 NAME_UNQUOTED = _warning("DUV114", "name-unquoted")
 
+# Commands
+NOT_FOUND = Rule("DUV120", "not-found")
+MODEL_UNAVAILABLE = Rule("DUV121", "model-unavailable")
+COMMAND_FAILED = Rule("DUV122", "command-failed")
+INDEX_UNUSABLE = Rule("DUV123", "index-unusable")
+
 
 @cache
 def list_rules() -> dict[str, Rule]:
@@ -150,6 +160,7 @@ def find_broken_rule(error: DuvetError) -> Rule:
     kinds = {
         ConfigAbsentError: CONFIG_ABSENT,
         FetchError: SPECIFICATION_UNFETCHED,
+        MarkdownError: MARKDOWN_UNPARSED,
         OutputError: FILE_UNWRITABLE,
         NotRegularError: FILE_NOT_REGULAR,
     }

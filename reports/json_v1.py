@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 import msgspec
 
 from duvet.model import Format, Kind, Level, Section
-from duvet.specs.locator import format_locator
+from duvet.specs.locator import format_locator, locate_specification
 from duvet.trace import records
 from duvet.trace.coverage import segment_texts
 
@@ -37,13 +38,14 @@ def build_json_v1(report: records.Finished) -> Json:
     ##% `[[not-applicable]]`.
     links = {"blob_link": report.blob_link, "issue_link": report.issue_link}
     trace = report.trace
-    tallies = {id: tally for coverage in trace.coverages for id, tally in coverage.tallies.items()}
     specifications = dict(zip(list_source_keys(report), map(_specification, trace.coverages), strict=True))
     return {
         **{key: link for key, link in links.items() if link is not None},
         "specifications": dict(sorted(specifications.items())),
         "annotations": _annotations(report),
-        "statuses": {str(id): _status(tallies[id]) for id in sorted(tallies)},
+        "statuses": {
+            str(id): _status(tally) for coverage in trace.coverages for id, tally in sorted(coverage.tallies.items())
+        },
         "refs": [_reference(index) for index in range(256)],
         **({"not_applicable": report.not_applicable} if report.not_applicable else {}),
     }
@@ -70,8 +72,7 @@ def _specification(coverage: records.Coverage) -> Json:
     found["format"] = "markdown" if specification.format is Format.MARKDOWN else "ietf"
     by_section: dict[int, list[int]] = {}
     for match in coverage.matches:
-        # A requirement that names only the section's title is not on any line.
-        if match.flags & records.SPEC and match.pieces[0].line != records.TITLE_LINE:
+        if match.flags & records.SPEC and _has_text(match):
             by_section.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
     stated = {section: sorted(ids) for section, ids in by_section.items()}
     found["requirements"] = sorted(coverage.tallies)
@@ -80,6 +81,11 @@ def _specification(coverage: records.Coverage) -> Json:
         for index, section in enumerate(specification.sections)
     ]
     return found
+
+
+def _has_text(match: records.Match) -> bool:
+    """Check for text on a line: a quote of the section's title has none, nor has one of a single byte."""
+    return any(piece.line != records.TITLE_LINE and piece.start < piece.end for piece in match.pieces)
 
 
 def _section(section: Section, lines: records.SegmentsByLine, stated: list[int] | None) -> Json:
@@ -113,10 +119,17 @@ def _target_paths(report: records.Finished) -> list[str | None]:
     for coverage in report.trace.coverages:
         locator = coverage.specification.locator
         if not locator.is_url:
+            name = locator.written or locator.name
             for match in coverage.matches:
                 for id in match.ids:
-                    paths[id] = locator.name
+                    paths[id] = name
     return paths
+
+
+@lru_cache(maxsize=256)
+def _is_spelling(path: str, found: str) -> bool:
+    """Check whether the path of a target leads to the file without a search in other folders."""
+    return locate_specification(path) == locate_specification(found)
 
 
 class _Annotation(msgspec.Struct, omit_defaults=True):
@@ -148,8 +161,8 @@ def _annotations(report: records.Finished) -> list[_Annotation]:
     targets = _Targets()
     return [
         _Annotation(
-            one.path,
-            path if found is None else found,
+            report.spelled.get(one.path, one.path),
+            path if found is None or path == found or _is_spelling(path, found) else found,
             section,
             one.line,
             _TYPES[one.kind],

@@ -457,7 +457,8 @@ def make_inline_sources(report: Finished) -> InlineSources:
         src = make_bytes_id("src", specification.data)
         found.ids.append(src)
         if src not in found.sources:
-            name = format_locator(Locator(specification.path), report.root)
+            locator = specification.locator
+            name = format_locator(Locator(specification.path) if locator.is_url else locator, report.root)
             found.sources[src] = InlineSource(file_name=name, contents=specification.data.decode())
         span = SourceSpan(src=src, start=0, end=len(specification.data))
         found.specifications.setdefault(_span_id("spc", span), _specification(specification, span))
@@ -493,8 +494,9 @@ def build_v2_report(report: Finished) -> V2Report:
         key = (annotation.path, annotation.blob_link)
         if key not in found:
             repository = _repository(report.blob_link if key[1] is None else key[1], repositories)
-            found[key] = make_entity_id("lnk", annotation.path, repository or "")
-            sources[found[key]] = LinkedSource(file_name=annotation.path, repository=repository)
+            path = report.spelled.get(annotation.path, annotation.path)
+            found[key] = make_entity_id("lnk", path, repository or "")
+            sources[found[key]] = LinkedSource(file_name=path, repository=repository)
         ids.append(found[key])
     _repository(report.blob_link, repositories)
     files, texts = LinkedSources(repositories, sources, ids), make_inline_sources(report)

@@ -28,7 +28,10 @@ def render_lcov(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the bytes of a file for each specification."""
     for index, coverage in enumerate(report.trace.coverages):
-        path = coverage.specification.path
+        ##= man/spec/trace.md#reports
+        ##% LCOV MUST name a downloaded specification by its path relative to the working directory.
+        specification = coverage.specification
+        path = specification.locator.written or specification.path
         is_rooted = path.startswith("/") and report.root
         name = posixpath.relpath(path, report.root) if is_rooted else path.removeprefix("./")
         lines = _lines(coverage, report.trace.annotations, name, require_citations, require_tests)

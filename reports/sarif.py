@@ -123,4 +123,7 @@ def _fix(artifact: JsonObject, fix: Fix) -> JsonObject:
         for edit in fix.edits
     ]
     changes = [{"artifactLocation": artifact, "replacements": replacements}]
-    return {"description": {"text": fix.description}, "artifactChanges": changes}
+    ##= man/spec/validate.md#safe-fixes
+    ##% JSON and SARIF MUST state whether a fix is safe or unsafe.
+    properties = {"applicability": fix.applicability.value}
+    return {"description": {"text": fix.description}, "artifactChanges": changes, "properties": properties}

@@ -71,7 +71,7 @@ def _line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iter
     for number, (kind, _) in enumerate(kinds):
         if kind and (shown := texts[number].rstrip(WHITESPACE)):
             before = texts[0] if number == 1 else ""
-            indent = "" if before.strip(WHITESPACE) else " " * len(before)
+            indent = "" if before.strip(WHITESPACE) else before
             yield f"    TEXT[{_status(kind)}]: {indent}{shown}\n"
 
 

@@ -222,6 +222,11 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
         below = at / name
         if name in known:
             wrong = list(_check_value(known[name].type, value, below))
+        elif kind.cls not in _EXTENSIONS and (other := _find_other_spelling(name, known, values)):
+            ##= man/spec/service.md#configuration
+            ##% duvet MUST report a key that a table contains in two spellings.
+            message, hint = f"`{name}` and `{other}` are two spellings of one key", "remove one of them"
+            wrong = [below.problem(rules.CONFIG_BAD_VALUE, message, hint, at_key=True)]
         else:
             message, hint = fields.describe_unknown_field(name, list(known)), fields.did_you_mean(name, known)
             wrong = [below.problem(rules.CONFIG_UNKNOWN_KEY, message, hint, at_key=True)]
@@ -229,6 +234,14 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
             wrong = [replace(problem, hint=_EXTEND) for problem in wrong]
         found += wrong
     yield from found or _check_whole_table(kind.cls, values, at)
+
+
+def _find_other_spelling(name: str, known: Iterable[str], values: Mapping[str, Any]) -> str:
+    """Return another spelling of this key in a table; empty if the key is unknown or occurs once."""
+    from duvet.config.key_styles import list_spellings
+
+    spellings = next((found for found in map(list_spellings, known) if name in found), ())
+    return next((one for one in spellings if one != name and one in values), "")
 
 
 def _check_whole_table(table: type[Struct], values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:

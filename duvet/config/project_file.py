@@ -1,6 +1,7 @@
 """Finds and reads the configuration file of a project, and declares the tables of awslabs duvet's schema."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+import os
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self, TypeVar
@@ -135,6 +136,44 @@ class SpecificationTable(settings.Table, frozen=True, kw_only=True):
         return settings.SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
 
 
+Bound = Annotated[int, Meta(ge=1)]
+
+
+class DuplicateClaimsTable(settings.Table, frozen=True, kw_only=True):
+    """Annotations of the same text that awslabs duvet allows. duvet accepts the table and does not apply it."""
+
+    test: Annotated[Bound, settings.doc("Tests that may quote the same text; not applied")] = 1
+    implementation: Annotated[Bound, settings.doc("Implementations that may quote the same text; not applied")] = 1
+    types: Annotated[
+        tuple[str, ...], settings.doc("Types that may quote the same text, such as `test+implementation`; not applied")
+    ] = ()
+
+
+class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
+    """Annotations of the same line of code that awslabs duvet allows. duvet accepts the table and does not apply it."""
+
+    count: Annotated[Bound | None, settings.doc("Annotations that may refer to one line of code; not applied")] = None
+    sections: Annotated[
+        Bound | None, settings.doc("Sections that one line of code may be annotated with; not applied")
+    ] = None
+    types: Annotated[
+        tuple[str, ...],
+        settings.doc("Types that may refer to the same line of code, such as `exception+test`; not applied"),
+    ] = ()
+
+
+class DuplicatesTable(settings.Table, frozen=True, kw_only=True):
+    """Duplicates that a later version of awslabs duvet allows. duvet accepts these tables and does not apply them."""
+
+    ##= man/spec/query.md#duplicates
+    ##% duvet MUST accept the tables `[duplicates.claims]` and `[duplicates.targets]` of awslabs duvet in either schema,
+    ##% and MUST NOT apply them.
+    claims: Annotated[DuplicateClaimsTable, settings.doc("Annotations of the same text")] = DuplicateClaimsTable()
+    targets: Annotated[DuplicateTargetsTable, settings.doc("Annotations of the same line of code")] = (
+        DuplicateTargetsTable()
+    )
+
+
 class ConfigTable(settings.Table, frozen=True, kw_only=True):
     """A whole configuration, in either schema."""
 
@@ -142,6 +181,9 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
     requirement: Annotated[tuple[RequirementTable, ...], settings.doc("Additional requirement files to read")] = ()
     report: Annotated[settings.Report, settings.doc("Reports to write")] = settings.Report()
     specification: Annotated[tuple[SpecificationTable, ...], settings.doc("Specifications to trace")] = ()
+    duplicates: Annotated[
+        DuplicatesTable, settings.doc("Duplicates that awslabs duvet allows; accepted, but not applied")
+    ] = DuplicatesTable()
     schema: Annotated[SchemaName, settings.doc("Schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
@@ -222,6 +264,23 @@ RecordType = TypeVar("RecordType", bound=Struct)
 
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
     """Parse a configuration file, or raise ProblemsError with all problems in it."""
+    try:
+        return _parse_config(data, path, environ)
+    except ProblemsError:
+        ##= man/spec/service.md#configuration
+        ##% If a file that is named as the project's configuration is invalid and has the name of a service
+        ##% configuration, duvet MUST say so and name `--service-config`.
+        name = os.path.basename(path)
+        if name.partition(".")[0] not in ("duvet", "contextive") or ".config." not in name:
+            raise
+        message = "this is a service configuration, not a project's configuration"
+        hint = (
+            "name it with `--service-config` on a command that reads it, such as `duvet mcp`, and leave out `--config`"
+        )
+        raise ProblemsError((rules.CONFIG_BAD_VALUE.problem(message, path, hint=hint),)) from None
+
+
+def _parse_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
     try:
         toml = parse_toml_bytes(data, path)
     except DocumentError as error:

@@ -95,6 +95,11 @@ class _HelpFormatter(click.HelpFormatter):
 class _HelpContext(click.Context):
     formatter_class = _HelpFormatter
 
+    @property
+    def command_path(self) -> str:
+        # This program runs only that command.
+        return super().command_path.replace("contextive-mcp mcp", "contextive-mcp", 1)
+
 
 class GlobalFlag(Struct, frozen=True):
     """A flag of all commands, and the setting that it changes."""

@@ -91,16 +91,6 @@ def is_topic(name: str) -> bool:
     return bool(find_short_page(name)) or _normalise_state(name) in load_state_pages()
 
 
-def find_rule_page(name: str) -> str:
-    """Return the page of the rule with this code or name; raise NotFoundError with similar ones."""
-    ##= man/spec/problems.md#rules
-    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
-    if page := _load_rule_page(name):
-        return page
-    hint = suggest_nearest(name, _list_rule_names()) or "run `duvet explain --rules` to list all rules"
-    raise NotFoundError(f"unknown rule {quote_text(name)}", hint=hint)
-
-
 def _load_rule_page(name: str) -> str:
     key = name.strip().casefold()
     codes = [rule.code for rule in list_rules().values() if key in (rule.code.casefold(), rule.name)]

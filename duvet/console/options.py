@@ -297,7 +297,10 @@ def add_unused_options(function: Function) -> Function:
     before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
     function = add_service_options(add_trace_options(function))
     params: list[click.Parameter] = getattr(function, "__click_params__", [])
-    params[:] = [param if param in before or param.hidden else _make_unused(param) for param in params]
+    params[:] = [
+        param if param in before or (isinstance(param, click.Option) and param.hidden) else _make_unused(param)
+        for param in params
+    ]
     for param in params:
         param.expose_value = param.expose_value and param in before
     return function

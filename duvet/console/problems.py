@@ -14,7 +14,15 @@ from duvet.console.command import TerminalSettings, current_settings
 from duvet.console.completion_values import file_option
 from duvet.console.discovery import locate_path, show_path
 from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
-from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError
+from duvet.errors import (
+    DuvetError,
+    FetchError,
+    OutputError,
+    ProblemsError,
+    UnreadableError,
+    describe_plainly,
+    suggest_remedy,
+)
 from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems, render_problems_text
@@ -23,6 +31,8 @@ from duvet.text import colour_diff_line, format_count, make_unified_diff
 from duvet.trace.gates import SETUP_CODES
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_changed
+
+UPSTREAM_COMMANDS = ("extract", "merge", "query")
 
 
 def has_errors(problems: Iterable[Problem]) -> bool:
@@ -68,7 +78,9 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
         problem = find_broken_rule(error).problem(error.message, error.path, Place(error.line), hint=error.hint)
         # `duvet report` accepts a project without a configuration with a warning.
         return (replace(problem, severity=Severity.ERROR),)
-    return (Problem("", error.message, error.path, Place(error.line), hint=error.hint),)
+    ##= man/spec/problems.md#rules
+    ##% Every error message that duvet prints MUST end with the code of its rule, except for errors in the command line.
+    return (Problem(error.rule_code, error.message, error.path, Place(error.line), hint=error.hint),)
 
 
 class SourceLines:
@@ -91,15 +103,39 @@ def print_problems(
     settings: TerminalSettings | None = None,
     sources: SourceLines | None = None,
     *,
-    counts_like_upstream: bool = False,
+    like_upstream: bool = False,
+    keeps_words: bool = False,
 ) -> None:
-    """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings."""
+    """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings.
+
+    With `keeps_words`, the reasons of the operating system are printed as awslabs duvet prints them.
+    """
     settings = settings or current_settings()
-    if kept := _filter_problems(problems, settings):
+    if kept := _filter_problems(_word_plainly(problems, settings, keeps_words=like_upstream or keeps_words), settings):
         sources = sources or SourceLines()
-        text = _render_text(kept, settings, sources, colour=settings.colour, counts_like_upstream=counts_like_upstream)
+        text = _render_text(kept, settings, sources, colour=settings.colour, like_upstream=like_upstream)
         print_notice(text.decode())
         _offer_explanation(kept, settings)
+
+
+def reword_problem(problem: Problem) -> Problem:
+    """Return a problem with an error of the operating system in plain words, and with a hint."""
+    message = describe_plainly(problem.message)
+    if message == problem.message:
+        return problem
+    return replace(problem, message=message, hint=problem.hint or suggest_remedy(problem.message))
+
+
+def _word_plainly(problems: Iterable[Problem], settings: TerminalSettings, *, keeps_words: bool) -> tuple[Problem, ...]:
+    """Reword the problems, except where awslabs duvet has the same command and the same words."""
+    ##= man/spec/trace.md#diagnostics
+    ##% Except with the schema or the flags of awslabs duvet and in its commands, duvet MUST describe errors of the
+    ##% operating system in plain words and say what to do.
+    context = click.get_current_context(silent=True)
+    command = context.find_root().invoked_subcommand if context else None
+    if keeps_words or settings.has_legacy_flags or command in UPSTREAM_COMMANDS:
+        return tuple(problems)
+    return tuple(map(reword_problem, problems))
 
 
 def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) -> None:
@@ -127,7 +163,7 @@ def _render_text(
     sources: SourceLines,
     *,
     colour: bool = False,
-    counts_like_upstream: bool = False,
+    like_upstream: bool = False,
 ) -> bytes:
     """Return the problems as text, with paths relative to the folder that the user is in."""
     folder = settings.folder
@@ -135,7 +171,7 @@ def _render_text(
     context = ProblemContext(
         lambda path, line: sources.line(locate_path(path, folder), line),
         colour,
-        counts_like_upstream=counts_like_upstream,
+        counts_like_upstream=like_upstream,
     )
     return render_problems_text(shown, context)
 
@@ -157,10 +193,11 @@ class ProblemOutput(Struct, frozen=True):
         return self.prints_text or self.format is ProblemFormat.TEXT
 
     def write(
-        self, problems: Iterable[Problem], sources: SourceLines | None = None, *, counts_like_upstream: bool = False
+        self, problems: Iterable[Problem], sources: SourceLines | None = None, *, like_upstream: bool = False
     ) -> bool:
         """Write and print the problems; return False if they could not be written."""
-        problems, sources = tuple(problems), sources or SourceLines()
+        problems = _word_plainly(problems, current_settings(), keeps_words=like_upstream)
+        sources = sources or SourceLines()
         try:
             ##= man/spec/problems.md#formats
             ##% duvet MUST write problems to the file that `--output` names or, without it, as text to standard error
@@ -170,7 +207,7 @@ class ProblemOutput(Struct, frozen=True):
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
                 if self.format is ProblemFormat.TEXT:
-                    data = _render_text(kept, current_settings(), sources, counts_like_upstream=counts_like_upstream)
+                    data = _render_text(kept, current_settings(), sources, like_upstream=like_upstream)
                 else:
                     data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
                 # An unchanged file is not written again, so that programs that watch it are not notified.
@@ -179,7 +216,7 @@ class ProblemOutput(Struct, frozen=True):
             print_problems((*problems, *list_error_problems(error)), sources=sources)
             return False
         if self.prints_text:
-            print_problems(problems, sources=sources, counts_like_upstream=counts_like_upstream)
+            print_problems(problems, sources=sources, like_upstream=like_upstream)
         return True
 
     def fail(self, error: DuvetError) -> int:

@@ -6,6 +6,7 @@ import math
 import time
 
 from duvet.console.command import TerminalSettings, wants_bar
+from duvet.console.discovery import show_path
 from duvet.console.streams import print_notice
 from duvet.progress import CountedStep, Downloads, Progress
 from duvet.reports.cells import escape_cell
@@ -28,11 +29,12 @@ class ProgressLines(Progress):
         self._print(step, "36;1")
 
     def end(self, outcome: str) -> None:
-        elapsed = _format_seconds(time.perf_counter() - self.started) if self.timed else ""
+        elapsed = format_seconds(time.perf_counter() - self.started) if self.timed else ""
         self._print(outcome, "32;1", elapsed)
 
-    def note(self, detail: str) -> None:
-        print_notice(f"{'':{LABEL_WIDTH}} {escape_cell(detail)}\n")
+    def note(self, path: str, detail: str) -> None:
+        shown = escape_cell(show_path(path, self.settings.folder))
+        print_notice(f"{'':{LABEL_WIDTH}} {shown}: {escape_cell(detail)}\n")
 
     def downloads(self, count: int) -> Downloads:
         if wants_bar(self.settings):
@@ -61,7 +63,8 @@ class ProgressLines(Progress):
         print_notice(f"{verb} {escape_cell(rest)}{tail}\n")
 
 
-def _format_seconds(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
+    """Return a duration in the largest unit that it fills: `1.23s`, `12ms`."""
     if seconds >= 1:
         return f"{seconds:.2f}s"
     for factor, unit in ((1e3, "ms"), (1e6, "µs")):

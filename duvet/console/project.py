@@ -169,7 +169,7 @@ def load_specification(card: SpecificationCard) -> Specification:
 
     cache = open_cache()
     # The card has the path of the text, so the configuration isn't read.
-    library = Library(cache.tree, "", memory=cache) if cache else Library(DiskTree(), "")
+    library = Library(cache.tree if cache else DiskTree(), "", memory=cache)
     return load_card_specification(card, library)
 
 

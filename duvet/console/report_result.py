@@ -134,7 +134,7 @@ def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
 
 def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = False) -> int:
     """Print the problems and the summary, and open the HTML report if requested; return the exit code."""
-    written = output.write(result.problems, counts_like_upstream=result.is_like_upstream)
+    written = output.write(result.problems, like_upstream=result.is_like_upstream)
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     if not current_settings().quiet:

@@ -15,15 +15,16 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config.settings import PageRule
 from duvet.console.command import current_settings
-from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings
+from duvet.console.discovery import show_path
+from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings, reword_problem
 from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
-from duvet.console.streams import is_stream_output, print_notice, render_bytes, write_outputs
+from duvet.console.streams import is_stream_output, print_notice, print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, NotFoundError, OutputError, UnreadableError, describe_os_error
 from duvet.model import Kind, Problem, Severity
 from duvet.project.project import Project
-from duvet.project.validation import find_missing_reasons
+from duvet.project.validation import find_missing_reasons, find_setup_problems
 from duvet.queries.citations import list_comment_styles, read_code_below
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.priority import make_priority_rows, prioritize_requirements
@@ -34,8 +35,7 @@ from duvet.reports.snapshot import render_snapshot
 from duvet.reports.summary import summarize_run
 from duvet.sources.scan import make_unreadable_problem
 from duvet.specs import extraction
-from duvet.specs.locator import locate_specification
-from duvet.text import colour_diff_line, make_unified_diff, quote_text
+from duvet.text import colour_diff_line, format_count, make_unified_diff
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.coverage import GateResult
 from duvet.trace.gates import (
@@ -68,10 +68,11 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     ##% Except with the schema of awslabs duvet, `duvet report` MUST print its steps only with `--verbose`, or on a
     ##% terminal if they are slow.
     try:
+        project.progress.counts_like_upstream = project.is_like_upstream
         if not project.is_like_upstream and not current_settings().verbose:
             slow = _SLOW_STEP if sys.stderr.isatty() else math.inf
             project.progress = QuietProgress(current_settings(), slow)
-        found += write_requirements(project, project.extraction, prune=request.prune)
+        found += _update_requirement_files(project, prune=request.prune)
     except OutputError as error:
         found.append(_make_unwritable_problem(error))
     except DuvetError as error:
@@ -85,11 +86,15 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
     found += find_setup_problems(project)
+    if project.config and project.config.extended:
+        found += _find_reasonless_exceptions(project)
     gates = list_gates(project, request)
     if gates or _is_ci(project, request):
         found = promote_setup_problems(found)
     problems = _sort_problems((*finished.trace.problems, *found))
-    problems = tuple(map(_offer_fix, problems))
+    problems = tuple(_offer_fix(problem, project.is_like_upstream) for problem in problems)
+    if not project.is_like_upstream:
+        problems = tuple(map(reword_problem, problems))
     if request.strict:
         problems = promote_warnings(problems)
     snapshot = None
@@ -113,12 +118,13 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     )
 
 
-def _offer_fix(problem: Problem) -> Problem:
+def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
     """Add the commands that show and use the nearest text to the hint of a problem with a quote."""
-    # A quote from an empty section has a different hint.
+    # A quote of an empty section has another hint.
     if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
         return problem
-    hint = "run `duvet validate` to see the nearest text, and `duvet validate --fix` to use it"
+    option = "--fix" if is_like_upstream else "--interactive"
+    hint = f"run `duvet validate` to see the nearest text, and `duvet validate {option}` to use it"
     return replace(problem, hint=hint)
 
 
@@ -132,31 +138,10 @@ def _find_changed_snapshot(project: Project, files: ReportFiles) -> str:
     return ""
 
 
-def find_setup_problems(project: Project) -> Iterator[Problem]:
-    """Yield warnings about things that awslabs duvet accepts and duvet's own schema discourages."""
-    config = project.config
-    if config is None or not config.extended:
-        return
-    ##= man/spec/gates.md#verdicts
-    ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
-    ##% exception without a reason.
-    ##= man/spec/gates.md#verdicts
-    ##% Without a gate, duvet MUST warn about each of these conditions.
-    yield from project.setup_problems
-    trace, places = project.trace, AnnotationPlaces(project.tree)
-    known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
-    for coverage in trace.coverages:
-        specification = coverage.specification
-        ids = [id for match in coverage.matches for id in match.ids]
-        if specification.locator.name in known or any(trace.annotations[id].kind is Kind.SPEC for id in ids):
-            continue
-        first = trace.annotations[min(ids)]
-        message = f"{quote_text(specification.locator.name)} is cited, but not configured"
-        hint = f"add a `[[specification]]` table with `source = {quote_text(specification.locator.name)}`"
-        place = places.of(first, first.source.target)
-        label = "its requirements are unknown"
-        yield rules.SPECIFICATION_UNCONFIGURED.problem(message, first.path, place, label=label, hint=hint)
-    yield from (replace(finding.problem, severity=Severity.WARNING) for finding in find_missing_reasons(trace, places))
+def _find_reasonless_exceptions(project: Project) -> Iterator[Problem]:
+    places = AnnotationPlaces(project.tree)
+    for finding in find_missing_reasons(project.trace, places):
+        yield replace(finding.problem, severity=Severity.WARNING)
 
 
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -165,8 +150,44 @@ def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: problem.sort_key))
 
 
+def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]:
+    """Write the requirement files that the configuration asks for, and remove those that nothing needs."""
+    extracted, config = project.extraction, project.config
+    if config is None or not config.extended:
+        return write_requirements(project, extracted, prune=prune)
+    ##= man/spec/trace.md#requirement-files
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
+    ##% and remove the files that duvet wrote and that nothing needs, but no others.
+    if config.writes_requirements:
+        _write_requirement_files(project, extracted)
+    unneeded = extraction.list_unneeded_files(extracted, project.library, writes=config.writes_requirements)
+    removed = 0
+    for path in unneeded:
+        # A file that can't be removed does no harm, because duvet does not read it.
+        with suppress(OutputError):
+            _remove_requirement_file(project, path)
+            removed += 1
+    if removed:
+        print_remark(f"removed {format_count(removed, 'requirement file')} that duvet wrote and nothing needs")
+        _remove_empty_folders(project, {path.rpartition("/")[0] for path in unneeded}, extracted.all_below)
+    return [] if config.writes_requirements else list(extraction.find_ignored_files(extracted, project.tree))
+
+
 def write_requirements(project: Project, extracted: extraction.Extraction, *, prune: bool) -> list[Problem]:
     """Write the requirement files that changed; remove stale ones with `prune`, or else return a warning for each."""
+    _write_requirement_files(project, extracted)
+    stale = extraction.list_unneeded_files(extracted, project.library, writes=True)
+    if not prune:
+        return list(stale.values())
+    ##= man/spec/trace.md#requirements
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
+    for path in stale:
+        _remove_requirement_file(project, path)
+    return []
+
+
+def _write_requirement_files(project: Project, extracted: extraction.Extraction) -> None:
     memory = project.memory
     with store_together() as write:
         changed = [path for path, data in extracted.files.items() if not memory.has_content(path, data)]
@@ -174,24 +195,25 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
             store_changed(project.disk.at(path), extracted.files[path], write)
     for path in changed:
         memory.note_written(path, extracted.files[path])
-    stale = {path: extraction.make_stale_problem(path) for path in extraction.find_stale_files(extracted, project.tree)}
-    stale |= {
-        path: extraction.make_orphaned_problem(path, name)
-        for path, name in extraction.find_orphaned_files(extracted, project.library)
-    }
-    if not prune:
-        return list(stale.values())
-    ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
-    ##% `--prune`.
-    for path in stale:
-        try:
-            os.unlink(project.disk.at(path))
-        except OSError as error:
-            raise OutputError(f"can't remove this file: {describe_os_error(error)}", path=path) from error
-        memory.note_removed(path)
-        project.progress.end(f"Removed {path}")
-    return []
+
+
+def _remove_requirement_file(project: Project, path: str) -> None:
+    try:
+        os.unlink(project.disk.at(path))
+    except OSError as error:
+        raise OutputError(f"can't remove this file: {describe_os_error(error)}", path=path) from error
+    project.memory.note_removed(path)
+    project.progress.end(f"Removed {show_path(path)}")
+
+
+def _remove_empty_folders(project: Project, folders: set[str], top: str) -> None:
+    """Remove these folders, and those around them up to `top`, where they are empty now."""
+    for folder in folders:
+        at = folder
+        with suppress(OSError):
+            while top and f"{at}/".startswith(f"{top}/"):
+                os.rmdir(project.disk.at(at))
+                at = at.rpartition("/")[0]
 
 
 class Gate(NamedTuple):
@@ -309,7 +331,7 @@ def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem
 
 
 def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Problem]:
-    project.progress.begin(f"Checking {path}")
+    project.progress.begin(f"Checking {show_path(path)}")
     try:
         committed = project.tree.read(path)
     except DuvetError as error:
@@ -322,10 +344,10 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
         if not lines:
             lines = ["(only the line endings differ)"]
         diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
-        print_notice(f"\nDifferences detected in {escape_cell(path)}:\n\n{diff}\n")
+        print_notice(f"\nDifferences detected in {escape_cell(show_path(path))}:\n\n{diff}\n")
         hint = f"if you intended the change, run `duvet report` and commit {path}"
         return _choose_words(project, [rules.SNAPSHOT_DIFFERS.problem("the snapshot is out of date", path, hint=hint)])
-    project.progress.end(f"Checked {path}")
+    project.progress.end(f"Checked {show_path(path)}")
     return []
 
 
@@ -420,16 +442,16 @@ def _write_files(project: Project, files: ReportFiles) -> list[Problem]:
     try:
         with write_outputs() as write:
             for path, render in files:
-                progress.begin(f"Writing {path}")
+                progress.begin(f"Writing {show_path(path)}")
                 data = render()
                 is_stream = is_stream_output(path)
                 # If two paths lead to one file, the file has the content that was written last.
                 if not is_stream and _identify_file(path) not in replaced and memory.has_content(path, data):
-                    progress.end(f"Kept {path} (unchanged)")
+                    progress.end(f"Kept {show_path(path)} (unchanged)")
                 else:
                     write(path, data)
                     replaced.add(_identify_file(path))
-                    progress.end(f"Wrote {path}")
+                    progress.end(f"Wrote {show_path(path)}")
                 ##= man/spec/cache.md#freshness
                 ##% duvet MUST give the same answer with and without the cache.
                 if is_stream:

@@ -14,7 +14,7 @@ import msgspec
 
 from duvet.console.command import current_settings
 from duvet.console.streams import print_notice, write_stdout
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, NotFoundError, UnreadableError
 from duvet.reports.cells import escape_cell
 from duvet.server.application import Application
 from duvet.text import quote_text, suggest_nearest
@@ -63,7 +63,19 @@ def make_shell_error(error: ToolError) -> Exception:
     ##% `duvet call` MUST refuse an invalid or conflicting argument and name it.
     if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
         return click.UsageError("\n".join(filter(None, [escape_cell(error.message), escape_cell(error.hint)])))
-    return DuvetError(error.message, hint=error.hint)
+    if isinstance(error.__cause__, UnreadableError):
+        return error.__cause__
+    kind = NotFoundError if error.code in (ErrorCode.NOT_FOUND, ErrorCode.RECIPE_NOT_FOUND) else DuvetError
+    return kind(error.message, hint=error.hint)
+
+
+def require_tool(registry: Registry, name: str) -> Tool:
+    """Return the tool with that name or alias; raise NotFoundError if there is none."""
+    try:
+        return registry.require(name)
+    except ToolError as error:
+        hint = error.hint or "run `duvet tools` to list the tools"
+        raise NotFoundError(f"no tool is named {quote_text(name)}", hint=hint) from error
 
 
 def read_json_argument(text: str | None) -> bytes | None:

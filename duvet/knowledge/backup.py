@@ -38,6 +38,8 @@ _NAME_HINT = f"end a file name with {' or '.join(BACKUP_ENDINGS)}, and the name 
 class ArchiveError(DuvetError):
     """An archive is damaged or not a backup."""
 
+    rule_code = "DUV123"
+
 
 class ManifestEntry(Struct, frozen=True):
     size: int

@@ -96,6 +96,8 @@ class KnownModel(Struct, frozen=True):
 class NoModelError(DuvetError):
     """No model is usable."""
 
+    rule_code = "DUV121"
+
     def __init__(self, message: str = "no model is configured", *, hint: str = SETUP_HINT) -> None:
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST warn when it skips an unusable provider or answers with a fallback. duvet MUST explain how to
@@ -115,6 +117,8 @@ class ModelFault(StrEnum):
 
 class ModelError(DuvetError):
     """A provider did not answer, or sent an unusable answer."""
+
+    rule_code = "DUV121"
 
     def __init__(self, code: ModelFault, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +13,8 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config.toml import format_one_line_string
 from duvet.errors import DuvetError
-from duvet.model import Annotation, Edit, Fix, Format, Kind, Problem, Source, Specification
+from duvet.model import Annotation, Applicability, Edit, Fix, Format, Kind, Problem, Source, Specification
+from duvet.project.history import TextHistory, differs_in_form, squeeze_text
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.sources.editor import (
     apply_edits,
@@ -40,9 +42,10 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 3  # The number of names that a hint shows.
 _FEWEST_WORDS = 3  # A shorter quote may be in the only section that contains it by chance.
-_SAFE = 95.0  # Text more similar to a quote than this is a second good correction.
+_SECOND = 95.0  # Text more similar to a quote than this is a second good correction.
 _FAR = 90.0  # The similarity that text in another section needs to be proposed.
 _SIMILAR_NAME = 60
+_TYPO = 90.0  # A quote less similar than this has more than a typo.
 _NO_SOURCE = Source()
 # Text with these may begin or end a comment, or a string around it.
 _MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
@@ -80,6 +83,8 @@ def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
     named = tuple(near.names.find(section)) if index is None else ()
     if len({one.section for one in named}) == 1:
         index = named[0].section
+    elif index is None and not named:
+        index = near.headed.get(section, near.headed.get(section.casefold()))
     return ResolvedTarget(near, index, named)
 
 
@@ -107,15 +112,16 @@ class SpecificationTexts:
         return spot is not None and spot.holds(annotation.quote)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Every cited or configured specification except one, with its name in targets."""
+        """Every configured specification except one, with its name in targets; without any, every cited one."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
-        cited = [one.specification for one in project.trace.coverages]
-        found = {one.locator: one for one in cited if one.locator not in second}
+        cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]
+        found = {one.locator: one for one in cited if one.is_configured}
         for rule in project.config.specifications if project.config else ():
             with suppress(DuvetError):
                 loaded = project.library.load(locate_specification(rule.source, rule.format))
                 found.setdefault(loaded.locator, loaded)
+        found = found or {one.locator: one for one in cited}
         for locator, specification in found.items():
             near = self._neighbourhood(specification)
             if near is not but:
@@ -151,7 +157,7 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
     own = spot.near.near(spot.section, quote)
     if held:
         moved = _correct_moved_quote(annotation, spot.near, held)
-        return moved._replace(target=None) if own is not None and own.score > _SAFE else moved
+        return moved._replace(target=None) if own is not None and own.score > _SECOND else moved
     if own is None:
         return _correct_misplaced_quote(texts, annotation, spot.near)
     return _quote_nearest(quote, own, spot.near.names.having(spot.section, own.text))
@@ -200,7 +206,7 @@ def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Corr
 
 def _correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list[int]) -> Correction:
     """Correct the target of a quote that these other sections contain."""
-    ids = [near.section_id(index) for index in held]
+    ids = [near.section_name(index) for index in held]
     names = " and ".join(f"#{id}" for id in ids[:_MOST_SHOWN])
     more = f" and {len(ids) - _MOST_SHOWN} more" if len(ids) > _MOST_SHOWN else ""
     is_sure = len(ids) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS
@@ -231,10 +237,10 @@ def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, 
         for name, other in texts.others(near):
             held = other.holding(annotation.quote)
             if held:
-                return Correction(f"the quote is in {name}#{other.section_id(held[0])}")
+                return Correction(f"the quote is in {name}#{other.section_name(held[0])}")
     if stretch is None:
         return _show_nearest_elsewhere(texts, annotation.quote, near)
-    id = near.section_id(index)
+    id = near.section_name(index)
     hint = f"the nearest text is in #{id}:\n{_show_change(annotation.quote, stretch.text)}"
     if not stretch.is_clear or stretch.score < _FAR:
         return Correction(hint)
@@ -258,7 +264,7 @@ def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbo
     stretch, number, index = max(found, key=lambda one: one[0].score)
     name, other = others[number]
     return Correction(
-        f"the nearest text is in {name}#{other.section_id(index)}:\n{make_word_diff(quote, stretch.text)}"
+        f"the nearest text is in {name}#{other.section_name(index)}:\n{make_word_diff(quote, stretch.text)}"
     )
 
 
@@ -275,13 +281,13 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
         return Correction(f"did you mean #{id}?", f"{name}#{id}")
     held = spot.near.holding(annotation.quote)
     if held:
-        ids = {spot.near.section_id(index): index for index in held}
+        ids = {spot.near.section_name(index): index for index in held}
         # Of several sections that contain the quote, take the one with a similar name.
         similar = [ids[id] for id in near if id in ids]
         if len(similar) != 1:
             return _correct_moved_quote(annotation, spot.near, held)
         moved = _correct_moved_quote(annotation, spot.near, similar)
-        return moved._replace(target=f"{name}#{spot.near.section_id(similar[0])}")
+        return moved._replace(target=f"{name}#{spot.near.section_name(similar[0])}")
     if annotation.quote:
         found = _correct_misplaced_quote(texts, annotation, spot.near)
         # A section with a similar name has to contain the text; without one, any section will do.
@@ -301,6 +307,16 @@ def _correct_specification(texts: SpecificationTexts, annotation: Annotation) ->
             fitting.append(other)
     if len(fitting) == 1:
         return Correction(f"did you mean {fitting[0]}?", f"{fitting[0]}#{section}")
+    if not fitting and len(annotation.quote.split()) >= _FEWEST_WORDS and not texts.project.is_like_upstream:
+        # A file that was renamed may have an entirely different name.
+        held = [
+            other
+            for other, near in texts.others()
+            if (index := find_section_index(near.specification, section)) is not None
+            and near.holds(index, annotation.quote)
+        ]
+        if len(held) == 1:
+            return Correction(f"the quote is in {held[0]}#{section}", f"{held[0]}#{section}")
     return Correction(f"did you mean {' or '.join(name for name, _ in known[:_MOST_SHOWN])}?" if known else "")
 
 
@@ -323,6 +339,7 @@ _CORRECTIONS: dict[str, Callable[[SpecificationTexts, Annotation], Correction]] 
     rules.QUOTE_ONE_EDIT.code: _correct_one_edit,
     rules.NAME_UNQUOTED.code: _add_named_quote,
     rules.TARGET_UNKNOWN_SECTION.code: correct_section,
+    rules.TARGET_AMBIGUOUS.code: correct_section,
     rules.TARGET_NO_SECTION.code: correct_section,
     rules.TARGET_UNRESOLVED.code: _correct_specification,
     rules.TARGET_TWO_SPELLINGS.code: _correct_spelling,
@@ -333,15 +350,37 @@ _ReadingsByStyle = dict[SourceStyle | None, list[Annotation]]
 
 
 class AnnotationFixer:
-    def __init__(self, project: Project, places: AnnotationPlaces, styles: dict[str, tuple[SourceStyle, ...]]) -> None:
+    """Adds hints and fixes to the problems of annotations."""
+
+    def __init__(
+        self,
+        project: Project,
+        places: AnnotationPlaces,
+        styles: dict[str, tuple[SourceStyle, ...]],
+        history: TextHistory,
+    ) -> None:
         self.texts = SpecificationTexts(project)
         self.places = places
         self.styles = styles
+        self.history = history
         self._corrections: dict[tuple[str, str, str, Format, str], Correction] = {}
         self._readings: dict[str, _ReadingsByStyle] = {}
 
-    def add_fix(self, annotation: Annotation, problem: Problem) -> Problem:
-        """The problem with a hint, and with a fix if exactly one correction fits."""
+    def add_fixes(self, pairs: Sequence[tuple[Annotation, Problem]]) -> list[Problem]:
+        """The problems with hints, and with a fix where exactly one correction fits."""
+        corrected = [(annotation, problem, self._correct(annotation, problem)) for annotation, problem in pairs]
+        fixed = [
+            replace(problem, hint=correction.hint or problem.hint, fix=self._fix(annotation, correction))
+            for annotation, problem, correction in corrected
+        ]
+        if self.texts.project.is_like_upstream:
+            return fixed
+        rivals = _find_rivals(corrected, fixed)
+        return [
+            _drop_fix(problem) if index in rivals else _explain_doubt(problem) for index, problem in enumerate(fixed)
+        ]
+
+    def _correct(self, annotation: Annotation, problem: Problem) -> Correction:
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
         ##% if exactly one correction fits.
@@ -350,13 +389,13 @@ class AnnotationFixer:
         if key not in self._corrections:
             correct = _CORRECTIONS.get(problem.code)
             self._corrections[key] = correct(self.texts, annotation) if correct else Correction()
-        correction = self._corrections[key]
-        fix = self._fix(annotation, correction) if correction.is_sure else None
-        return replace(problem, hint=correction.hint or problem.hint, fix=fix)
+        return self._corrections[key]
 
     def _fix(self, annotation: Annotation, correction: Correction) -> Fix | None:
+        if not correction.is_sure or _is_dangerous(annotation, correction):
+            return None
         text = self.places.text(annotation.path)
-        edits = () if _is_dangerous(annotation, correction) else self._edits(annotation, correction, text)
+        edits = self._edits(annotation, correction, text)
         if not edits or not self._is_valid(annotation, correction, apply_edits(text, edits)):
             return None
         what = "" if correction.quote is None else "update the quote" if annotation.quote else "add the quote"
@@ -364,7 +403,48 @@ class AnnotationFixer:
         change = (
             "" if correction.quote is None or not annotation.quote else _show_change(annotation.quote, correction.quote)
         )
-        return Fix(" and ".join(filter(None, (name, what))), edits, change)
+        doubt = "" if self.texts.project.is_like_upstream else self._find_doubt(annotation, correction, text)
+        applicability = Applicability.UNSAFE if doubt else Applicability.SAFE
+        return Fix(" and ".join(filter(None, (name, what))), edits, applicability, change, doubt)
+
+    def _find_doubt(self, annotation: Annotation, correction: Correction, text: str) -> str:
+        """Return why a correction may accept a changed requirement; empty if it is safe."""
+        old, new = annotation.quote, correction.quote
+        ##= man/spec/validate.md#safe-fixes
+        ##% A fix MUST be safe if it changes only the target of a quote that moved, or white space, markup or the case of
+        ##% the first letter of a quote.
+        if new is None:
+            return self._find_target_doubt(annotation, correction)
+        if differs_in_form(old, new):
+            return ""
+        ##= man/spec/validate.md#safe-fixes
+        ##% A fix that changes a keyword, a negation or a number MUST be unsafe.
+        if old and (changed := describe_changed_meaning(old, new)):
+            return changed.partition(";")[0]
+        spot = self.texts.spot(replace(annotation, target=correction.target or annotation.target))
+        if spot is None:
+            return "no earlier text of the specification is known"
+        doubt = self.history.find_doubt(spot.near.specification, annotation, new, text)
+        is_typo = not old or load_rapidfuzz().fuzz.ratio(squeeze_text(old), squeeze_text(new)) >= _TYPO
+        return doubt or ("" if is_typo else "the quote and the specification differ in more than a typo")
+
+    def _find_target_doubt(self, annotation: Annotation, correction: Correction) -> str:
+        spot = self.texts.spot(annotation)
+        if not annotation.quote:
+            before, after = (
+                re.findall(r"\d+", one.partition("#")[2]) for one in (annotation.target, correction.target or "")
+            )
+            return "" if before == after else "the section has another number"
+        if spot is None or spot.section is None or self.texts.is_valid(annotation):
+            return ""
+        own = spot.near.near(spot.section, annotation.quote)
+        moved = self.texts.spot(replace(annotation, target=correction.target or ""))
+        if moved is not None and (moved.near, moved.section) == (spot.near, spot.section):
+            # Another requirement of the section has the quote.
+            return ""
+        if own is None or not own.is_clear or self.history.has_moved(spot.near.specification, annotation.quote):
+            return ""
+        return "the section that is cited has similar text"
 
     def _edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:
         """The edits that make the correction; none if the file no longer contains the annotation."""
@@ -406,6 +486,40 @@ class AnnotationFixer:
             elif _without_place(old) != _without_place(new):
                 return False
         return True
+
+
+def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fixed: Sequence[Problem]) -> set[int]:
+    """The indexes of unsafe fixes that would give different quotes the same new words."""
+    ##= man/spec/validate.md#safe-fixes
+    ##% duvet MUST NOT fix citations with different quotes so that they quote the same requirement, unless the fixes are
+    ##% safe.
+    quotes: dict[tuple[str, str], set[str]] = {}
+    keys: dict[int, tuple[str, str]] = {}
+    for index, (annotation, _, correction) in enumerate(corrected):
+        if fixed[index].fix is not None and correction.quote is not None:
+            keys[index] = (correction.target or annotation.target, squeeze_text(correction.quote))
+            quotes.setdefault(keys[index], set()).add(squeeze_text(annotation.quote))
+    return {
+        index
+        for index, key in keys.items()
+        if len(quotes[key]) > 1 and (fix := fixed[index].fix) and fix.applicability is Applicability.UNSAFE
+    }
+
+
+def _drop_fix(problem: Problem) -> Problem:
+    note = "note: another citation with other words is similar to this text, too; correct the quotes by hand"
+    return replace(problem, hint=f"{problem.hint}\n{note}", fix=None)
+
+
+def _explain_doubt(problem: Problem) -> Problem:
+    """The problem with a hint that says why its fix is unsafe, and how to apply it."""
+    fix = problem.fix
+    if fix is None or fix.applicability is Applicability.SAFE:
+        return problem
+    step = "check the code, then use `--unsafe-fixes` or `--interactive`"
+    known = f"note: {fix.doubt}; check the code"
+    hint = problem.hint.removesuffix(known).rstrip("\n")
+    return replace(problem, hint="\n".join(filter(None, (hint, f"note: {fix.doubt}; {step}"))))
 
 
 def _follows(new: Annotation, old: Annotation, correction: Correction) -> bool:

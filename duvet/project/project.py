@@ -16,11 +16,13 @@ from msgspec.structs import replace
 from duvet.config.project_file import CONFIG_PATH, read_config
 from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
-from duvet.model import Annotation, Problem, Specification
+from duvet.model import Annotation, Place, Problem, RequirementForm, Specification
 from duvet.progress import Progress
+from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
-from duvet.specs.extraction import Extraction, extract_configured
+from duvet.sources.glob import spell_paths
+from duvet.specs.extraction import Extraction, extract_configured, list_unneeded_files
 from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification
 from duvet.specs.requirement_files import read_requirement_file
@@ -136,7 +138,7 @@ class InputReader:
             unread, "requirements", lambda path: scan.ScannedFile(*read_requirement_file(path, self.tree.read(path)))
         )
         found = scan.order_annotations(self.by_path)
-        self.progress.end(f"Parsed {len(found)} annotations")
+        self.progress.end(f"Parsed {self.progress.count(len(found), 'annotation')}")
         return found
 
     def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> scan.ScannedFile:
@@ -160,7 +162,7 @@ class InputReader:
             known = self.by_path.get(path)
             self.by_path[path] = annotations if known is None else known + annotations
             if self.progress.wants_notes:
-                self.progress.note(f"{path}: {format_count(len(annotations), 'annotation')}")
+                self.progress.note(path, format_count(len(annotations), "annotation"))
 
 
 class Options(Struct, frozen=True):
@@ -253,7 +255,20 @@ class Project:
         ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads
         ##% and the cache.
         # Only a project on disk is completed by downloads.
-        return Library(self.tree, self.downloads, self._fetch if self.on_disk else None, self.root, self.memory)
+        fetch = self._fetch if self.on_disk else None
+        return Library(self.tree, self.downloads, fetch, self.root, self.memory, self._forms)
+
+    @property
+    def _forms(self) -> dict[str, RequirementForm] | None:
+        """The forms of requirements by the names of specifications; None if they are read as in awslabs duvet."""
+        if self.is_like_upstream:
+            return None
+        forms: dict[str, RequirementForm] = {}
+        for rule in self.config.specifications if self.config else ():
+            # A bad name is reported at its place.
+            with suppress(DuvetError):
+                forms.setdefault(locate_specification(rule.source, rule.format).name, rule.form)
+        return forms
 
     @property
     def downloads(self) -> str:
@@ -276,7 +291,7 @@ class Project:
         extraction = extract_configured(self.config, self.library, self.root)
         count = len(self.config.specifications)
         self.progress.end(
-            f"Extracted requirements from {count} specifications"
+            f"Extracted requirements from {self.progress.count(count, 'specification')}"
             if count
             else "Extracted no requirements - config does not include any specifications"
         )
@@ -288,10 +303,23 @@ class Project:
             self.config, self.options.sources, self.options.requirements, self.extraction.files, self.root
         )
         self.progress.begin("Scanning sources")
-        found = patterns.match(self.tree, self.memory)
-        self.progress.end(f"Scanned {found.count} sources")
+        found = self._leave_generated_out(patterns.match(self.tree, self.memory))
+        self.progress.end(f"Scanned {self.progress.count(found.count, 'source')}")
         self.matched = (patterns, found)
         return found
+
+    def _leave_generated_out(self, found: InputFiles) -> InputFiles:
+        """The inputs without files that duvet wrote earlier: only what it extracts now counts."""
+        ##= man/spec/trace.md#requirement-files
+        ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
+        ##% in one.
+        config = self.config
+        if config is None or not config.extended:
+            return found
+        extracted = self.extraction
+        unneeded = list_unneeded_files(extracted, self.library, writes=config.writes_requirements)
+        kept = [path for path in found.requirements if path in extracted.files or path not in unneeded]
+        return replace(found, requirements=kept)
 
     @cached_property
     def trace(self) -> Trace:
@@ -305,9 +333,27 @@ class Project:
         reading = InputReader(self.tree, self.memory, extraction, problems.append, self.progress)
         annotations = reading.annotations(inputs)
         trace = build_trace(
-            annotations, self.library, self.tree, self.root, problems, self.progress, allows_cuts=self.allows_cuts
+            annotations,
+            self.library,
+            self.tree,
+            self.root,
+            problems,
+            self.progress,
+            allows_cuts=self.allows_cuts,
+            configured=tuple(self._configured()),
         )
-        return trace if self.is_like_upstream else add_problems(trace, find_name_problems(trace))
+        return trace if self.is_like_upstream else self._place_in_config(add_problems(trace, find_name_problems(trace)))
+
+    def _place_in_config(self, trace: Trace) -> Trace:
+        """The trace with problems of extracted requirements at the configuration, because they are in no file."""
+        config, generated = self.config, self.extraction.files
+        if config is None or not any(one.path in generated for one in trace.problems):
+            return trace
+        problems = {
+            replace(one, path=config.path, place=Place(), label="", notes=()) if one.path in generated else one
+            for one in trace.problems
+        }
+        return replace(trace, problems=tuple(sorted(problems, key=lambda one: one.sort_key)))
 
     @property
     def allows_cuts(self) -> bool:
@@ -324,7 +370,9 @@ class Project:
         """The warnings that make every gate fail, because it would have nothing to check."""
         from duvet.trace.gates import find_setup_problems
 
-        return tuple(find_setup_problems(self.config, self.requirements, self.inputs.unmatched))
+        found = find_setup_problems(self.config, self.requirements, self.inputs.unmatched)
+        # The requirements of a specification that can't be loaded are unknown.
+        return tuple(one for one in found if one.code != NO_REQUIREMENTS.code or not self.library.failures)
 
     @property
     def not_applicable(self) -> tuple[NotApplicable, ...]:
@@ -378,7 +426,17 @@ class Project:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link
             issue_link = html.issue_link if issue_link is None else issue_link
-        return Finished(self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable)
+        return Finished(
+            self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable, self._spell_paths()
+        )
+
+    def _spell_paths(self) -> dict[str, str]:
+        sources = [*(self.config.sources if self.config else ()), *self.options.sources]
+        requirements = [*(self.config.requirements if self.config else ()), *self.options.requirements]
+        patterns = [*(pattern for rule in sources for pattern in rule.patterns), *requirements]
+        if not any("/./" in pattern for pattern in patterns):
+            return {}
+        return spell_paths(patterns, [one.path for one in self.trace.annotations])
 
 
 def _disk_of(tree: Tree | None) -> DiskTree | None:

@@ -12,12 +12,15 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.errors import DuvetError, OutputError
-from duvet.model import Annotation, Edit, Kind, Note, Problem
+from duvet.model import Annotation, Applicability, Edit, Kind, Note, Problem
 from duvet.project.findings import Finding, Findings
 from duvet.project.fixes import AnnotationFixer
+from duvet.project.history import TextHistory
 from duvet.project.project import Project
 from duvet.sources.editor import apply_edits
 from duvet.sources.fragments import lines_in_literals, may_have_literals
+from duvet.specs.locator import locate_specification
+from duvet.text import quote_text
 from duvet.trace.build import find_second_spellings, make_two_spellings_problem
 from duvet.trace.records import CITATION, EXCEPTION, TEST, AnnotationPlaces, Trace
 from duvet.tree.cache import Cache
@@ -31,11 +34,12 @@ _MOST_PASSES = 5
 Value = TypeVar("Value")
 
 
-def validate(project: Project, places: AnnotationPlaces | None = None) -> Findings:
+def validate(project: Project, places: AnnotationPlaces | None = None, history: TextHistory | None = None) -> Findings:
     """Find every problem of the project; `places` keeps the texts that the fixes edit."""
     trace, inputs = project.trace, project.inputs
     places = places or AnnotationPlaces(project.tree)
-    fixer = AnnotationFixer(project, places, {path: styles for styles, paths in inputs.sources for path in paths})
+    styles = {path: styles for styles, paths in inputs.sources for path in paths}
+    fixer = AnnotationFixer(project, places, styles, history or TextHistory(project))
     by_path: dict[str, list[int]] = {}
     for id, annotation in enumerate(trace.annotations):
         by_path.setdefault(annotation.path, []).append(id)
@@ -46,18 +50,45 @@ def validate(project: Project, places: AnnotationPlaces | None = None) -> Findin
         *_find_duplicates(trace, places),
         *_find_cited_exceptions(trace, places),
         ##= man/spec/validate.md#checks
-        ##% With duvet's own schema, `duvet validate` MUST warn about a source pattern that matches no file.
-        *(Finding(one) for one in project.setup_problems if one.code == rules.PATTERN_UNMATCHED.code),
+        ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification or
+        ##% requirement, and a specification that is not configured, as `duvet report` does.
+        *map(Finding, find_setup_problems(project)),
     ]
-    fixed = [
-        replace(one, problem=fixer.add_fix(trace.annotations[one.id], one.problem)) if one.id >= 0 else one
-        for one in found
-    ]
+    problems = iter(fixer.add_fixes([(trace.annotations[one.id], one.problem) for one in found if one.id >= 0]))
+    fixed = [replace(one, problem=next(problems)) if one.id >= 0 else one for one in found]
     files = {path: 0 for _, paths in inputs.sources for path in paths} | dict.fromkeys(inputs.requirements, 0)
     files |= {path: sum(trace.annotations[id].kind is not Kind.SPEC for id in ids) for path, ids in by_path.items()}
     ordered = tuple(sorted(fixed, key=lambda one: one.problem.sort_key))
     generated = tuple(path for path in project.extraction.files if path in files)
     return Findings(files, ordered, project.config.path if project.config else "", generated)
+
+
+def find_setup_problems(project: Project) -> Iterator[Problem]:
+    """Yield warnings about a setup that awslabs duvet accepts and duvet's own schema discourages."""
+    config = project.config
+    if config is None or not config.extended:
+        return
+    ##= man/spec/gates.md#verdicts
+    ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
+    ##% exception without a reason.
+    ##= man/spec/gates.md#verdicts
+    ##% Without a gate, duvet MUST warn about each of these conditions.
+    yield from project.setup_problems
+    trace, places = project.trace, AnnotationPlaces(project.tree)
+    known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
+    # A second spelling has a problem of its own.
+    known |= {other.locator.name for other, _ in find_second_spellings(trace.coverages, project.root)}
+    for coverage in trace.coverages:
+        specification = coverage.specification
+        ids = [id for match in coverage.matches for id in match.ids]
+        if specification.locator.name in known or any(trace.annotations[id].kind is Kind.SPEC for id in ids):
+            continue
+        first = trace.annotations[min(ids)]
+        message = f"{quote_text(specification.locator.name)} is cited, but not configured"
+        hint = f"add a `[[specification]]` table with `source = {quote_text(specification.locator.name)}`"
+        place = places.of(first, first.source.target)
+        label = "its requirements are unknown"
+        yield rules.SPECIFICATION_UNCONFIGURED.problem(message, first.path, place, label=label, hint=hint)
 
 
 def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
@@ -66,7 +97,10 @@ def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator
     ##% `duvet validate` MUST find every problem that `duvet report` finds with an annotation.
     trace = project.trace
     listed = dict.fromkeys(trace.problems)
+    generated = () if project.is_like_upstream else project.extraction.files
     for id, failure in trace.failures.items():
+        if trace.annotations[id].path in generated:
+            continue
         problem = failure.of(trace.annotations[id], places)
         listed.pop(problem, None)
         yield Finding(problem, id, failure.once, failure.is_reported)
@@ -215,24 +249,40 @@ class FixResult(Struct, frozen=True):
     changes: tuple[Problem, ...] = ()  # The problems that are fixed, in the order of the fixes.
 
 
-def fix_project(project: Project, chosen: Callable[[Findings], Iterable[str]]) -> FixResult:
-    """Apply all fixes to the chosen inputs in memory; nothing is written."""
+def is_safely_fixed(problem: Problem, text: str) -> bool:
+    """True if the fix of a problem is safe."""
+    ##= man/spec/validate.md#safe-fixes
+    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with
+    ##% the reason why its fix is unsafe.
+    return problem.fix is not None and problem.fix.applicability is Applicability.SAFE
+
+
+def fix_project(
+    project: Project,
+    chosen: Callable[[Findings], Iterable[str]],
+    approve: Callable[[Problem, str], bool] = is_safely_fixed,
+) -> FixResult:
+    """Apply fixes to the chosen inputs in memory; nothing is written.
+
+    `approve` gets a problem with a fix and the text of its file, and decides whether to apply the fix.
+    """
     before: dict[str, bytes] = {}
     after: dict[str, bytes] = {}
     ids: set[int] = set()
     changes: list[Problem] = []
-    current, first = project, None
+    current, first, history = project, None, TextHistory(project)
     for _ in range(_MOST_PASSES):
         places = AnnotationPlaces(current.tree)
-        findings = validate(current, places)
+        findings = validate(current, places, history)
         first = first or findings
         paths = frozenset(chosen(findings))
         edits: dict[str, list[Edit]] = {}
         for one in findings.found:
-            if one.problem.fix is not None and one.problem.path in paths:
-                edits.setdefault(one.problem.path, []).extend(one.problem.fix.edits)
+            problem = one.problem
+            if problem.fix is not None and problem.path in paths and approve(problem, places.text(problem.path)):
+                edits.setdefault(problem.path, []).extend(problem.fix.edits)
                 ids.add(one.id)
-                changes.append(one.problem)
+                changes.append(problem)
         if not edits:
             break
         for path, found in edits.items():

@@ -159,7 +159,7 @@ def _list_values(catalogue: Catalogue, argument: str) -> Iterable[str]:
         case "spec":
             return (card.id for card in catalogue.specifications)
         case "section":
-            return (f"{card.id}#{section.id}" for card in catalogue.specifications for section in card.sections)
+            return (f"{card.id}#{section.name}" for card in catalogue.specifications for section in card.sections)
         case "file":
             return (card.path for card in catalogue.citations)
         case "level":

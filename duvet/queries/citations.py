@@ -75,7 +75,7 @@ class CitationReader:
             "type": card.kind.name.lower(),
             "target": card.target,
             "specification": specification.id if specification else None,
-            "section": card.section or None,
+            "section": specification.section_names.get(card.section) if specification and card.section else None,
             "section_title": specification.titles.get(card.section) if specification else None,
             "quote": card.quote,
             "reason": card.reason or None,

@@ -81,13 +81,13 @@ def _make_section(material: DetailMaterial, index: int, id: str) -> records.Sect
         if (card.specification, card.section) == (index, id) and not card.requirements
     ]
     return records.SectionDetail(
-        id=id,
-        title=section.title,
+        id=specification.section_names[id],
+        title=section.breadcrumb,
         content=records.format_section_text(section),
         full_path=specification.section_path(id),
         specification=specification.id,
         specification_name=specification.name,
-        target=f"{specification.locator}#{id}",
+        target=specification.section_target(id),
         file_path=specification.path,
         line_number=loaded.data.count(b"\n", 0, section.heading[0]) + 1,
         url=records.make_published_url(specification.url, id) or None,
@@ -115,7 +115,7 @@ def _make_specification(catalogue: Catalogue, index: int) -> records.Specificati
         levels=records.count_by_level(cards),
         sections=tuple(
             records.SectionRow(
-                id=id,
+                id=specification.section_names[id],
                 title=specification.titles[id],
                 full_path=specification.section_path(id),
                 numbers=records.count_requirements(own),

@@ -423,7 +423,7 @@ class _CitationIndex:
             quote = _normalize(card.quote)
             text = specification.locator, card.section, quote
             words = quote or specification.titles[card.section]
-            self.texts[text] = f"{specification.locator}#{card.section}", None, words
+            self.texts[text] = specification.section_target(card.section), None, words
             yield text
 
     def subtract(self, other: _CitationIndex) -> tuple[CitationChange, ...]:

@@ -77,7 +77,7 @@ class RequirementIndex:
         """Return the matching parts of each matching requirement."""
         ##= man/spec/search.md#results
         ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
-        ##% similar names for an unknown word.
+        ##% similar words or names for an unknown word.
         with closing(_connect()) as connection:
             rows = ((index, self._texts[index]) for index in indexes)
             _fill(connection, "", ((index, (text.translate(_UNMARKED), *rest)) for index, (text, *rest) in rows))

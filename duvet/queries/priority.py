@@ -101,7 +101,7 @@ def _fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str,
     priority = compute_priority(catalogue, card)
     citations = [catalogue.citations[number] for number in card.citations]
     ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST give the reason for each rank in words.
+    ##% With `--explain` and in JSON, `duvet prioritize` MUST give the reason for each rank in words.
     meaning = card.state.meaning
     state = describe_shortfall(card.state, citations) or meaning[0].lower() + meaning[1:].rstrip(".")
     reason = f"{_level_name(card.level)}, {card.state.words}: {state}"

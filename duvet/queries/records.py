@@ -52,7 +52,7 @@ def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, An
         "name": card.name,
         "full_path": specification.requirement_path(card.section, id),
         "specification": specification.id,
-        "section": card.section,
+        "section": specification.section_names.get(card.section, card.section),
         "section_title": specification.titles.get(card.section, ""),
         "target": catalogue.target_of(card),
         "level": format_level(card.level),

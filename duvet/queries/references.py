@@ -116,7 +116,23 @@ def find_by_name(
         if len(sections) == 1 and first.name in title:
             return SectionRef(first.specification, first.section)
         raise _make_ambiguous_error(catalogue, name, list(found))
-    return RequirementRef(found) if found else None
+    return RequirementRef(found) if found else _find_headed_section(catalogue, name, specifications)
+
+
+def _find_headed_section(catalogue: Catalogue, name: str, specifications: Collection[int] | None) -> SectionRef | None:
+    """Return the section whose title begins with this id."""
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    found = [
+        SectionRef(index, id)
+        for index, card in enumerate(catalogue.specifications)
+        if (specifications is None or index in specifications) and (id := locations.find_headed_section(card, name))
+    ]
+    if len(found) > 1:
+        targets = [f"{catalogue.specifications[one.specification].locator}#{one.section}" for one in found]
+        message = f"{quote_text(name)} is the id of sections in {len(found)} specifications"
+        raise NotFoundError(message, hint=_list_candidates("use one of these:", targets))
+    return found[0] if found else None
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
@@ -159,7 +175,13 @@ def resolve_resource(catalogue: Catalogue, resource: locations.ResourcePath) -> 
     (specification, *_) = locations.require_specification(catalogue, resource.specification or "")
     if resource.section is None:
         return SpecRef(specification)
-    section = _require_section(catalogue, specification, resource.section)
+    # Paths of resources contain ids.
+    is_id = resource.section in catalogue.specifications[specification].titles
+    section = (
+        SectionRef(specification, resource.section)
+        if is_id
+        else _require_section(catalogue, specification, resource.section)
+    )
     if resource.id is None:
         return section
     named = find_by_name(catalogue, resource.id, [specification])
@@ -209,10 +231,14 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
             if found is not None:
                 return found
         return _require_section(catalogue, specification, section)
-    named = [(index, locations.find_section(card, name)) for index, card in enumerate(catalogue.specifications)]
-    sections = [SectionRef(index, id) for index, id in named if id is not None]
+    sections = [
+        SectionRef(index, id)
+        for index, card in enumerate(catalogue.specifications)
+        for id in locations.match_sections(card, name)
+    ]
     if len(sections) > 1 and not any(id.startswith(name.lower()) for id in catalogue.ids):
-        targets = [f"{catalogue.specifications[one.specification].id}#{one.section}" for one in sections]
+        cards = [(catalogue.specifications[one.specification], one.section) for one in sections]
+        targets = [f"{card.id}#{card.section_names[id]}" for card, id in cards]
         hint = _list_candidates("use one of these:", targets)
         raise NotFoundError(f"{quote_text(name)} matches {len(targets)} sections", hint=hint)
     return sections[0] if len(sections) == 1 else None
@@ -297,7 +323,7 @@ def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | Non
                 raise NotFoundError(
                     "`--part` needs a requirement, not a section", hint="give the requirement that contains the words"
                 )
-            return CitableText(f"{catalogue.specifications[specification].locator}#{section}", "")
+            return CitableText(catalogue.specifications[specification].section_target(section), "")
         case RequirementRef(indexes):
             return _quote_requirement(catalogue, indexes, part)
         case CitationRef(numbers):

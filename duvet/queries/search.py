@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from duvet.queries.full_text import MatchSpans, RequirementIndex, compute_shares
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.locations import ProjectFiles, find_section, find_sections, match_whole_specifications
+from duvet.trace.locations import ProjectFiles, list_section_tree, match_sections, match_whole_specifications
 from duvet.tree.cache import Cache
 from duvet.tree.recorder import digest_content
 from duvet.words import MAX_QUERY_CHARACTERS, make_storable, parse_query
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_SIMILARITY = 0.75  # Minimum similarity of a suggested word.
 _DEPTH = 100  # Minimum number of hits to fuse from each ranking.
 
 
@@ -186,9 +189,7 @@ def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) ->
     yield references.RequirementRef(catalogue.named.get(name) or catalogue.named_in_any_case.get(name.casefold(), ()))
     yield from map(references.SpecRef, match_whole_specifications(catalogue, name))
     for index, card in enumerate(catalogue.specifications):
-        section = find_section(card, name)
-        if section is not None:
-            yield references.SectionRef(index, section)
+        yield from (references.SectionRef(index, section) for section in match_sections(card, name))
     with suppress(NotFoundError):
         place = references.resolve_place(catalogue, name, files)
         if place is not None:
@@ -206,13 +207,20 @@ def _list_below(catalogue: Catalogue, found: references.ResolvedReference) -> It
         case references.SectionRef(specification, section):
             ##= man/spec/queries.md#filters
             ##% A filter for a numbered section MUST include the sections below it.
-            sections = find_sections(catalogue.specifications[specification], section)
+            sections = list_section_tree(catalogue.specifications[specification], section)
     return (index for section in sections for index in catalogue.stated.get((specification, section), ()))
 
 
 def is_reference(query: str) -> bool:
     """Return True if a query can only be a reference, so that requirements with some of its words don't answer it."""
     return _REFERENCE.match(query.strip()) is not None
+
+
+def _list_words(catalogue: Catalogue) -> list[str]:
+    """Return the words of requirements and titles, in order and each once."""
+    titles = (title for card in catalogue.specifications for title in (card.name, *card.titles.values()))
+    texts = (*(card.text for card in catalogue.requirements), *titles)
+    return [*dict.fromkeys(word for text in texts for word in _WORD.findall(text.lower()))]
 
 
 def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> str:
@@ -223,6 +231,11 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
         except NotFoundError as error:
             if is_reference(query):
                 return "; ".join(filter(None, [error.message, error.hint]))
+            ##= man/spec/search.md#results
+            ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
+            ##% similar words or names for an unknown word.
+            if words := get_close_matches(query.strip().lower(), _list_words(catalogue), 1, _SIMILARITY):
+                return f"did you mean {words[0]}?"
             if error.hint.endswith("?"):
                 return error.hint
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -48,10 +49,10 @@ class PathPattern(Struct, frozen=True):
     root: str
     components: tuple[PatternComponent, ...]
     wants_folders: bool  # The pattern ends with a slash, so that it matches no file.
+    dots: tuple[int, ...] = ()  # For each inner `.`, the index of the component behind it; negative from the end.
 
 
-def compile_pattern(text: str) -> PathPattern:
-    """Return the pattern, or raise PatternError with upstream's words."""
+def _check_syntax(text: str) -> None:
     for mark in _MARK.finditer(text):
         start, end = mark.span()
         if mark["nul"]:
@@ -65,13 +66,52 @@ def compile_pattern(text: str) -> PathPattern:
                 raise PatternError(text, start - 1, "recursive wildcards must form a single path component")
             if end < len(text) and text[end] != "/":
                 raise PatternError(text, end, "recursive wildcards must form a single path component")
-    names = (found for found in _NAME.finditer(text) if found[0] != ".")
+
+
+def compile_pattern(text: str) -> PathPattern:
+    """Return the pattern, or raise PatternError with upstream's words."""
+    _check_syntax(text)
     components: list[PatternComponent] = []
-    for found in names:
+    dots: list[int] = []
+    for found in _NAME.finditer(text):
+        if found[0] == ".":
+            dots += [len(components)] if components or text.startswith("/") else []
+            continue
         component = _component(found[0], text, found.start())
         if not (component.is_recursive and components and components[-1].is_recursive):
             components.append(component)
-    return PathPattern("/" if text.startswith("/") else "", tuple(components), text.endswith("/"))
+    root = "/" if text.startswith("/") else ""
+    return PathPattern(root, tuple(components), text.endswith("/"), tuple(_anchor_dots(dots, components)))
+
+
+def _anchor_dots(dots: list[int], components: list[PatternComponent]) -> Iterator[int]:
+    """Count from the end behind a recursive component; leave out a `.` between two of them or directly behind one."""
+    for index in dots:
+        if not any(one.is_recursive for one in components[:index]):
+            yield index
+        elif index < len(components) and not any(one.is_recursive for one in components[index - 1 :]):
+            yield index - len(components)
+
+
+def spell_paths(patterns: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
+    """Return the spelling of each path whose first matching pattern contains an inner `.`, as awslabs duvet spells it."""
+    rest, spelled = dict.fromkeys(paths), dict[str, str]()
+    for text in patterns if rest else ():
+        with suppress(PatternError):
+            pattern = compile_pattern(text)
+            for path in filter(match_any([pattern]), [*rest]):
+                del rest[path]
+                if pattern.dots:
+                    spelled[path] = _spell_path(pattern, path)
+    return spelled
+
+
+def _spell_path(pattern: PathPattern, path: str) -> str:
+    parts = path.removeprefix(pattern.root).split("/")
+    behind = [index if index >= 0 else index + len(parts) for index in pattern.dots]
+    for index in sorted(behind, reverse=True):
+        parts.insert(index, ".")
+    return pattern.root + "/".join(parts)
 
 
 def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:

@@ -7,76 +7,20 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
-from unicodedata import category
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.settings import Config
-from duvet.errors import DuvetError, ProblemsError
-from duvet.model import Annotation, ExtractedSentence, Level, Locator, Place, Problem, Section, Severity, Specification
+from duvet.errors import DuvetError, ProblemsError, describe_plainly
+from duvet.model import Annotation, ExtractedSentence, Locator, Place, Problem, Section, Severity, Specification
 from duvet.specs import requirement_files
+from duvet.specs.keywords import Keyword, find_keywords
 from duvet.specs.library import Library
 from duvet.specs.locator import format_locator, locate_specification, strip_extension
 from duvet.text import WHITESPACE, find_line_index, format_count, group_equal_texts, line_starts, path_parts, quote_text
 from duvet.tree.files import Tree, is_folder
-
-_NEGATED = ("MUST", "SHALL", "SHOULD")
-_WORDS = {
-    "MUST": Level.MUST,
-    "SHALL": Level.MUST,
-    "REQUIRED": Level.MUST,
-    "SHOULD": Level.SHOULD,
-    "RECOMMENDED": Level.SHOULD,
-    "MAY": Level.MAY,
-    "OPTIONAL": Level.MAY,
-}
-
-# The look-behind follows the word, because expressions that begin with letters are found fast. A word in front of a
-# quotation mark is explained, not used.
-_KEYWORD = re.compile(
-    "(?:" + "|".join(rf"{word}(?<!\w{word})" + r"(?: NOT\b)?+" * (word in _NEGATED) for word in _WORDS) + r')\b(?!")',
-    re.ASCII,
-)
-_NOT = "NOT "
-_OTHER_WORDS = re.compile("[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
-"""Characters that belong to words besides letters, marks, digits and connectors."""
-
-
-class Keyword(Struct, frozen=True):
-    start: int
-    end: int
-    level: Level
-    rank: int  # The index of the keyword: awslabs duvet searches each line for one keyword after the other.
-
-
-_MEANINGS = {
-    word + suffix: (level, rank) for rank, (word, level) in enumerate(_WORDS.items()) for suffix in ("", " NOT")
-}
-
-
-def find_keywords(text: str) -> Iterator[Keyword]:
-    is_plain = text.isascii()
-    for found in _KEYWORD.finditer(text):
-        start, end = found.span()
-        before, after = text[start - 1 : start], text[end : end + 1]
-        # No letter of any script touches the keyword.
-        if is_plain or not (_is_word(before) or (_is_word(after) and not text.endswith(" NOT", start, end))):
-            # The keyword NOT RECOMMENDED begins earlier, which matters only behind a dot.
-            if text.endswith(f".{_NOT}", 0, start):
-                start -= len(_NOT)
-            level, rank = _MEANINGS[found[0]]
-            yield Keyword(start, end, level, rank)
-
-
-def _is_word(char: str) -> bool:
-    if char <= "\x7f":
-        return False
-
-    kind = category(char)
-    return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or _OTHER_WORDS.match(char) is not None
-
 
 # A dot in front of white space ends a sentence, any other hides the character behind it.
 SENTENCE_END = re.compile(r"[^.]*(?:\.[^ \t\n][^.]*)*\.(?=[ \t\n]|\Z)")
@@ -168,6 +112,13 @@ class _Sentence(Struct, frozen=True):
 
 def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     """The requirements of a section in the order of its text, without repetitions."""
+    if section.plain is not None:
+        ##= man/spec/trace.md#markdown
+        ##% Requirements of a section with the same text and different ids MUST be different requirements.
+        alike = group_equal_texts(section.plain.statements, lambda one: f"{one.name}\0{one.text}")
+        return tuple(
+            [ExtractedSentence(max([one.level for one in group]), (group[0].text,), group[0].name) for group in alike]
+        )
     # Sentences end where a list item begins or ends, as at an empty line.
     breaks = [0, *sorted(section.breaks), len(section.lines)]
     text = _PARAGRAPH.join("\n".join(section.lines[start:end]) for start, end in pairwise(breaks))
@@ -270,7 +221,11 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
             continue
         except DuvetError as error:
             broken = rules.find_broken_rule(error)
-            problem = broken.problem(str(error), config.path, place, label=label, hint=error.hint)
+            message, hint = str(error), error.hint
+            if config.extended and describe_plainly(error.message) != error.message:
+                message = describe_plainly(f"can't read the specification {quote_text(error.path)}: {error.message}")
+                hint = "correct `source`, or create the file"
+            problem = broken.problem(message, config.path, place, label=label, hint=hint)
             extraction.problems.append(problem)
             continue
         lost = _extract(config, library, specification, root, extraction)
@@ -312,7 +267,7 @@ def _extract(config: Config, library: Library, specification: Specification, roo
             )
         return own
 
-    how = f"{name}\n{folder}\n{specification.locator.format.name}"
+    how = f"{name}\n{folder}\n{specification.locator.format.name}\n{specification.form}"
     own = library.memory.parse_text("requirements", _SpecificationFiles, path, how, specification.data, extract)
     lost = [
         all.annotations[path][0].target
@@ -395,6 +350,27 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
     annotations, _ = requirement_files.read_requirement_file(path, data)
     sections = {one.target.removeprefix(target) for one in annotations if one.target.startswith(target)}
     return [requirements_file(folder, section) for section in sections] == [path]
+
+
+def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, Problem]:
+    """Files that extractions wrote and that nothing needs, each with its problem; with `writes` without current ones."""
+    needed = extraction if writes else replace(extraction, files={})
+    found = {path: make_stale_problem(path) for path in find_stale_files(needed, library.tree)}
+    orphaned = find_orphaned_files(extraction, library)
+    return found | {path: make_orphaned_problem(path, name) for path, name in orphaned}
+
+
+def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
+    """A problem for each changed requirement file that is in the place of a generated one, and therefore not read."""
+    ##= man/spec/trace.md#requirement-files
+    ##% duvet MUST warn about a file that it does not read because duvet extracts the requirements of its section.
+    for folder in extraction.folders:
+        for path in sorted(f"{folder}/{entry.name}" for entry in tree.entries(folder) if not is_folder(entry)):
+            if path not in extraction.files:
+                continue
+            message = "duvet does not read this file, because it extracts the requirements of this section itself"
+            hint = "move what you added to `.duvet/exceptions` or `.duvet/todos`, and delete the file"
+            yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)
 
 
 def make_stale_problem(path: str) -> Problem:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate, compress, count, dropwhile, pairwise
 from operator import add
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet.model import Section
 from duvet.specs.locator import make_anchor
@@ -153,7 +155,8 @@ class _Title(Struct, frozen=True):
     start: int
 
 
-def parse_ietf(data: bytes) -> tuple[Section, ...]:
+def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
+    """Parse a text; with `has_paths`, sections with one number are all kept, as are those of several documents."""
     text = data.decode()
     marked = text.startswith(BOM)
     texts = (text[1:] if marked else text).split("\n")
@@ -180,11 +183,76 @@ def parse_ietf(data: bytes) -> tuple[Section, ...]:
         before = data[start - 1 : start]
         if before == b"\n" or (before == b" " and (number[1] or end == len(data))):
             lines.kinds[_line_at(start, lines)] = _RUNNING
+    found = list(_sections(_mark_titles(data, lines), lines))
+    if has_paths:
+        return _qualify(found, data)
     sections: dict[str, Section] = {}
-    for section in _sections(_mark_titles(data, lines), lines):
+    for section in found:
         sections.pop(section.id, None)  # Of several sections with one id, the last is kept, at its place.
         sections[section.id] = section
     return tuple(sections.values())
+
+
+class _Document(Struct, frozen=True):
+    start: int
+    name: str
+
+
+def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
+    """Give each section an id of its own: with its document, or with its title if the number is repeated."""
+    documents = _find_documents(data)
+    starts = [one.start for one in documents]
+    ##= man/spec/trace.md#sections
+    ##% duvet MUST keep the sections of each RFC in a text that consists of several RFCs, and name them by their RFC, such
+    ##% as `rfc8174/section-2`.
+    placed: list[tuple[Section, tuple[str, ...], tuple[str, ...]]] = []
+    for section in sections:
+        number = bisect_right(starts, section.heading[0])
+        above: tuple[str, ...] = (documents[number - 1].name,) if number and len(documents) > 1 else ()
+        path = tuple([name.replace("rfc", "RFC ") for name in above])
+        end = starts[number] if number < len(starts) else len(data)
+        placed.append((_cut(section, end), path, above))
+    ##= man/spec/trace.md#sections
+    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them apart by the
+    ##% headings above them or, in IETF text, by their titles.
+    counts = Counter((*above, section.id) for section, _, above in placed)
+    taken: Counter[str] = Counter()
+    found = []
+    for section, path, above in placed:
+        parts: tuple[str, ...] = (*above, section.id)
+        if counts[parts] > 1:
+            parts += (make_anchor(section.title),)
+        id = "/".join(parts)
+        taken[id] += 1
+        id += f"-{taken[id]}" if taken[id] > 1 else ""
+        ends = id.split("/")[len(above) :]
+        anchors = (*above, *reversed(ends)) if above or len(ends) > 1 else ()
+        found.append(replace(section, id=id, path=path, anchors=anchors))
+    return tuple(found)
+
+
+_ANNOUNCED = re.compile(rb"^Request for Comments: *0*([1-9][0-9]*)\b", re.MULTILINE | re.IGNORECASE)
+_DIVIDERS = "=-_* \t\r\f\n"
+
+
+def _find_documents(data: bytes) -> list[_Document]:
+    """Return the RFCs that a text consists of; each begins with the block of lines that announces its number."""
+    found: dict[str, _Document] = {}
+    for announced in _ANNOUNCED.finditer(data):
+        block = max(data.rfind(b"\n\n", 0, announced.start()), data.rfind(b"\n\r\n", 0, announced.start()))
+        name = f"rfc{int(announced[1])}"
+        found.setdefault(name, _Document(block + 1 if block >= 0 else 0, name))
+    return list(found.values())
+
+
+def _cut(section: Section, end: int) -> Section:
+    """Return the section without the lines from the offset on, and without the divider above them."""
+    kept = bisect_left(section.starts, end)
+    if kept == len(section.lines):
+        return section
+    while kept and not section.lines[kept - 1].strip(_DIVIDERS):
+        kept -= 1
+    return replace(section, lines=section.lines[:kept], starts=section.starts[:kept])
 
 
 def _line_at(offset: int, lines: _Lines) -> int:

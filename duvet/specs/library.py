@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.errors import DuvetError, FetchError
-from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.locator import cache_path, canonical_url, format_locator, locator_key, make_anchor, strip_extension
+from duvet.errors import DuvetError, FetchError, MarkdownError
+from duvet.model import Format, Locator, RequirementForm, Section, Specification
+from duvet.specs.locator import cache_path, canonical_url, locator_key, make_anchor, strip_extension
 from duvet.text import decode_utf8
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
@@ -50,24 +50,27 @@ def name_ietf_specification(path: str, front: str) -> str:
 
 
 def assign_ids(
-    specifications: Iterable[Specification], known: Iterable[Specification] = ()
+    specifications: Iterable[Specification],
+    known: Iterable[Specification] = (),
+    rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id; equal ids get a number."""
+    """Sort the new specifications, and give each a unique id; of equal ids, all but that of the least rank get a number."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
     )
-    plain = [_plain_id(one) for one in further]
+    plain = {one.locator: _plain_id(one) for one in further}
+    reserved = frozenset(plain.values())
     taken = set(ids.values())
-    named = []
-    for specification, plain_id in zip(further, plain, strict=True):
+    for specification in sorted(further, key=rank):
+        plain_id = plain[specification.locator]
         number, id = 1, plain_id
-        while id in taken or (number > 1 and id in plain):
+        while id in taken or (number > 1 and id in reserved):
             number += 1
             id = f"{plain_id}-{number}"
         taken.add(id)
-        named.append(replace(specification, id=id))
-    return tuple(named)
+        ids[specification.locator] = id
+    return tuple([replace(one, id=ids[one.locator]) for one in further])
 
 
 def _plain_id(specification: Specification) -> str:
@@ -101,21 +104,32 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications, and caches what it reads and parses."""
+    """Loads specifications, and caches what it reads and parses.
+
+    With `forms`, the forms of requirements by the names of specifications, texts are read as in our own schema; without,
+    they are read as awslabs duvet reads them.
+    """
 
     def __init__(
-        self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "", memory: Cache | None = None
+        self,
+        tree: Tree,
+        folder: str,
+        fetcher: Fetcher | None = None,
+        cwd: str = "",
+        memory: Cache | None = None,
+        forms: Mapping[str, RequirementForm] | None = None,
     ) -> None:
         self.tree = tree
         self.folder = folder
         self.fetcher = fetcher
         self.cwd = cwd
         self.memory = memory or Cache()
+        self.forms = forms
         self.failures: dict[Locator, DuvetError] = {}
         """The errors of specifications that could not be loaded, which are not tried again."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, DownloadOutcome] = {}
-        self._parsed: dict[tuple[bytes, Format], ParsedSpecification] = {}
+        self._parsed: dict[tuple[bytes, Format, RequirementForm | None], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
         known = self._loaded.get(locator)
@@ -125,7 +139,8 @@ class Library:
             raise self.failures[locator]
         try:
             path = self.path(locator)
-            loaded = self._loaded[locator] = self._make(locator, path, self._read(locator, path))
+            loaded = self._make(locator, path, self._read(locator, path), self.form_of(locator))
+            self._loaded[locator] = loaded
         except DuvetError as error:
             self.failures[locator] = error
             raise
@@ -156,26 +171,34 @@ class Library:
     def path(self, locator: Locator) -> str:
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
-    def load_from(self, path: str, locator: Locator) -> Specification:
-        return self._make(locator, path, self.tree.read(path))
+    def form_of(self, locator: Locator) -> RequirementForm | None:
+        """Return the form of the requirements of a specification; None if it is read as awslabs duvet reads it."""
+        return None if self.forms is None else self.forms.get(locator.name, RequirementForm())
 
-    def _make(self, locator: Locator, path: str, data: bytes) -> Specification:
-        how = locator.format.name
+    def load_from(self, path: str, locator: Locator, form: RequirementForm | None = None) -> Specification:
+        return self._make(locator, path, self.tree.read(path), form)
+
+    def _make(self, locator: Locator, path: str, data: bytes, form: RequirementForm | None) -> Specification:
+        how = f"{locator.format.name} {form}"
         parsed = self.memory.parse_text(
-            "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator)
+            "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator, form)
         )
         return Specification(
             id="",
             name=parsed.name,
             locator=locator,
-            url=canonical_url(locator.name) if locator.is_url else format_locator(locator, self.cwd).removeprefix("./"),
+            url=canonical_url(locator.name) if locator.is_url else self._relative(locator.name).removeprefix("./"),
             path=path,
             format=parsed.format,
             title=parsed.title,
             description=parsed.description,
             data=data,
             sections=parsed.sections,
+            form=form,
         )
+
+    def _relative(self, path: str) -> str:
+        return path.removeprefix(self.cwd.rstrip("/") + "/") if self.cwd else path
 
     def _read(self, locator: Locator, path: str) -> bytes:
         if locator.is_url:
@@ -190,15 +213,19 @@ class Library:
                 raise FetchError(f"{url} has not been downloaded", hint=f"save its text as {path}")
         return self.tree.read(path)
 
-    def _parse(self, path: str, data: bytes, locator: Locator) -> ParsedSpecification:
+    def _parse(self, path: str, data: bytes, locator: Locator, form: RequirementForm | None) -> ParsedSpecification:
         text = decode_utf8(data, path)
         format = detect_format(path, text, locator.format)
-        key = (data, format)
+        key = (data, format, form)
         # The same text under two names is parsed once.
         if key not in self._parsed and format is Format.MARKDOWN:
             from duvet.specs.markdown import parse_markdown
 
-            document = parse_markdown(data)
+            try:
+                document = parse_markdown(data, form)
+            except MarkdownError as error:
+                error.path = path
+                raise
             title, sections = document.title, document.sections
             name = title or (sections[0].title if sections else "")
             self._parsed[key] = ParsedSpecification(format, name, title, document.description, sections)
@@ -206,8 +233,8 @@ class Library:
             from duvet.specs.ietf import find_front_title, parse_ietf
 
             front = find_front_title(text[:_FRONT_LENGTH])
-            self._parsed[key] = ParsedSpecification(format, "", "", front, parse_ietf(data))
+            self._parsed[key] = ParsedSpecification(format, "", "", front, parse_ietf(data, has_paths=form is not None))
         parsed = self._parsed[key]
-        if format is Format.IETF:
+        if format is Format.IETF and len({section.path for section in parsed.sections if section.path}) <= 1:
             return replace(parsed, name=name_ietf_specification(path, text[:_FRONT_LENGTH]))
         return replace(parsed, name=parsed.name or find_file_stem(path))

@@ -5,18 +5,20 @@ from __future__ import annotations
 # ruff: noqa: RUF001
 import posixpath
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, combinations
 from operator import add
 from typing import Protocol
 from unicodedata import normalize
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet import rules
 from duvet.errors import ProblemsError
-from duvet.model import Format, Locator, Specification
+from duvet.model import Format, Locator, NamedSection, Section, Specification
 from duvet.text import load_rapidfuzz, path_key, path_parts, quote_text
 from duvet.tree.files import Tree
 
@@ -141,6 +143,9 @@ _PARTS = re.compile(r"[^:]*://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)[^/?#]*([^?#]*)
 _EXTENSION = re.compile(r"(?<=[^/])\.[^./]*\Z")
 
 
+_SLASHES = re.compile(r"(?<=[^/])(?:/\.?)+\Z")
+
+
 def is_url(text: str) -> bool:
     return "://" in text
 
@@ -198,7 +203,14 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
         return Locator(normalise_url(name), True, format)
     if "\0" in name:
         raise _unresolved(name, "remove the NUL character from the path")
-    return Locator(_tidy(name), False, format)
+    return _locate_path(name, format)
+
+
+def _locate_path(path: str, format: Format) -> Locator:
+    tidy = _tidy(path)
+    # A file does not end with a slash, even where it is written with one.
+    written = _SLASHES.sub("", path)
+    return Locator(tidy, False, format, "" if written == tidy else written)
 
 
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
@@ -219,7 +231,7 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
             )
         candidate = posixpath.join(folder, spec)
         folder, below = posixpath.dirname(folder), folder
-    return Locator(_tidy(candidate), False, format)
+    return _locate_path(candidate, format)
 
 
 def _tidy(path: str) -> str:
@@ -239,10 +251,11 @@ def locator_key(locator: Locator) -> tuple[bool, str, Format]:
 
 
 def format_locator(locator: Locator, cwd: str) -> str:
-    """The name to show: a path in the working directory without that directory."""
+    """The name to show: a path as it was written, and in the working directory without that directory."""
+    name = locator.written or locator.name
     if locator.is_url or not cwd:
-        return locator.name
-    return locator.name.removeprefix(cwd.rstrip("/") + "/")
+        return name
+    return name.removeprefix(cwd.rstrip("/") + "/")
 
 
 _PREFIXES = re.compile(r"(?:section-)*(?:appendix-)*")
@@ -251,21 +264,122 @@ _MOST = 3
 _LIKENESS = 70
 
 
-def find_section_index(specification: Specification, id: str) -> int | None:
-    """The index of a section by its id; in IETF text the prefix may be missing or wrong."""
-    by_id = specification.by_id
-    found = by_id.get(id)
-    if found is not None or specification.format is not Format.IETF:
+class _Sections(Protocol):
+    """A specification, or its card."""
+
+    @property
+    def sections(self) -> Sequence[NamedSection]: ...
+
+    @property
+    def by_name(self) -> Mapping[str, tuple[int, ...]]: ...
+
+
+def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
+    """Return the sections that have this id or end this path of headings; several if the name is ambiguous.
+
+    The prefix of an id of IETF text may be missing or wrong.
+    """
+    found = _find_by_name(specification, name, has_prefixes=has_prefixes)
+    sections = specification.sections
+    for index in found:
+        # As in awslabs duvet, the second `pot` is `pot-1`, even if there is a heading `Pot 1`.
+        if len(found) > 1 and sections[index].id == name != sections[index].anchors[-1]:
+            return (index,)
+    if not found and "/" in name:
+        found = _find_by_path(specification, name, has_prefixes=has_prefixes)
+    ##= man/spec/trace.md#sections
+    ##% If several sections have the same path, it MUST name the first of them.
+    return found[:1] if len({sections[index].anchors for index in found}) == 1 else found
+
+
+def _find_by_name(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
+    by_name = specification.by_name
+    found = by_name.get(name, ())
+    if found or not has_prefixes:
         return found
     ##= man/spec/trace.md#specifications
     ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
-    bare = _PREFIXES.sub("", id, count=1)
-    return by_id.get(f"section-{bare}", by_id.get(f"appendix-{bare}"))
+    bare = _PREFIXES.sub("", name, count=1)
+    return by_name.get(f"section-{bare}") or by_name.get(f"appendix-{bare}", ())
+
+
+def _find_by_path(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
+    ##= man/spec/trace.md#sections
+    ##% After another section is added, a path MUST NOT name a different section unless both have the same path.
+    ##= man/spec/trace.md#sections
+    ##% duvet MUST accept the end of the path of headings to a section as its name, such as
+    ##% `requirement-2/acceptance-criteria`, and a path that begins with a slash as the whole path.
+    *above, last = name.split("/")
+    sections = specification.sections
+    candidates = _find_by_name(specification, last, has_prefixes=has_prefixes)
+    # The numbers of ids are those of awslabs duvet, and no part of a path.
+    unnumbered = [
+        index for index in candidates if not (sections[index].id == last and last not in sections[index].anchors[-1:])
+    ]
+    paths = {index: sections[index].anchors[:-1] for index in unnumbered}
+    if not above[0]:
+        return tuple([index for index, path in paths.items() if sections[index].anchors and [*path] == above[1:]])
+    # Parts may be left out, so that a heading can come between those of a path.
+    return tuple([index for index, path in paths.items() if _is_in_order(above, path)])
+
+
+def _is_in_order(parts: Iterable[str], path: Iterable[str]) -> bool:
+    rest = iter(path)
+    return all(part in rest for part in parts)
+
+
+def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
+    """Give each section whose id is not its name alone the shortest path of headings that is."""
+    sharing = Counter(name for section in sections for name in {section.id, *section.anchors[-1:]})
+    shared = {section.anchors for section in sections if section.anchors and sharing[section.anchors[-1]] > 1}
+    taken = Counter(path for anchors in shared for path in _list_paths(anchors))
+    found = []
+    for section in sections:
+        anchors = section.anchors
+        if anchors in shared:
+            shared.discard(anchors)  # Others with the same path keep their ids.
+            ends = ("/".join(anchors[start:]) for start in range(len(anchors) - 1, -1, -1))
+            own = (end for end in ends if taken[end] == 1 and (end == section.id or end not in sharing))
+            name = next(own, f"/{'/'.join(anchors)}")
+            found.append(section if name == section.id else replace(section, qualified=name))
+        else:
+            found.append(section)
+    return tuple(found)
+
+
+def _list_paths(anchors: tuple[str, ...]) -> Iterator[str]:
+    """Yield every path that names a section with these anchors, except the whole path after a slash."""
+    above, last = anchors[:-1], anchors[-1]
+    for count in range(len(anchors)):
+        yield from {"/".join((*parts, last)) for parts in combinations(above, count)}
+
+
+def find_section_index(specification: Specification, name: str) -> int | None:
+    """The index of the only section with this name; None if there is none, or more than one."""
+    found = find_section_indexes(specification, name, has_prefixes=specification.format is Format.IETF)
+    return found[0] if len(found) == 1 else None
+
+
+def list_headed_sections(specification: Specification) -> dict[str, int]:
+    """The indexes of the sections by the ids of requirements at the head of their titles, as written and folded."""
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    if specification.form is None:
+        return {}
+    from duvet.specs.requirement_ids import compile_ids
+
+    ids = compile_ids(specification.form.ids)
+    titled = [(ids.split(one.title, has_number=False), index) for index, one in enumerate(specification.sections)]
+    heads = [(head.name, index) for head, index in reversed(titled) if head]
+    return {**{name.casefold(): index for name, index in heads}, **dict(heads)}
 
 
 class _Section(Protocol):
     @property
     def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def title(self) -> str: ...
@@ -274,14 +388,15 @@ class _Section(Protocol):
 class SectionNames:
     def __init__(self, sections: Iterable[_Section], others: Iterable[str] = ()) -> None:
         """Prepare the search among sections and other names, which are the ids of requirements."""
-        named = [(section.id, _bare(section.id), make_anchor(section.title)) for section in sections]
-        by_title = [(id, title) for id, bare, title in named if title != bare]
-        ids = list(others)
-        self._ids = [id for id, _, _ in named] + [id for id, _ in by_title] + ids
-        self._names = [bare for _, bare, _ in named] + [title for _, title in by_title] + list(map(str.lower, ids))
+        named = [(section.name, _bare(section.id), make_anchor(section.title)) for section in sections]
+        by_title = [(name, title) for name, bare, title in named if title != bare]
+        by_path = [(name, name) for name, _, _ in named if "/" in name]
+        further = [*by_title, *by_path, *((id, id.lower()) for id in others)]
+        self._own = [name for name, _, _ in named] + [name for name, _ in further]
+        self._names = [bare for _, bare, _ in named] + [words for _, words in further]
 
     def nearest(self, name: str) -> list[str]:
-        """The ids of the few sections with the most similar id or title, best first."""
+        """The names of the few sections with the most similar id, title or name, best first."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
         ##% similar sections.
@@ -294,7 +409,7 @@ class SectionNames:
             limit=2 * _MOST,
             score_cutoff=_LIKENESS,
         )
-        return list(dict.fromkeys(self._ids[index] for _, _, index in hits))[:_MOST]
+        return list(dict.fromkeys(self._own[index] for _, _, index in hits))[:_MOST]
 
 
 def _bare(id: str) -> str:

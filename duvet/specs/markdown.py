@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from duvet.model import Section
-from duvet.specs.locator import make_anchor, split_rows
-from duvet.text import trim
+from duvet.errors import MarkdownError
+from duvet.model import RequirementForm, Section
+from duvet.specs.locator import make_anchor, qualify_sections, split_rows
+from duvet.specs.markdown_requirements import add_plain_texts
+from duvet.specs.plain_text import read_blocks
+from duvet.text import BOM, trim
 
 if TYPE_CHECKING:
     from pyromark import Markdown
@@ -23,21 +31,86 @@ MarkdownEvent = tuple[str, str, Any, int, int]
 
 
 def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
-    """Yield the events of pyromark in one form; breaks and rules have a blank as their text."""
-    for event, span in parser.events_with_range(text):
-        start, end = span["start"], span["end"]
-        if isinstance(event, str):
-            yield event, "", " ", start, end
-            continue
-        value: Any
-        ((kind, value),) = event.items()
-        if kind != "Start" and kind != "End":
-            yield kind, "", value, start, end
-        elif isinstance(value, str):
-            yield kind, value, None, start, end
-        else:
-            ((tag, attributes),) = value.items()
-            yield kind, tag, attributes, start, end
+    """Yield the events of pyromark in one form; breaks and rules have a blank as their text.
+
+    Raise MarkdownError where the parser fails, as it does on a few texts.
+    """
+    kind, start, end = "", 0, 0
+    value: Any
+    try:
+        for event, span in _parse_events(parser, text):
+            start, end = span["start"], span["end"]
+            if isinstance(event, str):
+                kind = event
+                yield kind, "", " ", start, end
+                continue
+            ((kind, value),) = event.items()
+            if kind != "Start" and kind != "End":
+                yield kind, "", value, start, end
+            elif isinstance(value, str):
+                yield kind, value, None, start, end
+            else:
+                ((tag, attributes),) = value.items()
+                yield kind, tag, attributes, start, end
+    except BaseException as error:
+        if not _is_panic(error):
+            raise
+        ##= man/spec/trace.md#specifications
+        ##% duvet MUST report Markdown on which its parser fails, with the line.
+        raise MarkdownError(
+            "the Markdown parser fails on this line",
+            line=text.encode().count(b"\n", 0, start if kind == "Start" else end) + 1,
+            hint="rewrite it; write attributes such as `{#id}` behind the text of the heading, on the same line",
+        ) from None
+
+
+# Attributes on a line of their own, in a heading that is underlined: pulldown-cmark fails on some of them.
+_RISKY = re.compile(r"\{[^{}\n]*\}[ \t\r]*\n[ \t>]*[=-]")
+_stderr_lock = Lock()
+
+
+def _parse_events(parser: Markdown, text: str) -> Iterable[tuple[Any, Any]]:
+    events: Iterable[tuple[Any, Any]] = parser.events_with_range(text)
+    if "}" not in text or not _RISKY.search(text):
+        return events
+    found: list[tuple[Any, Any]] = []
+    try:
+        with _silence_stderr():
+            found.extend(events)
+    except BaseException as error:
+        if not _is_panic(error):
+            raise
+        return _follow_by(found, error)
+    return found
+
+
+def _follow_by(events: Iterable[tuple[Any, Any]], error: BaseException) -> Iterator[tuple[Any, Any]]:
+    yield from events
+    raise error
+
+
+def _is_panic(error: BaseException) -> bool:
+    # PyO3 derives the class from BaseException, and no module exports it.
+    return type(error).__name__ == "PanicException"
+
+
+@contextmanager
+def _silence_stderr() -> Iterator[None]:
+    """Drop what native code writes to standard error: a Rust library that fails prints its backtrace there."""
+    with _stderr_lock:
+        try:
+            kept = os.dup(2)
+        except OSError:
+            yield
+            return
+        try:
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, 2)
+            os.close(nothing)
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 class MarkdownDocument(Struct, frozen=True):
@@ -46,13 +119,21 @@ class MarkdownDocument(Struct, frozen=True):
     sections: tuple[Section, ...]
 
 
-def parse_markdown(data: bytes) -> MarkdownDocument:
+def parse_markdown(data: bytes, form: RequirementForm | None = None) -> MarkdownDocument:
+    """Parse a document as awslabs duvet does; with a form, its sections know their words and the headings above them."""
     text = data.decode()
-    outline = _Outline(data, text)
-    outline.read(walk_markdown(_parser(), text))
-    sections = outline.sections()
+    outline = _Outline(data, text, is_like_upstream=form is None)
+    if form is None:
+        outline.read(walk_markdown(_parser(), text))
+        sections = outline.sections()
+    else:
+        # Three blanks in place of a byte order mark change no offset.
+        events = list(walk_markdown(extended_parser(), text.replace(BOM, "   ", 1) if text[:1] == BOM else text))
+        outline.read(iter(events))
+        sections = add_plain_texts(outline.sections(), read_blocks(data, events), form)
     title = next((s.title for s, part in zip(sections, outline.parts, strict=True) if part.level == "H1"), "")
-    return MarkdownDocument(title, outline.description, tuple(sorted(sections, key=lambda one: one.heading)))
+    ordered = tuple(sorted(sections, key=lambda one: one.heading))
+    return MarkdownDocument(title, outline.description, ordered if form is None else qualify_sections(ordered))
 
 
 @cache
@@ -60,6 +141,28 @@ def _parser() -> Markdown:
     from pyromark import Markdown, Options
 
     return Markdown(options=Options.ENABLE_HEADING_ATTRIBUTES)
+
+
+@cache
+def extended_parser() -> Markdown:
+    """Return the parser of our own schema, which knows tables, check boxes, footnotes and front matter."""
+    from pyromark import Markdown, Options
+
+    return Markdown(
+        options=Options.ENABLE_HEADING_ATTRIBUTES
+        | Options.ENABLE_TABLES
+        | Options.ENABLE_TASKLISTS
+        | Options.ENABLE_STRIKETHROUGH
+        | Options.ENABLE_FOOTNOTES
+        | Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
+        | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+    )
+
+
+def remove_markup(text: str) -> str:
+    """Return the words of Markdown on one line."""
+    blocks = read_blocks(text.encode(), walk_markdown(extended_parser(), text))
+    return " ".join([block.text for block in blocks])
 
 
 class _OutlinePart(Struct, frozen=True):
@@ -77,8 +180,9 @@ class _Outline:
     next. The order of breaks and headings follows awslabs duvet.
     """
 
-    def __init__(self, data: bytes, text: str) -> None:
+    def __init__(self, data: bytes, text: str, *, is_like_upstream: bool = True) -> None:
         self.data = data
+        self.is_like_upstream = is_like_upstream
         self.rows = split_rows(text)
         self.row = 0
         self.break_due = False
@@ -127,7 +231,7 @@ class _Outline:
         title, offset = _read_title(self.data, events, start)
         last = bisect_right(self.rows.ends, offset, self.row)
         anchor = attributes["id"]
-        if self.break_due and last > self.row:
+        if self.is_like_upstream and self.break_due and last > self.row:
             # If an item ends on the first line of a heading, awslabs duvet loses that line and keeps the last.
             self.rows.forget(self.row)
             self._add_break(self.row)
@@ -148,6 +252,7 @@ class _Outline:
         stops = [part.row for part in self.parts[1:]]
         stops.append(len(texts))
         counts: dict[str, int] = {}
+        above: list[tuple[str, str, str]] = []  # The level, title and anchor of each heading above, and of the section.
         sections = []
         for part, stop in zip(self.parts, stops, strict=False):
             heading = part.heading
@@ -167,7 +272,16 @@ class _Outline:
             inside = self.breaks[bisect_right(self.breaks, first) : bisect_left(self.breaks, last)]
             marks = frozenset([row - first for row in inside])
             title = full_title.replace("\n", " ")
-            sections.append(Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks))
+            one = Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks)
+            if not self.is_like_upstream:
+                ##= man/spec/trace.md#sections
+                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them
+                ##% apart by the headings above them or, in IETF text, by their titles.
+                above = [each for each in above if each[0] < part.level]
+                path = tuple([each[1] for each in above])
+                above.append((part.level, title, wanted))
+                one = replace(one, path=path, anchors=tuple([each[2] for each in above]))
+            sections.append(one)
         return sections
 
 

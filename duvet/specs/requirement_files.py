@@ -340,7 +340,23 @@ def make_requirement_file(
         source = Source(*target_span, position, position + len(_HEADER), start, end)
         quote, written = " ".join(extracted.pieces), text + "\n"
         annotations.append(
-            Annotation(path, line, kind, target, quote, level, form, written, "", "", nothing, None, True, source)
+            Annotation(
+                path,
+                line,
+                kind,
+                target,
+                quote,
+                level,
+                form,
+                written,
+                "",
+                "",
+                nothing,
+                None,
+                True,
+                source,
+                extracted.name,
+            )
         )
         # The lines of the text, of its quotes, above and below.
         line += len(extracted.pieces) + 5

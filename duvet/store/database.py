@@ -47,6 +47,8 @@ _MAX_TEXT_BYTES = 1 << 28  # Limits the unpacked size of a damaged or forged tex
 class StoreError(DuvetError):
     """A store that can't be read or written."""
 
+    rule_code = "DUV123"
+
 
 class StoreMissingError(StoreError):
     """The project is not indexed yet."""

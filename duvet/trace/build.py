@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
@@ -20,19 +20,25 @@ from duvet.specs.library import Library, assign_ids
 from duvet.specs.locator import (
     SectionNames,
     find_section_index,
+    find_section_indexes,
     is_url,
+    list_headed_sections,
     locate_specification,
     locator_key,
     resolve_specification,
 )
-from duvet.text import quote_text
+from duvet.text import join_names, quote_text
 from duvet.trace import records
+from duvet.trace.catalogue import select_unreferenced_specifications
 from duvet.trace.coverage import cover_specification
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, NamesOf, RequirementNames
 from duvet.tree.files import Tree
 
-IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
+_MOST_NAMES = 8  # The most names of sections in a message.
+
+QuoteKey = str | tuple[str, str]  # A quote; with the name of the requirement that has to contain it, if there is one.
+IdsByQuote = defaultdict[QuoteKey, list[int]]  # Ids of annotations by quote.
 
 
 class TargetSection(Struct, frozen=True):
@@ -44,8 +50,8 @@ class TargetSection(Struct, frozen=True):
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
 
-_TargetKey = str | tuple[str, Format, str]
-"""A target; with its format and the base of its path if these are not the usual ones."""
+_TargetKey = str | tuple[str, Format, str, bool]
+"""A target; with its format, the base of its path, and whether it is extracted, if these are not the usual ones."""
 
 
 class TargetResolver:
@@ -62,6 +68,7 @@ class TargetResolver:
         self.names_of = names_of or self._find_names
         """Returns the ids that a specification gives its requirements; by default those of the annotations."""
         self._sections: dict[tuple[Locator, int, tuple[NamedText, ...]], TargetSection] = {}
+        self._headed: dict[Locator, dict[str, int]] = {}
         self._annotations: Sequence[Annotation] = ()
         self._stated: dict[Locator, RequirementNames] | None = None
         self._unavailable = {locator.name for locator in library.failures}
@@ -78,7 +85,9 @@ class TargetResolver:
         for id, annotation in enumerate(annotations):
             key: _TargetKey = annotation.target
             if annotation.from_file or annotation.format:
-                key = (annotation.target, annotation.format, annotation.path if annotation.from_file else self.base)
+                is_extracted = annotation.from_file and annotation.kind is Kind.SPEC
+                base = annotation.path if annotation.from_file else self.base
+                key = (annotation.target, annotation.format, base, is_extracted)
             quotes = by_key.get(key)
             if quotes is None:
                 found = self._resolve(*key) if isinstance(key, tuple) else self._resolve(key, Format.AUTO, self.base)
@@ -88,7 +97,7 @@ class TargetResolver:
                     quotes = defaultdict(list)
                     failed.append((found, quotes))
                 by_key[key] = quotes
-            quotes[annotation.quote].append(id)
+            quotes[(annotation.quote, annotation.name) if annotation.name else annotation.quote].append(id)
         failures = [(id, failure) for failure, quotes in failed for ids in quotes.values() for id in ids]
         reported: set[records.Failure] = set()
         for id, failure in sorted(failures, key=itemgetter(0)):
@@ -98,7 +107,9 @@ class TargetResolver:
                 problems.append(failure.of(annotations[id], places))
         return list(self._sections.values())
 
-    def _resolve(self, target: str, format: Format, base: str) -> TargetSection | records.Failure:
+    def _resolve(
+        self, target: str, format: Format, base: str, is_extracted: bool = False
+    ) -> TargetSection | records.Failure:
         name, hash_sign, section = target.partition("#")
         try:
             locator = self._located.get((name, format)) or self._locate(name, format, base)
@@ -114,28 +125,44 @@ class TargetResolver:
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
-        index = find_section_index(specification, section)
+        found = find_section_indexes(specification, section, has_prefixes=specification.format is Format.IETF)
+        index = _find_stated_section(specification, section) if is_extracted else None
+        if index is None and len(found) > 1:
+            return _make_unclear_failure(specification, section, found)
+        if index is None and found:
+            (index,) = found
         named: tuple[NamedText, ...] = ()
         if index is None:
             ##= man/spec/names.md#targets
             ##% duvet MUST resolve a target that names no section, but the id of a requirement, to that requirement.
             named = tuple(self.names_of(locator).find(section))
-            if not named:
-                return self._make_unknown_failure(specification, section)
-            index, *others = dict.fromkeys(one.section for one in named)
+            index, *others = dict.fromkeys([one.section for one in named]) or [
+                self._find_headed(specification, section)
+            ]
             if others:
                 return _make_ambiguous_failure(specification, named)
+            if index is None:
+                return self._make_unknown_failure(specification, section)
         return self._sections.setdefault(
             (locator, index, named), TargetSection(specification, index, defaultdict(list), named)
         )
 
+    def _find_headed(self, specification: Specification, name: str) -> int | None:
+        """Return the section whose title begins with this id."""
+        locator = specification.locator
+        if locator not in self._headed:
+            self._headed[locator] = list_headed_sections(specification)
+        return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
+
     def _make_unknown_failure(self, specification: Specification, section: str) -> records.Failure:
         locator = specification.locator
+        names = self.names_of(locator)
         if locator not in self._names:
-            self._names[locator] = SectionNames(specification.sections, self.names_of(locator))
+            self._names[locator] = SectionNames(specification.sections, names)
         near = self._names[locator].nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
-        message = f"missing section {quote_text(section)} in {locator.name}"
+        what = "section or requirement" if any(names) else "section"
+        message = f"missing {what} {quote_text(section)} in {locator.name}"
         return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
 
     def _find_names(self, locator: Locator) -> RequirementNames:
@@ -147,7 +174,7 @@ class TargetResolver:
                     with suppress(DuvetError):
                         place = self._locate(target, one.format, one.path if one.from_file else self.base)
                         specification = self._load(place)
-                        index = find_section_index(specification, section) if specification else None
+                        index = _find_stated_section(specification, section) if specification else None
                         if index is not None:
                             found.setdefault(place, []).append(NamedText(one.name, index, one.quote))
             self._stated = {place: RequirementNames(texts) for place, texts in found.items()}
@@ -165,7 +192,10 @@ class TargetResolver:
             if locator.is_url:
                 self.library.prefetch(self._urls)
             try:
-                self.specifications[locator] = self.library.load(locator)
+                found = self.library.load(locator)
+                # The first annotation decides how the path is written.
+                is_same = found.locator.written == locator.written
+                self.specifications[locator] = found if is_same else replace(found, locator=locator)
             except DuvetError as error:
                 is_reported = locator.name in self._unavailable
                 self._unloaded[locator] = records.Failure(
@@ -174,11 +204,27 @@ class TargetResolver:
         return self.specifications.get(locator)
 
 
+def _find_stated_section(specification: Specification, id: str) -> int | None:
+    """Return the index of the section that an entry of a requirement file names."""
+    ##= man/spec/trace.md#sections
+    ##% An entry for a requirement in a requirement file MUST belong to the section with exactly the id in its target.
+    return specification.by_id.get(id, find_section_index(specification, id))
+
+
+def _make_unclear_failure(specification: Specification, name: str, sections: Sequence[int]) -> records.Failure:
+    ##= man/spec/trace.md#sections
+    ##% duvet MUST report a target that several sections match, list their names, and propose the section that contains
+    ##% the quote as a fix.
+    names = join_names([f"#{specification.sections[index].name}" for index in sections], _MOST_NAMES)
+    message = f"{quote_text(name)} names {len(sections)} sections of {specification.locator.name}: {names}"
+    return records.Failure(rules.TARGET_AMBIGUOUS, message, "write the name of the section that you mean")
+
+
 def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedText]) -> records.Failure:
     ##= man/spec/names.md#targets
     ##% duvet MUST report a target whose id several sections of the specification have, and list these sections.
     name = specification.locator.name
-    sections = dict.fromkeys(specification.sections[one.section].id for one in named)
+    sections = dict.fromkeys(specification.sections[one.section].name for one in named)
     message = f"{quote_text(named[0].name)} is the id of requirements in {len(sections)} sections of {name}"
     hint = f"write {' or '.join(f'{name}#{id}' for id in sections)}"
     return records.Failure(rules.NAME_AMBIGUOUS, message, hint)
@@ -220,9 +266,9 @@ def link_annotations(
     problems: list[Problem] = []
     progress.begin("Loading specifications")
     sections = targets.resolve(annotations, places, problems)
-    progress.end(f"Loaded {len(targets.specifications)} specifications")
+    progress.end(f"Loaded {progress.count(len(targets.specifications), 'specification')}")
     progress.begin("Mapping sections")
-    progress.end(f"Mapped {len(sections)} sections")
+    progress.end(f"Mapped {progress.count(len(sections), 'section')}")
     progress.begin("Matching references")
     codes = _AnnotationCodes(annotations)
     matches: dict[Locator, list[records.Match]] = {}
@@ -234,7 +280,7 @@ def link_annotations(
         ##= man/spec/names.md#targets
         ##% A quote below the id of a requirement MUST be part of that requirement, and if another one of the
         ##% specification contains it, duvet MUST say so.
-        matchers = [matcher.restrict(one.text) for one in target.named] or [matcher]
+        matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
         found, failures = _match_quotes(target, codes, matchers, names, allows_cuts=allows_cuts)
         matches.setdefault(locator, []).extend(found)
@@ -242,7 +288,7 @@ def link_annotations(
             targets.failures.update(dict.fromkeys(ids, failure))
             problems += [failure.of(annotations[id], places) for id in ids]
     references = sum([len(match.pieces) * len(match.ids) for found in matches.values() for match in found])
-    progress.end(f"Matched {references} references")
+    progress.end(f"Matched {progress.count(references, 'reference')}")
     return LinkedAnnotations(matches, targets.specifications, first, problems, targets.failures, references)
 
 
@@ -257,8 +303,10 @@ def _match_quotes(
     """Return the matches of the quotes, and each failure with its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
-    for quote, ids in target.quotes.items():
-        found = next(filter(None, (_find_quote(one, quote, allows_cuts=allows_cuts) for one in matchers)), None)
+    for key, ids in target.quotes.items():
+        quote, name = (key, "") if isinstance(key, str) else key
+        matching = (_find_quote(one, quote, name, allows_cuts=allows_cuts) for one in matchers)
+        found = next(filter(None, matching), None)
         if found is None:
             failures.append((_make_quote_failure(target, quote, names), ids))
             continue
@@ -275,17 +323,17 @@ def _match_quotes(
     return matches, failures
 
 
-def _find_quote(matcher: QuoteMatcher, quote: str, *, allows_cuts: bool) -> records.FoundQuote | None:
-    found = matcher.find(quote)
-    is_cut = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_cut(quote)
-    return None if is_cut else found
+def _find_quote(matcher: QuoteMatcher, quote: str, name: str, *, allows_cuts: bool) -> records.FoundQuote | None:
+    found = matcher.find(quote, name)
+    is_near = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT
+    return None if is_near and matcher.is_doubtful(quote) else found
 
 
 def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNames) -> records.Failure:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a quote that its section does not contain.
     section, locator = target.specification.sections[target.section], target.specification.locator
-    message = f'could not find text in section "{section.id}" of {locator.name}'
+    message = f'could not find text in section "{section.name}" of {locator.name}'
     hint, label = "remove the quote to cite the title of the section", "section is empty"
     if target.named:
         name = target.named[0].name
@@ -355,12 +403,13 @@ def build_trace(
     progress: Progress,
     *,
     allows_cuts: bool = True,
+    configured: Sequence[Specification] = (),
 ) -> records.Trace:
-    """Resolve targets, match quotes and compute coverage; `problems` are those found before."""
+    """Resolve targets, match quotes and compute coverage; `before` are the problems found before."""
     linked = link_annotations(annotations, library, tree, base, progress, allows_cuts=allows_cuts)
     progress.begin("Sorting references")
     locators = sorted(linked.matches, key=locator_key)
-    named = assign_ids(linked.specifications[locator] for locator in locators)
+    named = _name_specifications([linked.specifications[locator] for locator in locators], linked.matches, configured)
     coverages = tuple(
         cover_specification(specification, linked.matches[locator])
         for locator, specification in zip(locators, named, strict=True)
@@ -370,7 +419,7 @@ def build_trace(
         for match in coverage.matches:
             for id in match.ids:
                 match_of[id] = match
-    progress.end(f"Sorted {linked.references} references")
+    progress.end(f"Sorted {progress.count(linked.references, 'reference')}")
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet SHOULD warn about two spellings of one specification.
     spellings = [
@@ -381,6 +430,31 @@ def build_trace(
     ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     found = {*before, *linked.problems, *spellings}
     return add_problems(records.Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
+
+
+def _name_specifications(
+    cited: Sequence[Specification],
+    matches: Mapping[Locator, Sequence[records.Match]],
+    configured: Sequence[Specification],
+) -> tuple[Specification, ...]:
+    """Give each cited specification its id, in their order."""
+    ##= man/spec/trace.md#specifications
+    ##% Of specifications with the same name, duvet MUST give a configured one the id without a number, or else the one
+    ##% that most annotations cite.
+    wanted = {(one.locator.name, one.format) for one in configured}
+    own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
+    others = select_unreferenced_specifications(configured, cited)
+    own.update(one.locator for one in others)
+
+    def rank(one: Specification) -> int:
+        uses = sum(len(match.ids) - len(match.stating) for match in matches.get(one.locator, ()))
+        return -uses - (_ALWAYS_MORE if one.locator in own else 0)
+
+    ids = {one.locator: one for one in assign_ids((*cited, *others), rank=rank)}
+    return tuple([replace(ids[one.locator], is_configured=one.locator in own) for one in cited])
+
+
+_ALWAYS_MORE = 1 << 40
 
 
 def add_problems(trace: records.Trace, problems: Iterable[Problem]) -> records.Trace:

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
-from duvet.model import Format, Kind, Level, Problem, Specification
+from duvet.model import Format, Kind, Level, Problem, RequirementForm, Section, Specification, index_section_names
 from duvet.specs.locator import is_url, locate_specification
 from duvet.text import LineNumbers, make_text_id
 from duvet.trace.records import NotApplicable, Requirement, State, Trace
@@ -26,6 +27,14 @@ CATALOGUE_KEY = "catalogue"  # The cache key of a project's catalogue.
 class SectionCard(Struct, frozen=True, array_like=True):
     id: str
     title: str
+    qualified: str = ""  # The name in targets; empty if it is the id.
+    breadcrumb: str = ""  # The title, behind those of the sections above it; empty if it is the title.
+    anchors: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name in targets, which no other section has."""
+        return self.qualified or self.id
 
 
 class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
@@ -36,15 +45,44 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     locator: str  # The name in targets.
     path: str  # The file that contains the text.
     sections: tuple[SectionCard, ...]
+    is_configured: bool = False  # False if only annotations name it.
+    form: RequirementForm | None = None  # None if it is read as awslabs duvet reads it.
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        return {section.id: section.title for section in self.sections}
+        """The titles of the sections by id, each behind those of the sections above it if others have the same."""
+        return {section.id: section.breadcrumb or section.title for section in self.sections}
 
     @cached_property
-    def titled(self) -> dict[str, str]:
-        """The ids of the sections by their case-folded titles; the first section with a title wins."""
-        return {section.title.casefold(): section.id for section in reversed(self.sections)}
+    def section_names(self) -> dict[str, str]:
+        """The names of the sections in targets, by id."""
+        return {section.id: section.name for section in self.sections}
+
+    @cached_property
+    def titled(self) -> dict[str, tuple[str, ...]]:
+        """The ids of the sections by their case-folded titles and breadcrumbs."""
+        found: dict[str, tuple[str, ...]] = {}
+        for section in self.sections:
+            for title in {section.title, section.breadcrumb or section.title}:
+                found[title.casefold()] = (*found.get(title.casefold(), ()), section.id)
+        return found
+
+    @cached_property
+    def by_name(self) -> dict[str, tuple[int, ...]]:
+        """The indexes of the sections by their ids and by the anchors of their headings."""
+        return index_section_names(self.sections)
+
+    @cached_property
+    def named(self) -> dict[str, str]:
+        """The ids of the sections by the names at the head of their titles, such as `FR-001`, as written and folded."""
+        if self.form is None:
+            return {}
+        from duvet.specs.requirement_ids import compile_ids
+
+        ids = compile_ids(self.form.ids)
+        heads = [(head.name, one.id) for one in self.sections if (head := ids.split(one.title, has_number=False))]
+        folded = {name.casefold(): id for name, id in reversed(heads)}
+        return folded | dict(reversed(heads))
 
     @cached_property
     def names(self) -> Mapping[str, int]:
@@ -64,6 +102,9 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     @property
     def full_path(self) -> str:
         return f"/specifications/{self.id}"
+
+    def section_target(self, id: str) -> str:
+        return f"{self.locator}#{self.section_names[id]}"
 
     def section_path(self, id: str) -> str:
         return f"{self.full_path}/sections/{id}"
@@ -156,7 +197,7 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         return self.specifications[card.specification]
 
     def target_of(self, card: RequirementCard) -> str:
-        return f"{self.specification_of(card).locator}#{card.section}"
+        return self.specification_of(card).section_target(card.section)
 
     def full_path_of(self, card: RequirementCard) -> str:
         return self.specification_of(card).requirement_path(card.section, card.id)
@@ -204,15 +245,32 @@ def list_unreferenced_specifications(
     """Return the configured specifications that nothing cites, each with a unique id."""
     from duvet.specs.library import assign_ids
 
+    return assign_ids(select_unreferenced_specifications(configured, cited), cited)
+
+
+def select_unreferenced_specifications(
+    configured: Iterable[Specification], cited: Iterable[Specification]
+) -> tuple[Specification, ...]:
     # A configured format and the same detected format are one specification.
     known = {(one.locator.name, one.format) for one in cited}
-    others = {one.locator: one for one in configured if (one.locator.name, one.format) not in known}
-    return assign_ids(others.values(), cited)
+    others = {
+        one.locator: replace(one, is_configured=True)
+        for one in configured
+        if (one.locator.name, one.format) not in known
+    }
+    return tuple(others.values())
 
 
 def make_specification_card(one: Specification) -> SpecificationCard:
-    sections = tuple(SectionCard(section.id, section.title) for section in one.sections)
-    return SpecificationCard(one.id, one.name, one.url, one.description, one.locator.name, one.path, sections)
+    sections, name = tuple(map(_make_section_card, one.sections)), one.locator.name
+    return SpecificationCard(
+        one.id, one.name, one.url, one.description, name, one.path, sections, one.is_configured, one.form
+    )
+
+
+def _make_section_card(one: Section) -> SectionCard:
+    breadcrumb = one.breadcrumb
+    return SectionCard(one.id, one.title, one.qualified, "" if breadcrumb == one.title else breadcrumb, one.anchors)
 
 
 def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[RequirementCard]) -> Iterator[CitationCard]:
@@ -248,7 +306,7 @@ def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[Requireme
 
 def load_card_specification(card: SpecificationCard, library: Library) -> Specification:
     for format in Format:
-        found = library.load_from(card.path, locate_specification(card.locator, format))
+        found = library.load_from(card.path, locate_specification(card.locator, format), card.form)
         # One name may be read in several formats, and the file may have changed.
         if list(card.titles) == [section.id for section in found.sections]:
             return found

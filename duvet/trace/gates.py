@@ -17,7 +17,13 @@ from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
 from duvet.trace import records
 from duvet.trace.catalogue import Catalogue, make_specification_card
-from duvet.trace.locations import find_sections, find_specifications, make_section_error, require_specification
+from duvet.trace.locations import (
+    find_headed_section,
+    find_sections,
+    find_specifications,
+    make_section_error,
+    require_specification,
+)
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
@@ -97,7 +103,7 @@ def _offenders(
                 f"no {'code' if rule is rules.GATE_NOT_CITED else 'test'} cites {text}",
                 coverage.specification.path,
                 Place(numbers.of(coverage.specification.data, first.start)),
-                hint=_make_hint(rule, f"{coverage.specification.locator.name}#{section.id}"),
+                hint=_make_hint(rule, f"{coverage.specification.locator.name}#{section.name}"),
             )
 
 
@@ -159,7 +165,7 @@ def _make_problems(requirements: Iterable[records.Requirement], rule: rules.Rule
             f"{quote_text(shorten_text(one.text))} is not fully {participle} ({one.state.words})",
             specification.path,
             Place(lines.of(specification.data, one.matches[0].pieces[0].start)),
-            hint=_make_hint(rule, f"{specification.locator.name}#{one.section.id}"),
+            hint=_make_hint(rule, f"{specification.locator.name}#{one.section.name}"),
         )
 
 
@@ -210,6 +216,9 @@ class RequirementsByTarget:
                 found = [i for i, one in named.items() if one == section]
                 if found := found or [i for i, one in named.items() if one.casefold() == section.casefold()]:
                     return found
+                headed = {(card.id, id) for card in cards if (id := find_headed_section(card, section))}
+                if headed:
+                    return sorted({index for spot in headed for index in self._stated[spot]})
                 raise make_section_error(cards, section, named.values())
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
@@ -282,7 +291,7 @@ class _Entry(NamedTuple):
                 self._report(rules.NOT_APPLICABLE_UNKNOWN, "target", error.message, error.hint)
             return []
         if not found:
-            stating = [f"{one.specification.locator.name}#{one.section.id}" for one in self.scopes.requirements]
+            stating = [f"{one.specification.locator.name}#{one.section.name}" for one in self.scopes.requirements]
             hint = suggest_nearest(target, stating) or "name a section with requirements, or remove the entry"
             self._report(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirements", hint)
         return self._select_quoted(found) if found and self.rule.quote else found

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from duvet.errors import DuvetError, NotFoundError
-from duvet.specs.locator import SectionNames
-from duvet.text import find_line_index, line_starts, quote_text, suggest_nearest, trim
+from duvet.model import BREADCRUMB_SIGN
+from duvet.specs.locator import SectionNames, find_section_indexes, make_anchor
+from duvet.text import find_line_index, join_names, line_starts, quote_text, suggest_nearest, trim
 from duvet.tree.files import Tree
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def find_nearest_lines(lines: Iterable[int], line: int) -> list[int]:
 _SOME = 20
 _WEB = re.compile(r"https?://(?:www\.)?")
 _EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
-_PREFIX = re.compile(r"(?:section-)?(?:appendix-)?")
+_BREADCRUMB = re.compile(rf"{BREADCRUMB_SIGN}|/")
 _NEVER = 9  # Greater than the rank of any name.
 
 
@@ -198,24 +199,65 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 
 
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
-    return {name: card.id for card in catalogue.specifications for name in (card.id, card.name, card.locator)}
+    """Return the ids of the specifications to suggest by their names: the configured ones, or all without any."""
+    ##= man/spec/show.md#references
+    ##% duvet MUST suggest only configured specifications if there are any.
+    configured = [card for card in catalogue.specifications if card.is_configured]
+    return {
+        name: card.id for card in configured or catalogue.specifications for name in (card.id, card.name, card.locator)
+    }
+
+
+def match_sections(card: SpecificationCard, name: str) -> tuple[str, ...]:
+    """Return the ids of the sections with that id, number, title or path of headings."""
+    name = name.removeprefix("#")
+    found = find_section_indexes(card, name, has_prefixes=True)
+    if not found and _BREADCRUMB.search(name):
+        path = "/".join(map(make_anchor, _BREADCRUMB.split(name)))
+        found = find_section_indexes(card, path, has_prefixes=True)
+    if found:
+        return tuple([card.sections[index].id for index in found])
+    titled = card.titled.get(name.casefold(), ()) if name else ()
+    # Without paths, only the first section with a title can be named by it.
+    return titled if any(section.anchors for section in card.sections) else titled[:1]
 
 
 def find_section(card: SpecificationCard, name: str) -> str | None:
-    """Return the id of the section with that id, number or title."""
-    name = name.removeprefix("#")
-    bare = _PREFIX.sub("", name, count=1)
-    for id in (name, f"section-{bare}", f"appendix-{bare}"):
-        if id in card.titles:
-            return id
-    return card.titled.get(name.casefold()) if name else None
+    """Return the id of the section with that id, number, title or path of headings.
+
+    A name of several sections raises a NotFoundError that lists them.
+    """
+    found = match_sections(card, name)
+    if len(found) > 1:
+        ##= man/spec/show.md#references
+        ##% duvet MUST accept the path of headings to a section wherever a section is named, and list the names of all
+        ##% sections that an ambiguous name can mean.
+        message, hint = describe_ambiguous_section(card, name, found)
+        raise NotFoundError(message, hint=hint)
+    return found[0] if found else None
+
+
+def describe_ambiguous_section(card: SpecificationCard, name: str, ids: Iterable[str]) -> tuple[str, str]:
+    """Return the message and the hint about a name that several sections have."""
+    names = [f"#{card.section_names[id]}" for id in ids]
+    message = f"{quote_text(name.removeprefix('#'))} names {len(names)} sections of {card.locator}"
+    return message, f"use one of these: {join_names(names, _SOME)}"
+
+
+def find_headed_section(card: SpecificationCard, name: str) -> str | None:
+    """Return the id of the section whose title begins with this id of a requirement, such as `FR-001`."""
+    return card.named.get(name) or card.named.get(name.casefold())
 
 
 def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
     """Yield the id of the section with that name, and those of the numbered sections below it."""
     section = find_section(card, name)
-    if section is None:
-        return
+    if section is not None:
+        yield from list_section_tree(card, section, below=below)
+
+
+def list_section_tree(card: SpecificationCard, section: str, *, below: bool = True) -> Iterator[str]:
+    """Yield the id of a section, and those of the numbered sections below it."""
     yield section
     if below and section.startswith(("section-", "appendix-")):
         ##= man/spec/gates.md#not-applicable

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from duvet.model import Specification
 from duvet.sources.editor import split_words
+from duvet.specs.locator import list_headed_sections
 from duvet.text import load_rapidfuzz, remove_spacing
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
@@ -319,32 +320,56 @@ class Neighbourhood:
         self,
         specification: Specification,
         sentences: Mapping[int, Sequence[str]] | None = None,
-        cited: Mapping[int, Container[str]] | None = None,
+        cited: Mapping[int, Iterable[str]] | None = None,
         names: RequirementNames = NO_NAMES,
     ) -> None:
         self.specification = specification
         self.names = names
         """The ids that it gives its requirements."""
+        self._written: dict[int, dict[str, str]] = {}
+        """The quotes of requirements by section and text."""
         self._sentences = {
-            section: [" ".join(split_words(one)) for one in found] for section, found in (sentences or {}).items()
+            section: [" ".join(split_words(self._write(section, one))) for one in found]
+            for section, found in (sentences or {}).items()
         }
         """The texts of requirements by section."""
-        self._cited = cited or {}
+        self._cited = {
+            section: {self._write(section, one) for one in found} for section, found in (cited or {}).items()
+        }
         """Those of them that are cited, by section."""
         self._words: dict[int, TextWords] = {}
 
-    def section_id(self, section: int) -> str:
-        return self.specification.sections[section].id
+    def _write(self, section: int, text: str) -> str:
+        """Return a requirement of a section as a quote that people write, with its code marked."""
+        plain = self.specification.sections[section].plain
+        if plain is None or not plain.code:
+            return text
+        if section not in self._written:
+            self._written[section] = {
+                one.text: " ".join([one.lead, *(plain.quote(low, high) for low, high in one.ranges)]).strip()
+                for one in plain.statements
+            }
+        return self._written[section].get(text, text)
+
+    def section_name(self, section: int) -> str:
+        return self.specification.sections[section].name
 
     @cached_property
     def _unspaced(self) -> list[str]:
-        return [remove_spacing("".join(section.lines)) for section in self.specification.sections]
+        return [
+            remove_spacing("".join(section.lines) + ("\n" + section.plain.text if section.plain else ""))
+            for section in self.specification.sections
+        ]
 
     @cached_property
     def _unspaced_whole(self) -> str:
         return "\n".join(self._unspaced)
 
     def holding(self, quote: str) -> list[int]:
+        if any(section.plain for section in self.specification.sections):
+            from duvet.specs.markdown import remove_markup
+
+            quote = remove_markup(quote) or quote
         unspaced = remove_spacing(quote)
         # Most quotes are in no section, and one search in all of them together is faster.
         if not unspaced or unspaced not in self._unspaced_whole:
@@ -357,10 +382,15 @@ class Neighbourhood:
         found = QuoteMatcher(self.specification.sections[section]).find(quote)
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
 
+    @cached_property
+    def headed(self) -> dict[str, int]:
+        """The sections by the ids at the head of their titles."""
+        return list_headed_sections(self.specification)
+
     def holds_named(self, named: Iterable[NamedText], quote: str) -> bool:
         """True if one of these requirements contains the quote unchanged, or the quote is empty."""
         for one in named:
-            found = QuoteMatcher(self.specification.sections[one.section]).restrict(one.text).find(quote)
+            found = QuoteMatcher(self.specification.sections[one.section]).restrict(one.text, one.name).find(quote)
             if found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote):
                 return True
         return False
@@ -419,7 +449,8 @@ class Neighbourhood:
 
     def _words_of(self, section: int) -> TextWords:
         if section not in self._words:
-            words = split_words(" ".join(self.specification.sections[section].lines))
+            one = self.specification.sections[section]
+            words = split_words(one.plain.quote(0, len(one.plain.text)) if one.plain else " ".join(one.lines))
             self._words[section] = TextWords(words, self._sentences.get(section, ()), weighs=self.weighs)
         return self._words[section]
 

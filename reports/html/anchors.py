@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from duvet.model import Format, Level, Problem, Specification
+from duvet.model import BREADCRUMB_SIGN, Format, Level, Problem, Specification
 from duvet.queries.citations import CommentStyle
 from duvet.queries.gaps import STATES_BY_WORD
 from duvet.queries.priority import PriorityRow
@@ -197,7 +197,9 @@ class SectionLabels:
         found = self._found.get((specification, id))
         if found is None:
             one = self._specifications[specification]
-            words = find_section_number(one, id) or format_section_title(one, one.by_id[id])
+            index = one.by_id[id]
+            number = "" if one.sections[index].anchors else find_section_number(one, id)
+            words = number or format_section_title(one, index)
             found = self._found[specification, id] = escape_html(
                 escape_line_ends(f"{strip_backticks(one.name)}, {words}")
             )
@@ -207,8 +209,12 @@ class SectionLabels:
 def format_section_title(specification: Specification, index: int) -> str:
     """Return the section's title, with the number that titles of IETF text lack."""
     section = specification.sections[index]
-    number = find_section_number(specification, section.id)
-    return f"{number}. {section.title}".rstrip() if number else strip_backticks(section.title) or section.id
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the headings above a section whose title alone is ambiguous.
+    number = find_section_number(specification, section.anchors[-1] if section.anchors else section.id)
+    if number:
+        return BREADCRUMB_SIGN.join([*section.path, f"{number}. {section.title}".rstrip()])
+    return strip_backticks(section.breadcrumb) or section.id
 
 
 def strip_backticks(title: str) -> str:

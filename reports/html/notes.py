@@ -12,10 +12,12 @@ from urllib.parse import unquote
 from markupsafe import Markup
 from pyromark import Markdown, Options
 
+from duvet.errors import MarkdownError
 from duvet.knowledge.pages.catalogue import PageCollection, PageReference, format_moment
 from duvet.knowledge.pages.page import Page as Note, PageLink, rewrite_links
 from duvet.queries.records import make_fragment_link
 from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribute, escape_html
+from duvet.specs.markdown import MarkdownEvent, walk_markdown
 from duvet.trace.catalogue import SHORT_ID_DIGITS
 
 LinkLookup = Callable[[str], str]
@@ -39,7 +41,10 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 def render_markdown(text: str, leads: LinkLookup = lambda _: "") -> str:
-    return "".join(_render_events(_parser().events(text), leads))
+    try:
+        return "".join(_render_events(walk_markdown(_parser(), text), leads))
+    except MarkdownError:
+        return f"<pre>{escape_html(text)}</pre>\n"
 
 
 @cache
@@ -47,17 +52,15 @@ def _parser() -> Markdown:
     return Markdown(options=Options.ENABLE_TABLES | Options.ENABLE_TASKLISTS)
 
 
-def _render_events(events: Any, leads: LinkLookup) -> Iterator[str]:
+def _render_events(events: Iterable[MarkdownEvent], leads: LinkLookup) -> Iterator[str]:
     ends: list[str] = []
     html: list[str] | None = None
-    for event in events:
-        if isinstance(event, str):
-            yield _BREAKS.get(event, "")
-            continue
-        ((kind, value),) = event.items()
-        if kind == "Html" and html is not None:
+    for kind, tag, value, _, _ in events:
+        if kind in _BREAKS:
+            yield _BREAKS[kind]
+        elif kind == "Html" and html is not None:
             html.append(value)
-        elif value == "HtmlBlock":
+        elif tag == "HtmlBlock":
             # A comment may have several lines, and the parser reports each of them alone.
             block = "".join(html or ())
             shown = _COMMENT.sub("", block)
@@ -65,10 +68,10 @@ def _render_events(events: Any, leads: LinkLookup) -> Iterator[str]:
             yield (f"{opening}{escape_html(shown)}{closing}" if shown.strip() else "")
             html = [] if kind == "Start" else None
         elif kind == "Start":
-            if value == "TableCell":
+            if tag == "TableCell":
                 begin, end = _HEAD_CELL if ends[-1] == _HEAD_END else _CELL
             else:
-                begin, end = _tags(value, leads)
+                begin, end = _tags(tag, value, leads)
             ends.append(end)
             yield begin
         elif kind == "End":
@@ -88,11 +91,8 @@ def _render_inline(kind: str, value: Any) -> str:
     return escape_html(_COMMENT.sub("", value) if kind == "InlineHtml" else value)
 
 
-def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
-    if isinstance(tag, str):
-        return _PIECES.get(tag, ("", ""))
-    ((kind, value),) = tag.items()
-    match kind:
+def _tags(tag: str, value: Any, leads: LinkLookup) -> tuple[str, str]:
+    match tag:
         case "Heading":
             level = min(int(value["level"][1:]) + _SHIFT, 6)
             return f"<h{level}>", f"</h{level}>\n"
@@ -112,7 +112,7 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
                 return f'<span title="{escape_attribute(value["title"])}">', "</span>"
             href = escape_attribute(goal) if goal.startswith(("#", "https://", "http://", "mailto:")) else leads(goal)
             return (f'<a href="{href}">', "</a>") if href else ("", "")
-    return "", ""
+    return _PIECES.get(tag, ("", ""))
 
 
 _MOST_TEXT = 1_000_000

@@ -38,23 +38,22 @@ def make_next_views(
 ) -> list[NextView]:
     wanted = {row.text for row in page.next}
     found = {
-        (card.specification, card.section, card.text): Markup(spot.link)
+        page.catalogue.full_path_of(card): (card, Markup(spot.link))
         for card, spot in zip(page.catalogue.requirements, places.requirements, strict=True)
         if card.text in wanted
     }
-    indexes = {one.id: index for index, one in enumerate(page.catalogue.specifications)}
     ##= man/spec/page.md#overview
     ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
     ##% each.
     return [
         NextView(
             _LOOKS[row.status],
-            found[index, row.section, row.text],
-            Markup(names.section(index, row.section)),
+            link,
+            Markup(names.section(card.specification, card.section)),
             shorten_text(row.text, _WIDEST),
             row.reason,
         )
-        for row, index in ((row, indexes[row.specification]) for row in page.next)
+        for row, (card, link) in ((row, found[row.full_path]) for row in page.next)
     ]
 
 

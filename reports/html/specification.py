@@ -210,7 +210,8 @@ class ArticleWriter:
         text = marking.text(coverage.sections.get(index, {}))
         out = make_published_url(coverage.specification.url, section.id)
         anchor, link = place.spot
-        real_id = "" if place.name.endswith(f"/{section.id}") else f' data-id="{anchors.escape_attribute(section.id)}"'
+        name = anchors.escape_attribute(section.name)
+        real_id = "" if place.name.endswith(f"/{section.name}") else f' data-id="{name}"'
         height = len(section.lines) + 2 * len(place.requirements)
         outside = f' <a class=out href="{anchors.escape_attribute(out)}">published</a>' if out else ""
         shown = f"<pre>{text}</pre>\n" if text else ""

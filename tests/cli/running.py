@@ -37,8 +37,9 @@ class Done(NamedTuple):
 
 
 def failed(message: str, place: str = "", hint: str = "", out: str = "") -> Done:
-    """The outcome of a command that fails with one error."""
-    lines = [f"error: {message}", f" --> {place}" if place else "", f"  = help: {hint}" if hint else ""]
+    """The outcome of a command that fails with one error, by default one with the code of all commands."""
+    code = "" if re.search(r" \[DUV\d+\]\Z", message) else " [DUV122]"
+    lines = [f"error: {message}{code}", f" --> {place}" if place else "", f"  = help: {hint}" if hint else ""]
     return Done(1, out, "".join(f"{line}\n" for line in lines if line))
 
 

@@ -107,6 +107,26 @@ def shown(command: str, folder: Path, *args: str, columns: int = 80, stream: str
     return written.decode().replace("\r\n", "\n")
 
 
+def answered(command: str, folder: Path, answers: str, *args: str) -> tuple[int, str]:
+    """The exit code of a command that asks on a terminal, and what it writes there, without the answers."""
+    reader, writer = _open_terminal(200)
+    modes = termios.tcgetattr(writer)
+    modes[3] &= ~termios.ECHO
+    termios.tcsetattr(writer, termios.TCSANOW, modes)
+    os.write(reader, answers.encode())
+    streams: dict[str, Any] = {"stdin": writer, "stdout": subprocess.DEVNULL, "stderr": writer}
+    process = spawn([command, "--color", "never", *args], cwd=folder, env=environment(TERM="xterm"), **streams)
+    os.close(writer)
+    written = b""
+    # The end is an error on some systems.
+    with suppress(OSError):
+        while piece := os.read(reader, 65536):
+            written += piece
+    code = process.wait(LONGEST)
+    os.close(reader)
+    return code, written.decode().replace("\r\n", "\n")
+
+
 def _open_terminal(columns: int) -> tuple[int, int]:
     reader, writer = pty.openpty()
     fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from duvet.cli import COMMAND_GROUPS, cli, run_command_line
 from duvet.errors import DuvetError
 from duvet.version import VERSION
 from tests.cli.made import make
-from tests.cli.running import Done, Run, files
+from tests.cli.running import Done, Run, failed, files, run
 from tests.cli.terminals import shown
 
 COLOURED = {"CLICOLOR_FORCE": "1"}
@@ -205,10 +206,9 @@ def test_another_folder(kettle: Path, duvet: Run) -> None:
     (kettle / "src/deep").mkdir()
     assert duvet("-q", "-C", "../..", "report", cwd=kettle / "src/deep") == Done(0, "", "")
     assert (kettle / ".duvet/snapshot.txt").exists()
-    for folder, reason in (("nowhere", "No such file or directory (os error 2)"), ("spec.md", "Not a directory")):
-        code, out, err = duvet("-C", folder, "report")
-        assert (code, out, err.endswith(f"\n --> {folder}\n")) == (1, "", True)
-        assert err.startswith(f"error: can't change to this folder: {reason}")
+    for folder, reason in (("nowhere", "it does not exist"), ("spec.md", "a part of its path is not a folder")):
+        message, hint = f"can't change to this folder: {reason}", "name an existing folder after -C"
+        assert duvet("-C", folder, "report") == failed(message, folder, hint)
     assert duvet("--color", "always", "show", "nothing").err.startswith(RED)
 
 
@@ -271,7 +271,7 @@ def test_quiet_and_verbose_and_switches_that_may_be_repeated(kettle: Path, duvet
 
 OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
     "fine": (None, 0, ""),
-    "refused": (DuvetError("no", path="a.rs"), 1, "error: no\n --> a.rs\n"),
+    "refused": (DuvetError("no", path="a.rs"), 1, "error: no [DUV122]\n --> a.rs\n"),
     "misused": (click.UsageError("no"), 2, "Error: no\n"),
     "broken": (ZeroDivisionError("no"), 3, "\nZeroDivisionError: no\n\nThis is a bug in duvet "),
     "interrupted": (KeyboardInterrupt(), 130, "\ninterrupted\n"),
@@ -297,3 +297,104 @@ def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert run_command_line(["ending", outcome]) == code
     out, err = capsys.readouterr()
     assert (out, words in err) == ("", True)
+
+
+OURS = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n[[specification]]\nsource = 'spec.md'\n"
+NOT_THERE = "this path does not exist [DUV010]", "correct the path, or create the file"
+ERRORS: dict[str, Done] = {
+    "-C nope report": failed(
+        "can't change to this folder: it does not exist [DUV122]", "nope", "name an existing folder after -C"
+    ),
+    "search --config nope x": failed(NOT_THERE[0], "nope", NOT_THERE[1]),
+    "recipe check nope.yaml": failed(NOT_THERE[0], "nope.yaml", NOT_THERE[1]),
+    "tools list": failed('no tool is named "list" [DUV120]', hint="run `duvet tools` to list the tools"),
+    "call coverage_sumary": failed(
+        'no tool is named "coverage_sumary" [DUV120]', hint="did you mean coverage_summary?"
+    ),
+    "explain foo": failed(
+        'no rule, state, level or key is named "foo" [DUV120]', hint="run `duvet explain` to list all topics"
+    ),
+    "ask boil": failed("no model is configured [DUV121]"),
+    "backup": failed("this project is not indexed yet [DUV123]"),
+}
+
+
+@pytest.mark.parametrize("line", ERRORS)
+def test_an_error_has_plain_words_a_code_and_a_remedy(line: str, kettle: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#rules
+    ##% Every error message that duvet prints MUST end with the code of its rule, except for errors in the command line.
+    ##= man/spec/trace.md#diagnostics
+    ##% Except with the schema or the flags of awslabs duvet and in its commands, duvet MUST describe errors of the
+    ##% operating system in plain words and say what to do.
+    make(kettle, {".duvet/config.toml": OURS})
+    done, expected = duvet(*line.split()), ERRORS[line]
+    assert (done.code, done.out) == (expected.code, expected.out)
+    assert done.err == expected.err if "= help" in expected.err else done.err.startswith(expected.err)
+    assert "\n  = help: " in done.err
+
+
+def test_a_specification_that_does_not_exist(kettle: Path, duvet: Run) -> None:
+    make(kettle, {".duvet/config.toml": OURS.replace("spec.md", "nope.md"), "src/a.rs": "fn a() {}\n"})
+    problem = (
+        'error: can\'t read the specification "nope.md": it does not exist [DUV010]\n'
+        " --> .duvet/config.toml:5:10\n  |\n5 | source = 'nope.md'\n  |          ^^^^^^^^^ configured here\n"
+        "  = help: correct `source`, or create the file\n"
+    )
+    assert duvet("report") == Done(
+        1, "", f"{problem}\n1 error\ncoverage: no requirements\nreports: .duvet/reports/report.html\n"
+    )
+    assert (
+        duvet("uncited", "--fail-on", "must").err == f"{problem}FAIL: --fail-on must: not checked because of 1 error\n"
+    )
+
+
+def test_a_service_configuration_is_not_a_project(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/service.md#configuration
+    ##% If a file that is named as the project's configuration is invalid and has the name of a service configuration,
+    ##% duvet MUST say so and name `--service-config`.
+    make(kettle, {"duvet.config.yaml": "server: {name: a}\n"})
+    hint = "name it with `--service-config` on a command that reads it, such as `duvet mcp`, and leave out `--config`"
+    done = failed("this is a service configuration, not a project's configuration [DUV005]", "duvet.config.yaml", hint)
+    for words in (["--config", "duvet.config.yaml", "report"], ["report", "--config", "duvet.config.yaml"]):
+        assert duvet(*words) == done
+
+
+def test_extract_names_the_format_of_markdown(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirements
+    ##% `duvet extract` MUST name `--format markdown` when it finds no requirement in a Markdown file that it reads as
+    ##% IETF text.
+    note = "spec.md was read as IETF text; read Markdown with `--format markdown`"
+    assert note in duvet("extract", "spec.md").err.splitlines()
+    assert note not in duvet("extract", "--format", "markdown", "spec.md").err
+
+
+def test_steps_have_plurals_and_paths_of_the_user(kettle: Path, duvet_command: str) -> None:
+    make(kettle, {".duvet/config.toml": OURS})
+    done = run(duvet_command, kettle / "src", "report", "-v")
+    steps = done.err.partition("\nspecification ")[0]
+    assert [line.strip() for line in steps.splitlines() if re.search(r"\d|\.\.", line)] == [
+        "Extracted requirements from 1 specification",
+        "Scanned 3 sources",
+        "a.rs: 2 annotations",
+        "../.duvet/requirements/spec/heating.toml: 2 annotations",
+        "../.duvet/requirements/spec/pouring.toml: 1 annotation",
+        "Parsed 5 annotations",
+        "Loaded 1 specification",
+        "Mapped 2 sections",
+        "Matched 5 references",
+        "Sorted 5 references",
+        "Writing ../.duvet/reports/report.html",
+        "Wrote ../.duvet/reports/report.html",
+    ]
+    shown = run(duvet_command, kettle / "src", "config").out
+    assert re.search(r"^config-path +\.\./\.duvet/config\.toml ", shown)
+    assert re.search(r"(?m)^source\[0\]\.pattern .* \.\./\.duvet/config\.toml:3$", shown)
+
+
+def test_the_other_program_has_its_own_name(kettle: Path, duvet_command: str) -> None:
+    program = str(Path(duvet_command).with_name("contextive-mcp"))
+    assert run(program, kettle, "--version") == Done(0, f"contextive-mcp {VERSION}\n", "")
+    assert run(program, kettle, "--help").out.startswith("Usage: contextive-mcp [OPTIONS]\n\n  Serve tools, ")
+    assert run(program, kettle, "--nope").err.startswith(
+        "Usage: contextive-mcp [OPTIONS]\nTry 'contextive-mcp --help' for help.\n"
+    )

@@ -283,7 +283,7 @@ def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) 
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
     shown = revision.replace("\x1b", "\\u{1b}")
-    assert diff("--", revision) == failed(f'unknown revision "{shown}"', hint=hint)
+    assert diff("--", revision) == failed(f'unknown revision "{shown}" [DUV120]', hint=hint)
 
 
 def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> None:
@@ -291,7 +291,7 @@ def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", "w")
     hint = "this clone is shallow; run `git fetch --unshallow`"
     done = run(duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
-    assert done == failed('unknown revision "HEAD~1"', hint=hint)
+    assert done == failed('unknown revision "HEAD~1" [DUV120]', hint=hint)
     assert run(duvet_command, tmp_path / "w", "diff", environ=ENVIRON).code == 0
 
 
@@ -311,7 +311,7 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
 def test_a_gate_against_nothing(folder: Path, diff: Run) -> None:
     git(folder, "remote", "add", "origin", str(folder))
     hint = "give a BASE, such as origin/main; in CI, fetch it first"
-    assert diff("--fail-on", "regression") == failed("unknown default branch of origin", hint=hint)
+    assert diff("--fail-on", "regression") == failed("unknown default branch of origin [DUV120]", hint=hint)
     assert (diff().code, diff("HEAD", "--fail-on", "regression").code) == (0, 0)
 
 
@@ -322,7 +322,7 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
     assert diff(environ={**ENVIRON, "GIT_CEILING_DIRECTORIES": str(tmp_path)}) == nowhere
     git(folder, "init", "--quiet")
     for args in ((), ("main",)):
-        none = failed("the repository has no commits", hint="make a commit to compare with")
+        none = failed("the repository has no commits [DUV120]", hint="make a commit to compare with")
         assert diff(*args, environ=ENVIRON) == none
     done = diff(environ={**ENVIRON, "PATH": str(folder / "src")})
     assert done == failed("git was not found", hint="install git, which duvet needs to read revisions")

@@ -13,7 +13,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.commands.mcp import CLIENTS
 from tests.cli.made import make
-from tests.cli.running import Run, failed, refuses, run
+from tests.cli.running import Done, Run, refuses, run
 from tests.conftest import ROOT
 from tests.unit.server.http.command import Command
 from tests.unit.server.wire import hello
@@ -69,16 +69,18 @@ def test_what_would_be_served(duvet: Run, duvet_command: str, folder: Path) -> N
 
 def test_a_folder_without_a_project(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/service.md#calls
-    ##% Without a project, `duvet mcp --check` MUST fail unless a pack of the service needs no project.
+    ##% Without a project, `duvet mcp --check` MUST name the packs that need one, and MUST NOT fail for this.
     done = run(duvet_command, tmp_path, "mcp", "--check")
-    assert (done.code, done.out.splitlines()[0]) == (1, "project        none")
-    assert "error: no configuration in this folder or above it" in done.err
-    done = run(duvet_command, tmp_path, "mcp", "--check", "--pack", "knowledge")
-    assert (done.code, done.out.splitlines()[0], done.err) == (0, "project        none", "")
+    warning = "no configuration in this folder or above it [DUV008]\n --> .duvet/config.toml\n"
+    warning += "  = help: create one with `duvet init`\n"
+    assert (done.code, done.out.splitlines()[0]) == (0, "project        none; the tools of trace need one")
+    assert done.err == f"warning: {warning}"
+    assert run(str(Path(duvet_command).with_name("contextive-mcp")), tmp_path, "--check") == done
+    more = run(duvet_command, tmp_path, "mcp", "--check", "--pack", "knowledge")
+    assert (more.code, more.out.splitlines()[0], more.err) == (0, done.out.splitlines()[0], done.err)
     # A command prints the error of a tool, so it isn't logged too.
     done = run(duvet_command, tmp_path, "call", "coverage_summary")
-    message = ".duvet/config.toml: no configuration in this folder or above it"
-    assert done == failed(message, hint="create one with `duvet init`")
+    assert done == Done(1, "", f"error: {warning}")
     assert " INFO call face=shell " in run(duvet_command, tmp_path, "-v", "call", "coverage_summary").err
 
 
@@ -222,7 +224,7 @@ def test_config_may_name_the_configuration_of_the_service(name: str, duvet: Run,
     assert "\nserver         team " in done.out and done.err == ""
     assert duvet("mcp", "--check", "--config", name) == done
     assert duvet("mcp", "--config", name, "--check", "--config-path", ".duvet/config.toml") == done
-    note = f"note: --config names the project's configuration; write --service-config {name}\n"
+    note = f"note: `--config {name}` is deprecated; use `--service-config {name}`\n"
     assert duvet("-v", "mcp", "--check", "--config", name).err.startswith(note)
     assert duvet("mcp", "--check", "--config", name, "-v").err.startswith(note)
     if not name.startswith("x/"):

@@ -54,7 +54,7 @@ def test_a_page(duvet: Run, folder: Path, gold: Snapshot) -> None:
     assert (found["outlinks"], found["backlinks"]) == (["cups"], ["tea"])
     assert found["requirements"][0]["citations"] == [{"file_path": "src/tea.rs", "line_number": 1, "type": "citation"}]
     assert duvet("pages", "show", "kettle", "--format", "markdown").out.startswith("## Kettle\n\n- slug: kettle\n")
-    assert duvet("pages", "show", "ketle") == failed("Page 'ketle' not found", hint="did you mean kettle?")
+    assert duvet("pages", "show", "ketle") == failed("Page 'ketle' not found [DUV120]", hint="did you mean kettle?")
     make(folder, {"docs/x.md": "# \x1b[31mred\n\n\x1b]0;title\x07\n"})
     for args in ("pages", "pages show x", "pages show x --format markdown"):
         done = duvet(*args.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -59,10 +60,10 @@ def test_text_in_a_prompt_is_neither_markup_nor_a_template_and_drives_no_termina
 def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + SERVING})
     assert "#serving" not in tea("prioritize").out + tea("uncited").out + tea("uncited", "--untested").out
-    asked = tea("prioritize", "--all", "--section", "serving", "--format", "csv").out.splitlines()
-    assert [line.split(",", 5)[5] for line in asked[1:]] == [
-        '"SHOULD, not applicable: the configuration declares it not applicable",Everybody SHOULD wait.',
-        '"MAY, not applicable: the configuration declares it not applicable",A biscuit MAY be offered.',
+    asked = tea("prioritize", "--all", "--section", "serving", "--format", "jsonl").out.splitlines()
+    assert [(row["reason"], row["text"]) for row in map(json.loads, asked)] == [
+        ("SHOULD, not applicable: the configuration declares it not applicable", "Everybody SHOULD wait."),
+        ("MAY, not applicable: the configuration declares it not applicable", "A biscuit MAY be offered."),
     ]
     nothing = failed("nothing is left to do", hint="use --all to include requirements that are done")
     assert tea("prioritize", "--section", "serving", "--prompt") == nothing

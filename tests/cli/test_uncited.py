@@ -12,7 +12,7 @@ from tests.cli.made import make
 from tests.cli.running import Done, Run
 from tests.unit.queries.made import FILES
 
-COUNT = "5 of 12 requirements uncited\n"
+COUNT = "5 of 12 requirements uncited or to do\n"
 
 
 @pytest.mark.parametrize("format", ListFormat)
@@ -21,7 +21,7 @@ COUNT = "5 of 12 requirements uncited\n"
     [
         ("uncited", (), COUNT),
         ("untested", ("--untested",), "8 of 12 requirements untested\n"),
-        ("todo", ("--todo",), "2 of 12 requirements to do\n"),
+        ("todo", ("--todo",), "2 of 12 requirements with a todo\n"),
     ],
 )
 def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: Run, gold: Snapshot) -> None:
@@ -35,14 +35,14 @@ def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: 
 @pytest.mark.parametrize(
     ("args", "said", "count"),
     [
-        ("--spec tea", "3 of 10 requirements uncited\n", 3),
-        ("--section lid", "2 of 2 requirements uncited\n", 2),
-        ("--level must --level NONE", "3 of 7 requirements uncited\n", 3),
+        ("--spec tea", "3 of 10 requirements uncited or to do\n", 3),
+        ("--section lid", "2 of 2 requirements uncited or to do\n", 2),
+        ("--level must --level NONE", "3 of 7 requirements uncited or to do\n", 3),
         ("--status done", "2 of 12 requirements with the status done\n", 2),
         ("--status done --status needs-tests", "3 of 12 requirements with the status done or needs tests\n", 3),
         ("--untested --status in-progress", "2 of 12 requirements untested with the status in progress\n", 2),
-        ("--spec spoon", "0 of 0 requirements uncited\n", 0),
-        ("--limit 2", "5 of 12 requirements uncited; 2 listed\n", 2),
+        ("--spec spoon", "0 of 0 requirements uncited or to do\n", 0),
+        ("--limit 2", "5 of 12 requirements uncited or to do; 2 listed\n", 2),
         ("--limit 5", COUNT, 5),
         ("--limit 0", COUNT, 5),
         ("-q", "", 5),
@@ -56,10 +56,10 @@ def test_what_is_listed(args: str, said: str, count: int, tea: Run) -> None:
 def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
     entry = "[[not-applicable]]\ntarget = 'tea.md#brewing'\nreason = 'Nobody brews.'\n"
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + entry})
-    rest = "3 of 4 requirements uncited; 8 not applicable; 1 listed\n"
+    rest = "3 of 4 requirements uncited or to do; 8 not applicable; 1 listed\n"
     assert tea("uncited", "--limit", "1").err == rest
     done = Done(
-        0, "", "0 of 0 requirements to do; 8 not applicable\nPASS: no listed requirement breaks --fail-on any\n"
+        0, "", "0 of 0 requirements with a todo; 8 not applicable\nPASS: no listed requirement breaks --fail-on any\n"
     )
     assert tea("uncited", "--section", "brewing", "--todo", "--fail-on", "any") == done
 
@@ -114,7 +114,7 @@ def test_the_gate_of_a_project_with_errors(quiet: bool, tea: Run, tmp_path: Path
     make(tmp_path / "tea", {"src/wrong.rs": "//= tea.md#brewing\n//# The water MUST freeze.\n"})
     verdict = "FAIL: --fail-on must: not checked because of 1 error in the project\n"
     errors = "1 error in the project; results may be incomplete; run `duvet validate` to list them\n"
-    said = "" if quiet else f"{errors}0 of 0 requirements uncited\n"
+    said = "" if quiet else f"{errors}0 of 0 requirements uncited or to do\n"
     args = ("-q",) if quiet else ()
     assert tea(*args, "uncited", "--spec", "spoon") == Done(0, "", said)
     assert tea(*args, "uncited", "--spec", "spoon", "--fail-on", "must") == Done(1, "", said + verdict)

@@ -50,6 +50,11 @@ def test_probes(area: str, shared: Path, duvet_command: str, record_property: Re
     record_property(CONFORMANCE, ("probes", cases))
 
 
+def test_query(shared: Path, duvet_command: str, record_property: Record) -> None:
+    cases = run_cases(shared / "probes" / "run.py", duvet_command, str(shared / "probes" / "query"))
+    record_property(CONFORMANCE, ("probes of duvet query", cases))
+
+
 def test_golden(shared: Path, duvet_command: str, record_property: Record) -> None:
     cases = run_cases(shared / "probes" / "run.py", duvet_command, str(shared / "golden"))
     record_property(CONFORMANCE, ("golden projects", cases))
@@ -59,3 +64,18 @@ def test_golden(shared: Path, duvet_command: str, record_property: Record) -> No
 def test_documents(kind: str, noun: str, shared: Path, duvet_command: str, record_property: Record) -> None:
     cases = run_cases(shared / "tools" / "oracle.py", duvet_command, kind, str(shared / kind))
     record_property(CONFORMANCE, (noun, cases))
+
+
+def test_departures(shared: Path, duvet_command: str, tmp_path: Path) -> None:
+    # Cases in which duvet means to differ, and what it does there; `tests/cli/test_defects.py` has the defects.
+    folder = shared / "probes" / "departures"
+    assert [case.name for case in folder.iterdir()] == ["config-path-no-upward-search"]
+    shutil.copytree(folder / "config-path-no-upward-search" / "project", tmp_path / "project")
+    done = subprocess.run(
+        [duvet_command, "report"], cwd=tmp_path / "project" / "sub", capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, re.findall(r"Scanned \d+ sources", done.stderr)) == (
+        0,
+        "",
+        ["Scanned 1 sources"],
+    )

@@ -125,7 +125,7 @@ def test_server_json_is_valid_and_says_what_the_server_says() -> None:
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", SERVER["name"])
     assert SERVER.keys() <= {"$schema", "name", "title", "description", "version", "repository", "packages"}
     assert max(len(SERVER["title"]), len(SERVER["description"])) <= 100
-    assert SERVER["repository"] == {"url": "https://github.com/OWNER/duvet", "source": "github"}
+    assert SERVER["repository"] == {"url": "https://github.com/YOUR-ORG/duvet", "source": "github"}
     # A registry looks for this line: whoever names the package must have written it.
     assert PROJECT["readme"] == "README.md"
     assert re.findall(r"mcp-name: *(\S+)", (ROOT / "README.md").read_text()) == [SERVER["name"]]

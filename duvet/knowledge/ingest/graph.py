@@ -119,6 +119,7 @@ class _TraceGraph:
                 continue
             seen.add(id)
             properties = {
+                "name": requirement.name or None,
                 "text": requirement.text,
                 "level": requirement.level.name if requirement.level else None,
                 "status": requirement.state.words,
@@ -126,7 +127,8 @@ class _TraceGraph:
                 "full_path": catalogue.full_path_of(requirement),
                 "line": requirement.line,
             }
-            name = text.shorten_text(requirement.text, _MAX_NAME)
+            properties = {key: value for key, value in properties.items() if key != "name" or value}
+            name = text.shorten_text(f"{requirement.name} {requirement.text}".lstrip(), _MAX_NAME)
             yield GraphNode(label=NodeLabel.REQUIREMENT, key=id.partition(":")[2], name=name, properties=properties)
 
     def edges(self) -> Iterator[GraphEdge]:

@@ -27,9 +27,10 @@ from duvet.knowledge.pages.page import (
 )
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
+from duvet.queries.references import RequirementRef, find_by_name
 from duvet.text import shorten_text, suggest_nearest
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, SpecificationCard
-from duvet.trace.locations import find_section, find_specifications
+from duvet.trace.locations import describe_ambiguous_section, find_specifications, match_sections
 from duvet.tree import cache, recorder
 
 _Rows = dict[str, tuple[recorder.FileStamp | None, ParsedPage]]
@@ -168,15 +169,32 @@ class PageReferenceFinder:
         ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
         ##% requirement with that id, unless a page has that name.
         if self.is_id(link):
-            indexes = self._find_id(link.target[len(REQUIREMENT_PREFIX) :].strip().lower())
+            name = link.target[len(REQUIREMENT_PREFIX) :].strip()
+            indexes = self._find_name(name) or self._find_id(name.lower())
             return PageReference(link.written, indexes) if indexes else None
         for number in self._find_specifications(link.target):
             if not link.heading:
                 return PageReference(link.written, (), number)
-            section = find_section(self.catalogue.specifications[number], link.heading)
-            if section is not None:
-                return PageReference(link.written, self.catalogue.stated.get((number, section), ()), number, section)
+            found = match_sections(self.catalogue.specifications[number], link.heading)
+            if len(found) == 1:
+                stated = self.catalogue.stated.get((number, found[0]), ())
+                return PageReference(link.written, stated, number, found[0])
+            indexes = () if found else self._find_name(link.heading, number)
+            if indexes:
+                section = self.catalogue.requirements[indexes[0]].section
+                return PageReference(link.written, indexes, number, section)
         return None
+
+    def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
+        """Return the requirement with this id of a specification, or of the only one that has it."""
+        ##= man/spec/names.md#references
+        ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
+        ##% `SPEC#ID`.
+        try:
+            found = find_by_name(self.catalogue, name, None if specification is None else [specification])
+        except errors.NotFoundError:
+            return ()
+        return found.indexes if isinstance(found, RequirementRef) else ()
 
     def _find_specifications(self, name: str) -> list[int]:
         if name not in self._specifications:
@@ -416,9 +434,12 @@ def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLin
         message = f"link to unknown requirement `{link.written}`"
         hint = f"write `{REQUIREMENT_PREFIX}` and at least 4 digits that identify one requirement"
     elif card is not None:
+        named = match_sections(card, link.heading)
         message = f"`{link.target}` has no section `{link.heading}`"
-        near = suggest_nearest(shorten_text(link.heading), [*card.titles])
+        near = suggest_nearest(shorten_text(link.heading), card.section_names.values())
         hint = near or "link to an existing section, or to the specification alone"
+        if named:
+            message, hint = describe_ambiguous_section(card, link.heading, named)
     else:
         message = f"link to unknown page `{link.written}`"
         hint = collection.suggest(link.target) or "create the page, or remove the link"

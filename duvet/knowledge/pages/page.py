@@ -116,7 +116,12 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
     if front.slug is not None and (fault := find_slug_fault(front.slug)):
         return ParsedPage(problems=(*problems, make_slug_problem(front.slug, fault, path)), is_page=False)
     body = text[start:].encode()
-    scan = _MarkdownScan(text[start:], body, stops_at_title=b"[[" not in body)
+    try:
+        scan = _MarkdownScan(text[start:], body, stops_at_title=b"[[" not in body)
+    except errors.MarkdownError as error:
+        place = Place(error.line + text.count("\n", 0, start))
+        problems.append(rules.PAGE_UNREAD.problem(error.message, path, place, hint=error.hint))
+        return ParsedPage(problems=tuple(problems), is_page=False)
     links = tuple(islice(_locate_links(body, scan, 1 + text.count("\n", 0, start)), MAX_PAGE_LINKS))
     return ParsedPage(front.slug or "", front.title or scan.title, front.created, front.tags, links, tuple(problems))
 

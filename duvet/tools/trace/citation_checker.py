@@ -52,7 +52,7 @@ class SpecCatalogue(library.Library):
         project = context.project
         ##= man/spec/mcp.md#tools
         ##% Tools MUST NOT download specifications.
-        super().__init__(project.tree, project.downloads, None, project.root)
+        super().__init__(project.tree, project.downloads, None, project.root, forms=project.library.forms)
         self.project = project
         self.cards = context.catalogue.specifications
         self._requirements = context.catalogue.requirements
@@ -114,7 +114,7 @@ class SpecCatalogue(library.Library):
         elif not locator.is_url and not self._may_be_read(path):
             raise errors.UnreadableError("it is not a specification of this project", path=path)
         try:
-            return self.load_from(path, locator)
+            return self.load_from(path, locator, self.form_of(locator))
         finally:
             # Clients could name any number of specifications.
             self._parsed.clear()
@@ -145,6 +145,7 @@ class NearestFinder:
         self._by_code: dict[str, Callable[[Annotation], NearestMatch]] = {
             rules.QUOTE_NOT_FOUND.code: self._find_quote,
             rules.TARGET_UNKNOWN_SECTION.code: self._find_section,
+            rules.TARGET_AMBIGUOUS.code: self._find_section,
             rules.TARGET_NO_SECTION.code: self._find_section,
         }
 
@@ -161,7 +162,7 @@ class NearestFinder:
             # Its file has been removed in the meantime.
             return NearestMatch(hint=answer.hint)
         own = spot.near.near(spot.section, annotation.quote)
-        text = answer.quote or (own.text if own else answer.target)
+        text = answer.quote or (own.text if own and not spot.named else answer.target)
         if text is None:
             found = spot.near.anywhere(annotation.quote)
             text = found[1].text if found else ""
@@ -181,7 +182,12 @@ class NearestFinder:
         name, _, section = annotation.target.partition("#")
         number = next(iter(locations.match_specifications(self.catalogue, name, specifications.project.root)), None)
         if number is None:
-            names = [card.locator for card in specifications.cards]
+            is_any = any(card.is_configured for card in specifications.cards)
+            names = {
+                index: card.locator
+                for index, card in enumerate(specifications.cards)
+                if card.is_configured or not is_any
+            }
             rapidfuzz = load_rapidfuzz()
             found = rapidfuzz.process.extractOne(
                 name, names, scorer=rapidfuzz.fuzz.ratio, processor=None, score_cutoff=_MIN_SIMILARITY
@@ -242,9 +248,10 @@ class _Texts(SpecificationTexts):
         return resolve_section(near, section)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
+        is_any = any(card.is_configured for card in self.specifications.cards)
         for number, card in enumerate(self.specifications.cards):
             near = self._open_neighbourhood(number)
-            if near is not but:
+            if near is not but and (card.is_configured or not is_any):
                 yield card.locator, near
 
     def _open_neighbourhood(self, number: int) -> Neighbourhood:

@@ -113,7 +113,7 @@ def summarize_requirement(card: RequirementCard, most: int | None = None) -> Req
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
-    reference: Annotated[str, Meta(description="Id, full path, or file:line of a citation of it")]
+    reference: Annotated[str, Meta(description="Id, name, full path, or file:line of a citation of it")]
 
 
 class RequirementPlace(Struct, frozen=True):
@@ -290,7 +290,7 @@ def make_requirement_list_answer(
 
 
 class GetRequirementStatusInput(Struct, frozen=True):
-    req_identifier: Annotated[str, Meta(description="First 4 or more digits of its id, or its full_path")]
+    req_identifier: Annotated[str, Meta(description="Its id (4 or more digits), name or full_path")]
 
 
 class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):

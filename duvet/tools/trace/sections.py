@@ -137,11 +137,11 @@ def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAns
         step = f"offset={offset} is past the end of the text, which has {len(text)} characters."
     return ToolAnswer(
         value=GetSectionOutput(
-            id=section.section,
+            id=card.section_names[section.section],
             title=card.titles[section.section],
             content=content,
             full_path=card.section_path(section.section),
-            target=f"{card.locator}#{section.section}",
+            target=card.section_target(section.section),
             requirements=rows,
             next_offset=end if end < len(text) else None,
         ),
@@ -163,7 +163,7 @@ def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
     hint, number = "use spec#section", getattr(found, "specification", None)
     if number is not None:
         specification = catalogue.specifications[number]
-        sections = [f"#{one.id}" for one in specification.sections]
+        sections = [f"#{one.name}" for one in specification.sections]
         hint = f"available in {specification.id}: {join_names(sections, _MAX_SECTIONS)}"
     raise ToolError(ErrorCode.INVALID_REQUEST, "the reference is not a section", hint)
 

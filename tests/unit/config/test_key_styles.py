@@ -86,12 +86,25 @@ def test_two_spellings_of_one_key_are_an_error(first: str) -> None:
     text = f'providers: {{a: {{{first}: "http://a/v1", base-url: "http://b/v1"}}}}'
     with pytest.raises(ProblemsError) as raised:
         load_service(MemoryTree({"duvet.config.yaml": text.encode()}), {})
-    assert [one.message.partition(",")[0] for one in raised.value.problems] == [
-        "providers.a.base-url: unknown field `base-url`"
-    ]
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST report a key that a table contains in two spellings.
+    # `base_url` alone has been respelled before.
+    message = "providers.a.base-url: `base-url` and `baseUrl` are two spellings of one key"
+    assert [one.message for one in raised.value.problems] == [message]
 
 
 def test_the_schema_of_awslabs_duvet_has_one_spelling() -> None:
     text = '\'$schema\' = "https://awslabs.github.io/duvet/config/v0.4.json"\n[[source]]\npattern = "*.rs"\nblob_link = ""\n'
     with pytest.raises(ProblemsError, match="unknown field `blob_link`"):
         read_config(text.encode(), ".duvet/config.toml", {})
+
+
+def test_a_key_in_two_spellings() -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST report a key that a table contains in two spellings.
+    config = "'$schema' = \"duvet-cli/config/v1\"\n[report.html]\nblob-link = 'a'\nblobLink = 'b'\n"
+    with pytest.raises(ProblemsError) as raised:
+        read_config(config.encode(), ".duvet/config.toml", {})
+    assert [(one.code, one.place.line, one.message, one.hint) for one in raised.value.problems] == [
+        ("DUV005", 4, "`blobLink` and `blob-link` are two spellings of one key", "remove one of them")
+    ]

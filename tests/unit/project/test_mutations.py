@@ -62,7 +62,7 @@ def wrong(findings: Findings) -> set[int]:
 def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
     """Check all that has to be so whatever was changed; what became of how many that were wrong."""
     changed = overlay_project(project, spoilt.files)
-    done = fix_project(changed, lambda findings: findings.files)
+    done = fix_project(changed, lambda findings: findings.files, lambda *_: True)
     before, after = wrong(done.first), wrong(done.findings)
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST find every problem that `duvet report` finds with an annotation.
@@ -75,7 +75,7 @@ def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
         old, new = (around(text.decode(), path, styles[path], own) for text in (done.before[path], data))
         assert old == new
     result = overlay_project(project, {**spoilt.files, **done.after})
-    assert fix_project(result, lambda findings: findings.files).after == {}
+    assert fix_project(result, lambda findings: findings.files, lambda *_: True).after == {}
 
     def became(id: int) -> str:
         was, now = (one.trace.annotations[id] for one in (project, result))

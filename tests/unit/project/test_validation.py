@@ -93,7 +93,9 @@ def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
 
 
 def test_a_requirement_file_and_a_source_that_is_right() -> None:
-    hint = f"{NEAREST}The pot MUST be rinsed with [-vinegar-]{{+water,+}}"
+    step = "check the code, then use `--unsafe-fixes` or `--interactive`"
+    doubt = f"note: no earlier text of the specification is known; {step}"
+    hint = f"{NEAREST}The pot MUST be rinsed with [-vinegar-]{{+water,+}}\n{doubt}"
     path = ".duvet/exceptions/cleaning.toml"
     assert found(project(), path) == [(4, "DUV050", hint, "update the quote")]
     checked = validate(project()).of(["src/right.py"])
@@ -251,9 +253,9 @@ def test_any_input(specification: str, lines: list[str], end: str, entries: str)
         "a.rs": end.join(lines),
     }
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
-    found = fix_project(project, lambda findings: findings.files)
+    found = fix_project(project, lambda findings: findings.files, lambda *_: True)
     assert len(found.findings.found) <= len(found.first.found) + found.citations
-    again = fix_project(overlay_project(project, found.after), lambda findings: findings.files)
+    again = fix_project(overlay_project(project, found.after), lambda findings: findings.files, lambda *_: True)
     assert again.after == {}
     assert all(data.decode() == found.before[path].decode() for path, data in found.before.items())
     kept = overlay_project(project, found.after).trace.annotations

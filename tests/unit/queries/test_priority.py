@@ -39,7 +39,7 @@ def test_the_order_of_a_project_and_its_reasons() -> None:
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
     ##% an option asks for them.
     ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST give the reason for each rank in words.
+    ##% With `--explain` and in JSON, `duvet prioritize` MUST give the reason for each rank in words.
     explained = priority.make_explained_rows(CATALOGUE, RANKED)
     assert [(row.key, row.before_next) for row in explained] == COMPARISONS
     for wanted, expected in (

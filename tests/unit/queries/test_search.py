@@ -136,7 +136,7 @@ def test_words_are_found_and_marked(query: str) -> None:
     ##% word, and then say so.
     ##= man/spec/search.md#results
     ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
-    ##% names for an unknown word.
+    ##% words or names for an unknown word.
     found = search(query)
     assert (marked(found), found.is_loose) == (MARKED[query], query == "boil cups")
 

@@ -12,7 +12,7 @@ from msgspec import json as strict
 from pytest_snapshot.plugin import Snapshot
 
 from duvet import rules
-from duvet.model import Edit, Fix, Note, Place, Problem, Severity
+from duvet.model import Applicability, Edit, Fix, Note, Place, Problem, Severity
 from duvet.reports.problem_formats import ProblemsRecord, render_github, render_junit, render_problems_json
 from duvet.reports.problems import ProblemContext, ProblemFormat, make_root_relative, render_problems
 from tests.conftest import ROOT
@@ -25,7 +25,7 @@ LINES = {
     ("src/a.rs", 9): "//# The kettle MUST heat water.",
     ("src/a b/é%,:.rs", 3): "//= spec.md#nowhere",
 }
-FIX = Fix("quote the specification", (Edit(7, 21, 7, 25, "boil"), Edit(8, 1, 9, 1, "")))
+FIX = Fix("quote the specification", (Edit(7, 21, 7, 25, "boil"), Edit(8, 1, 9, 1, "")), Applicability.UNSAFE)
 PROBLEMS = (
     rules.COMMENT_REPEATED_KEY.problem(
         '"type" already specified',
@@ -117,7 +117,7 @@ def test_json_is_as_documented() -> None:
         label="not in this section",
         hint="copy the words of the section; only spacing may differ",
         notes=(Note(Place(1, 5, 15), "its target"),),
-        fix=Fix("quote the specification", (Edit(2, 22, 2, 26, "boil"),)),
+        fix=Fix("quote the specification", (Edit(2, 22, 2, 26, "boil"),), Applicability.SAFE),
     )
     page = (ROOT / "man/spec/problems.md").read_text(encoding="utf-8")
     example = re.search(r"^    \{\n(?:    .*\n)*?    \}\n", page, re.MULTILINE)

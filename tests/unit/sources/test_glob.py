@@ -12,7 +12,14 @@ from hypothesis import given, strategies as st
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Problem
-from duvet.sources.glob import PatternError, compile_pattern, expand_pattern, match_any, parse_legacy_pattern
+from duvet.sources.glob import (
+    PatternError,
+    compile_pattern,
+    expand_pattern,
+    match_any,
+    parse_legacy_pattern,
+    spell_paths,
+)
 from duvet.tree.files import DiskTree, MemoryTree, Tree, TreeEntry
 from tests.made import written
 from tests.problems import show_problem
@@ -349,3 +356,26 @@ def test_a_style_that_is_not_complete(pattern: str) -> None:
     message = f"the comment style of the source pattern `{pattern}` is incomplete"
     hint = "write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'"
     assert (str(caught.value), caught.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "spelled"),
+    [
+        (["./src//*.rs"], {}),
+        (["src/./*.rs"], {"src/a.rs": "src/./a.rs"}),
+        (["./src/././*.rs", "src/../src/*"], {"src/a.rs": "src/././a.rs"}),
+        (["src/*.rs", "src/./*.rs"], {}),
+        (["**/d/./e/*"], {"src/d/e/f.rs": "src/d/./e/f.rs"}),
+        (["src/./**/*.rs"], {"src/a.rs": "src/./a.rs", "src/d/e/f.rs": "src/./d/e/f.rs"}),
+        (["src/**/./*.rs", "**/d/./**"], {}),
+        (["*[/./src/*.rs"], {}),
+        (["/./x/*"], {"/x/y": "/./x/y"}),
+    ],
+)
+def test_an_inner_dot_of_a_pattern_stays_in_the_spelling(patterns: list[str], spelled: dict[str, str]) -> None:
+    assert spell_paths(patterns, ["src/a.rs", "src/d/e/f.rs", "/x/y"]) == spelled
+
+
+def test_a_leading_dot_matches_hidden_names_but_not_the_folder_itself(tmp_path: Path) -> None:
+    tree = touch(tmp_path, "root.rs", ".h/a.rs", ".h/b/c.rs")
+    assert found(tree, ".*/*.rs") == [".h/a.rs"]

@@ -118,7 +118,7 @@ def test_a_quote_must_be_in_the_named_requirement() -> None:
             "copy the words of FR-001; only spacing may differ"
         ),
         "a.rs:4 DUV050 FR-004 of tea.md does not contain this text [not in FR-004]; FR-001 contains it; write tea.md#FR-001",
-        'a.rs:5 DUV043 missing section "FR-009" in tea.md [referenced here]; did you mean #FR-001 or #FR-002 or #FR-003?',
+        'a.rs:5 DUV043 missing section or requirement "FR-009" in tea.md [referenced here]; did you mean #FR-001 or #FR-002 or #FR-003?',
     ]
 
 
@@ -153,7 +153,7 @@ def test_an_id_in_several_sections_is_ambiguous() -> None:
 def problems_of(text: str, *names: str) -> list[str]:
     """What is wrong with the ids of a specification with these lines; each name is the id of the text behind it."""
     lines = text.split("\n")
-    stated = []
+    stated: list[tuple[str, str, str]] = []
     for name in names:
         line = next(one for one in lines if f"{name}: " in one and name not in [one[0] for one in stated])
         stated.append((name, "t", line.partition(f"{name}: ")[2]))

@@ -148,8 +148,8 @@ def near(text: str = TEXT) -> Neighbourhood:
 )
 def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
     one = near()
-    assert [one.section_id(index) for index in one.holding(quote)] == sections
-    held = [one.section_id(index) for index in range(5) if one.holds(index, quote)]
+    assert [one.section_name(index) for index in one.holding(quote)] == sections
+    held = [one.section_name(index) for index in range(5) if one.holds(index, quote)]
     assert held == (sections or [] if quote else ["tea", "brewing", "serving", "washing", "again"])
 
 
@@ -175,12 +175,12 @@ def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
 def test_the_best_section(text: str, quote: str, found: tuple[str, str, bool] | None) -> None:
     one = near(text)
     best = one.anywhere(quote)
-    assert (best and (one.section_id(best[0]), best[1].text, best[1].is_clear)) == found
+    assert (best and (one.section_name(best[0]), best[1].text, best[1].is_clear)) == found
 
 
 def test_rare_words_tell_where_to_look() -> None:
     one = near()
-    assert [one.section_id(index) for _, index in one.likely("The pot MUST be filled with soap")][:1] == ["washing"]
+    assert [one.section_name(index) for _, index in one.likely("The pot MUST be filled with soap")][:1] == ["washing"]
     assert one.likely("nothing known") == []
 
 

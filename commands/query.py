@@ -1,0 +1,345 @@
+"""`duvet query`"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec.structs import replace
+
+from duvet.console.command import NO_CACHE, Subcommand, TerminalSettings, current_settings
+from duvet.console.completion_values import complete_files
+from duvet.console.options import TEXT_TYPE
+from duvet.console.progress import LABEL_WIDTH, ProgressLines, format_seconds
+from duvet.console.streams import FAILED, print_notice
+from duvet.model import Severity
+
+if TYPE_CHECKING:
+    from duvet.project.project import Project
+    from duvet.queries.checks import CheckResult, Query
+    from duvet.queries.execution import FileModels, ReportLines
+    from duvet.reports.checks import CheckRenderer
+    from duvet.sources.coverage_report import LineHits
+
+_CHECKS = ("implementation", "test", "coverage", "executed-coverage", "duplicates")
+_NEED_REPORTS = frozenset({"coverage", "executed-coverage"})
+_OTHER_NAMES = {"implementations": "implementation", "tests": "test"}
+_FORMATS = ("jacoco-xml",)
+_WIDTH = 80  # The width of diagnostics in a file or a pipe.
+
+
+class _ChoiceList(click.ParamType[tuple[str, ...]]):
+    """Words of a list, separated by commas."""
+
+    name = "choice"
+
+    def __init__(self, words: Sequence[str], others: Mapping[str, str], *, splits: bool = True) -> None:
+        self.words = words
+        self.others = others
+        self.splits = splits
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        known = {**dict.fromkeys(self.words), **self.others}
+        found = []
+        for word in str(value).split(",") if self.splits else [str(value)]:
+            if word not in known:
+                raise self._refuse(word, param, ctx)
+            found.append(self.others.get(word, word))
+        return tuple(found)
+
+    def _refuse(self, word: str, param: click.Parameter | None, ctx: click.Context | None) -> click.UsageError:
+        from duvet.text import suggest_nearest
+
+        option = _name_option(param)
+        if not word:
+            fault, hint = f"a value is required for '{option}' but none was supplied", ""
+        else:
+            fault, hint = f"invalid value '{word}' for '{option}'", suggest_nearest(word, self.words)
+        values = f"\n  [possible values: {', '.join(self.words)}]"
+        return click.UsageError(fault + values + (f"\n  {hint}" if hint else ""), ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        before, comma, last = incomplete.rpartition(",") if self.splits else ("", "", incomplete)
+        return [CompletionItem(f"{before}{comma}{word}") for word in self.words if word.startswith(last)]
+
+
+def _name_option(param: click.Parameter | None) -> str:
+    return f"{param.opts[-1]} <{param.opts[-1].lstrip('-').upper().replace('-', '_')}>" if param else ""
+
+
+class QueryCommand(Subcommand):
+    """Has its own `-q` and `-v`, and describes wrong usage as awslabs duvet does."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*click.Command.get_params(self, ctx), NO_CACHE.make_hidden_option()]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        try:
+            _, rest, _ = self.make_parser(ctx).parse_args(list(args))
+        except click.NoSuchOption as error:
+            raise click.UsageError(f"unexpected argument '{error.option_name}' found", ctx) from error
+        except click.BadOptionUsage as error:
+            params = (param for param in self.get_params(ctx) if error.option_name in param.opts)
+            option = _name_option(next(params, None)) or error.option_name
+            raise click.UsageError(f"a value is required for '{option}' but none was supplied", ctx) from error
+        if rest:
+            raise click.UsageError(f"unexpected argument '{rest[0]}' found", ctx)
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=QueryCommand)
+@click.option(
+    "-c",
+    "--check",
+    "checks",
+    type=_ChoiceList(_CHECKS, _OTHER_NAMES),
+    multiple=True,
+    metavar="<CHECK>",
+    help=f"Checks to run, separated by commas; repeatable. [possible values: {', '.join(_CHECKS)}]",
+)
+@click.option(
+    "-s",
+    "--section",
+    "sections",
+    type=TEXT_TYPE,
+    multiple=True,
+    metavar="<SECTION>",
+    help="Check only these PATHs or PATH#SECTIONs, separated by commas; repeatable.",
+)
+@click.option(
+    "-q",
+    "--quote",
+    "quotes",
+    type=TEXT_TYPE,
+    multiple=True,
+    metavar="<QUOTE>",
+    help="Check only annotations that quote this text, in any case; repeatable.",
+)
+@click.option(
+    "-r",
+    "--coverage-report",
+    "patterns",
+    type=TEXT_TYPE,
+    multiple=True,
+    metavar="<COVERAGE_REPORT>",
+    shell_complete=complete_files,
+    help="Coverage report or glob pattern, required by the coverage checks; repeatable.",
+)
+@click.option(
+    "-f",
+    "--coverage-format",
+    type=_ChoiceList(_FORMATS, {}, splits=False),
+    metavar="<COVERAGE_FORMAT>",
+    help="Format of the coverage reports, required by the coverage checks. [possible values: jacoco-xml]",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Also list what passes.")
+@click.pass_context
+def query(
+    ctx: click.Context,
+    /,
+    checks: tuple[tuple[str, ...], ...],
+    sections: tuple[str, ...],
+    quotes: tuple[str, ...],
+    patterns: tuple[str, ...],
+    coverage_format: tuple[str, ...] | None,
+    verbose: bool,
+) -> None:
+    """Queries requirement traceability using coverage data and annotations. Each check passes or fails, and prints the
+    annotations that fail. Works as in awslabs duvet: it reads .duvet/config.toml of the working directory, and nothing
+    above it.
+
+    \b
+    implementation     code quotes each requirement completely
+    test               tests quote each citation completely
+    coverage           each test ran, and so did the code that it tests
+    executed-coverage  the same, without the tests that did not run
+    duplicates         no annotation repeats others of its type
+
+    --section and --quote choose the annotations to check, never those that they are compared with, except for
+    duplicates.
+
+    The coverage checks read JaCoCo's XML. Java files need `pip install 'duvet-cli[symbols]'`.
+
+    Exits with 1 if a check fails.
+
+    \b
+    Examples:
+      duvet query --check implementation,test
+      duvet query -c test -s spec.md#heating
+      duvet query -c coverage -f jacoco-xml -r "build/reports/**/jacoco*.xml"
+      duvet query -c duplicates --verbose
+    """
+    settings = replace(current_settings(), verbose=verbose or current_settings().verbose)
+    names = [name for words in checks for name in words]
+    if settings.config_path is not None:
+        raise click.UsageError("`duvet query` reads .duvet/config.toml; run it in that folder, without --config", ctx)
+    given = {"--coverage-report <COVERAGE_REPORT>": patterns, "--coverage-format <COVERAGE_FORMAT>": coverage_format}
+    missing = [option for option, value in given.items() if not value]
+    if missing and not _NEED_REPORTS.isdisjoint(names):
+        lines = "\n".join(f"  {option}" for option in missing)
+        raise click.UsageError(f"the following required arguments were not provided:\n{lines}", ctx)
+    progress = QueryProgress(settings)
+    progress.start()
+    if not names:
+        click.echo(f"{ctx.get_help()}\n")
+        return
+    sections = tuple(part for section in sections for part in section.split(","))
+    ctx.exit(run_query(progress, names, sections, quotes, patterns))
+
+
+class QueryProgress(ProgressLines):
+    """Prints the steps of `duvet query`, and its result as the end of the first one."""
+
+    def __init__(self, settings: TerminalSettings) -> None:
+        super().__init__(settings)
+        self.wants_notes = False
+
+    def start(self) -> None:
+        self.begin("Starting duvet in query mode...")
+        self._started = time.perf_counter()
+
+    def begin(self, step: str) -> None:
+        if not step.startswith("Sorting "):
+            super().begin(step)
+
+    def end(self, outcome: str) -> None:
+        verb, _, rest = outcome.partition(" ")
+        if verb == "Extracted" and (rest.startswith("no ") or not self.settings.verbose):
+            return
+        if verb != "Sorted":
+            super().end(outcome)
+
+    def finish(self, result: Iterable[str]) -> None:
+        """Print a text that may be long, and the time since the start."""
+        pieces = iter(result)
+        verb, _, rest = next(pieces).partition(" ")
+        # The line end before the first word counts.
+        verb = verb.rjust(LABEL_WIDTH)
+        print_notice(f"\x1b[32;1m{verb}\x1b[0m {rest}" if self.settings.colour else f"{verb} {rest}")
+        for piece in pieces:
+            print_notice(piece)
+        elapsed = format_seconds(time.perf_counter() - self._started) if self.timed else ""
+        print_notice(f" {elapsed}\n")
+
+
+def run_query(
+    progress: QueryProgress,
+    names: Sequence[str],
+    sections: tuple[str, ...],
+    quotes: tuple[str, ...],
+    patterns: tuple[str, ...],
+) -> int:
+    """Run the checks and print their results; return the exit code."""
+    from duvet.console.problems import print_problems
+    from duvet.console.project import open_project
+    from duvet.console.report_run import write_requirements
+    from duvet.queries.checks import CheckName, Query, QueryFilter
+    from duvet.queries.overlap import UnfoundQuotesError
+
+    options: dict[str, Any] = {"config_path": None, "offline": False, "allow_http": False, "spec_path": None}
+    project = open_project(None, progress, source_patterns=(), spec_patterns=(), **options)
+    ##= man/spec/query.md#results
+    ##% `duvet query` MUST write requirement files as `duvet report` does, but no report and no snapshot.
+    write_requirements(project, project.extraction, prune=False)
+    errors = [problem for problem in project.trace.problems if problem.severity is Severity.ERROR]
+    if errors:
+        ##= man/spec/query.md#results
+        ##% `duvet query` MUST run no check if an annotation is wrong.
+        print_problems(errors, counts_like_upstream=True)
+        return FAILED
+    renderer = make_renderer(project, progress.settings)
+    if progress.settings.verbose and project.config and "duplicates" in project.config.toml.values:
+        progress.note("`[duplicates]` in the configuration is not applied: each duplicate fails")
+    query = Query(project, QueryFilter(sections, quotes))
+    results: list[CheckResult] = []
+    try:
+        for name in map(CheckName, names):
+            results.append(run_check(query, name, patterns, progress))
+    except UnfoundQuotesError as error:
+        for piece in renderer.render_unfound(error.ids):
+            print_notice(piece)
+        return FAILED
+    has_passed = all(result.has_passed for result in results)
+    ##= man/spec/query.md#results
+    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if one fails or can't be run, and with 2 for wrong usage.
+    if not (has_passed and progress.settings.quiet):
+        progress.finish(renderer.render(results))
+    return 0 if has_passed else FAILED
+
+
+def run_check(query: Query, name: str, patterns: Sequence[str], progress: QueryProgress) -> CheckResult:
+    from duvet.queries.execution import FileModels
+
+    verbose = progress.settings.verbose
+    if name == "implementation":
+        if verbose:
+            progress.begin("Running implementation annotation coverage check...")
+        return query.check_implementations()
+    if name == "test":
+        if verbose:
+            progress.begin("Running test annotation coverage check...")
+        return query.check_tests()
+    if name == "duplicates":
+        return query.check_duplicates()
+    if verbose:
+        progress.begin("Running test execution correlation check...")
+    models = FileModels(query.project.tree, query.trace.annotations)
+    reports = list(query.apply_reports(read_reports(query.project, patterns), models))
+    describe_models(reports, models, progress)
+    return query.check_coverage(reports, models, only_executed=name == "executed-coverage")
+
+
+def read_reports(project: Project, patterns: Iterable[str]) -> Iterator[dict[str, LineHits]]:
+    """Yield the coverage reports that the patterns match."""
+    from duvet.sources.coverage_report import read_jacoco_xml
+    from duvet.sources.glob import compile_pattern, expand_pattern
+
+    for pattern in patterns:
+        for path in expand_pattern(compile_pattern(pattern), project.tree, lambda problem: None):
+            yield read_jacoco_xml(project.tree.read(path), path)
+
+
+def describe_models(reports: Iterable[ReportLines], models: FileModels, progress: QueryProgress) -> None:
+    """Print the files that can't be parsed and, if verbose, how the others are read."""
+    ##= man/spec/query.md#executed-lines
+    ##% `duvet query` MUST name each covered Java file that it can't parse, and report its annotations as unknown.
+    for report in reports:
+        for path, faults in report.faults.items():
+            lines = ", ".join(map(str, faults))
+            progress.begin(
+                f"Coverage model: {path} \u2014 the selected classifier could not produce a trustworthy classification "
+                f"(parse error(s) at line(s) {lines}). The file may not be this language, or the classifier has a gap. "
+                "Its annotations are reported Unknown; report the file or the classifier gap."
+            )
+    if progress.settings.verbose:
+        progress.begin(
+            f"Coverage model: {len(models.classified)} file(s) language-aware (verified), "
+            f"{len(models.direct)} file(s) degraded \u2014 no classifier (verified)"
+        )
+        for path in sorted(models.direct):
+            progress.begin(f"  degraded (no classifier, verified): {path}")
+
+
+def make_renderer(project: Project, settings: TerminalSettings) -> CheckRenderer:
+    from functools import cache
+
+    from duvet.console.output import detect_table_look
+    from duvet.reports.checks import CheckRenderer
+    from duvet.reports.graphics import Canvas, SourceText
+    from duvet.trace.records import AnnotationPlaces
+    from duvet.tree.files import MemoryTree
+
+    # Extracted requirements need not be on disk.
+    places = AnnotationPlaces(MemoryTree(project.extraction.files, project.tree))
+    width = detect_table_look(sys.stderr).width if sys.stderr.isatty() else _WIDTH
+    canvas = Canvas(cache(lambda path: SourceText.of(places.text(path))), width, settings.colour)
+    return CheckRenderer(project.trace.annotations, canvas, verbose=settings.verbose)

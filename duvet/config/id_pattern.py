@@ -1,0 +1,54 @@
+"""Checks patterns of requirement ids, whose matching must not take exponential time."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_MOST_REPEATS = 4
+
+
+def find_pattern_fault(pattern: str) -> str:
+    """Return what is wrong with a pattern of ids; empty if nothing is."""
+    ##= man/spec/trace.md#markdown
+    ##% duvet MUST refuse a pattern of ids that can take exponential time.
+    from re import _parser  # type: ignore[attr-defined]
+
+    try:
+        parsed = _parser.parse(pattern)
+        compiled = re.compile(f"(?P<own>{pattern})")
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"not a regular expression: {error}"
+    if compiled.match(""):
+        return "it matches an empty text"
+    if compiled.groupindex.keys() != {"own"}:
+        return "it has named groups"
+    repeats = [0]
+    return _find_nested_repeat(parsed, repeats, within=False) or (
+        f"it has more than {_MOST_REPEATS} open repetitions" if repeats[0] > _MOST_REPEATS else ""
+    )
+
+
+def _find_nested_repeat(node: Any, repeats: list[int], *, within: bool) -> str:
+    for name, value in node:
+        kind = str(name)
+        if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+            low, high, body = value
+            is_open = high - low > 1
+            if is_open and within:
+                return "a repetition inside a repetition can take exponential time"
+            repeats[0] += is_open
+            fault = _find_nested_repeat(body, repeats, within=within or is_open)
+        elif kind == "SUBPATTERN":
+            fault = _find_nested_repeat(value[-1], repeats, within=within)
+        elif kind == "BRANCH":
+            if within:
+                return "alternatives inside a repetition can take exponential time"
+            fault = next(filter(None, (_find_nested_repeat(one, repeats, within=within) for one in value[1])), "")
+        elif kind in ("GROUPREF", "GROUPREF_EXISTS", "ASSERT", "ASSERT_NOT", "ATOMIC_GROUP"):
+            fault = "references, conditions and look-around are not supported"
+        else:
+            fault = ""
+        if fault:
+            return fault
+    return ""

@@ -1,0 +1,238 @@
+"""Earlier texts of specifications: their versions in git, and the snapshot. They tell a typo from a changed requirement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from duvet.errors import DuvetError
+from duvet.model import Annotation, Specification
+from duvet.specs.locator import format_locator
+from duvet.text import find_line_index, line_starts, load_rapidfuzz
+from duvet.tree.files import DiskTree, MemoryTree, Tree
+from duvet.tree.git import GitCommand, GitObjects, GitRepository
+from duvet.tree.recorder import RecordedTree
+
+if TYPE_CHECKING:
+    from duvet.project.project import Project
+
+_VARIABLES = ("PATH", "HOME", "SYSTEMROOT")
+_MOST_REVISIONS = 200  # Of older revisions, duvet does not know the text.
+_MOST_BYTES = 1 << 25
+_SIMILAR = 75.0  # A sentence this similar to a quote may be the one that the quote was copied from.
+_SHORT = 12  # Characters of a commit's name.
+
+_LEAD = re.compile(r"^(?:[ \t>|]|[-*+\u2022][ \t]|\[[ xX]\][ \t]|\d+[.)][ \t]|#+[ \t])+", re.MULTILINE)
+_LINK_TARGET = re.compile(r"\]\([^()\s]*\)|\]\[[^\[\]\n]*\]")
+_MARKUP = re.compile(r"[\s*_`\\\[\]|]+")
+_TEXT = re.compile(r"^    TEXT\[[^\]\n]*\]: (.*)$", re.MULTILINE)
+_CHANGED = re.compile(r":\d+ \d+ [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*\t(.*)")
+
+
+def squeeze_text(text: str) -> str:
+    """Return a text without white space and Markdown markup, to compare its words."""
+    return _MARKUP.sub("", _LINK_TARGET.sub("]", _LEAD.sub("", text)))
+
+
+def differs_in_form(old: str, new: str) -> bool:
+    """True if two quotes differ only in white space, markup, and the case of their first letter."""
+    one, other = squeeze_text(old), squeeze_text(new)
+    return one == other or (one[1:] == other[1:] and one[:1].casefold() == other[:1].casefold())
+
+
+class SpecificationRevision(NamedTuple):
+    """A committed version of a specification, with its squeezed text."""
+
+    commit: str
+    path: str  # Its path at that time, from the top of the repository.
+    text: str
+
+
+class SpecificationRevisions(NamedTuple):
+    """The committed versions of a specification, newest first."""
+
+    known: list[SpecificationRevision]
+    is_complete: bool  # False if there are older ones, or if the clone lacks them.
+
+
+class TextHistory:
+    """Finds out whether a quote was always wrong, or the specification changed after it was right."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._revisions: dict[str, SpecificationRevisions] = {}
+        self._doubts: dict[tuple[str, int, str, str], str] = {}
+
+    def find_doubt(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
+        """Return why new words may be a changed requirement; empty if history shows that the quote has a typo.
+
+        `text` is the file with the annotation.
+        """
+        ##= man/spec/validate.md#safe-fixes
+        ##% duvet MUST treat other words as a typo only if the versions of the specification in git, or the snapshot, show
+        ##% that the specification did not change since the citation was written.
+        key = (annotation.path, annotation.line, annotation.quote, new)
+        if key not in self._doubts:
+            self._doubts[key] = self._compare(specification, annotation, new, text)
+        return self._doubts[key]
+
+    def has_moved(self, specification: Specification, quote: str) -> bool:
+        """True if the last committed text with these words has them as often as the specification has now."""
+        words = squeeze_text(quote)
+        now = squeeze_text(specification.data.decode(errors="replace")).count(words)
+        counts = (one.text.count(words) for one in self._read_revisions(specification.path).known)
+        return next(filter(None, counts), 0) == now
+
+    def _compare(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
+        old_words, new_words = squeeze_text(annotation.quote), squeeze_text(new)
+        revisions = self._read_revisions(specification.path)
+        if not old_words:
+            return self._find_newer_requirement(annotation, new_words, text, revisions)
+        for revision in revisions.known:
+            if old_words in revision.text:
+                return f"the specification had the quoted words in commit {revision.commit[:_SHORT]}"
+        snapshot = self._snapshot_of(specification)
+        if old_words in snapshot:
+            return "the snapshot has the quoted words"
+        if not revisions.known:
+            return "" if new_words in snapshot else "no earlier text of the specification is known"
+        if new_words not in revisions.known[0].text:
+            return "the specification has uncommitted changes"
+        before = next((one for one in revisions.known if new_words not in one.text), None)
+        if before is None and revisions.is_complete:
+            return ""
+        fuzz = load_rapidfuzz().fuzz
+        if before is not None and fuzz.partial_ratio(old_words, before.text, score_cutoff=_SIMILAR) == 0:
+            # That version has no other wording of it: the requirement is newer.
+            return ""
+        commit = self._find_last_change(annotation, text) if revisions.is_complete else ""
+        written = self._read_at(commit, revisions) if commit else ""
+        return "" if new_words in written else "the specification may have changed since the citation was written"
+
+    def _find_newer_requirement(
+        self, annotation: Annotation, words: str, text: str, revisions: SpecificationRevisions
+    ) -> str:
+        """Return why a citation without a quote may be older than its requirement; empty if nothing says so."""
+        if all(words in one.text for one in revisions.known):
+            return ""
+        commit = self._find_last_change(annotation, text)
+        written = self._read_at(commit, revisions) if commit else ""
+        return "" if words in written else "the requirement is newer than the citation"
+
+    @cached_property
+    def _snapshot(self) -> str:
+        config = self.project.config
+        path = config.report.snapshot.path if config and config.report.snapshot.enabled else ""
+        if not path:
+            return ""
+        if self._git is not None:
+            found = self._git.content("cat-file", "blob", f"HEAD:./{path}")
+            return (found or b"").decode(errors="replace")
+        try:
+            return self.project.tree.read(path).decode(errors="replace")
+        except DuvetError:
+            return ""
+
+    def _snapshot_of(self, specification: Specification) -> str:
+        name = format_locator(specification.locator, self.project.root)
+        for block in f"\n{self._snapshot}".split("\nSPECIFICATION: ")[1:]:
+            heading = block.partition("\n")[0]
+            if heading == name or heading.endswith(f"]({name})"):
+                return squeeze_text("\n".join(_TEXT.findall(block)))
+        return ""
+
+    @cached_property
+    def _git(self) -> GitCommand | None:
+        """The repository of a project on disk, if it has a commit and git is installed."""
+        project = self.project
+        if not _is_on_disk(project.tree):
+            return None
+        # What the tree answers is recorded, so that cached results depend on the commit.
+        repository = GitRepository(project.tree, project.root)
+        top = repository.top(repository.start)
+        if top is None:
+            return None
+        if not repository.head(top):
+            project.memory.forgo()
+        environ = {name: project.environ[name] for name in _VARIABLES if name in project.environ}
+        git = GitCommand(project.root, {**environ, "GIT_LITERAL_PATHSPECS": "1"})
+        try:
+            return git if git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") else None
+        except DuvetError:
+            return None
+
+    def _read_revisions(self, path: str) -> SpecificationRevisions:
+        if path not in self._revisions:
+            self._revisions[path] = self._load_revisions(path)
+        return self._revisions[path]
+
+    def _load_revisions(self, path: str) -> SpecificationRevisions:
+        git = self._git
+        if git is None:
+            return SpecificationRevisions([], is_complete=False)
+        listed = list(_list_versions(git, path))
+        found: list[SpecificationRevision] = []
+        size = 0
+        objects = GitObjects(git, 0)
+        for commit, name, at in listed[:_MOST_REVISIONS]:
+            data = objects.read(name)
+            if data is None or (size := size + len(data)) > _MOST_BYTES:
+                break
+            found.append(SpecificationRevision(commit, at, squeeze_text(data.decode(errors="replace"))))
+        objects.close()
+        is_shallow = git.ask("rev-parse", "--is-shallow-repository") == "true"
+        return SpecificationRevisions(found, len(found) == len(listed) and not is_shallow)
+
+    def _find_last_change(self, annotation: Annotation, text: str) -> str:
+        """Return the last commit that changed a quote, `HEAD` for an uncommitted change; empty if unknown."""
+        git = self._git
+        try:
+            if git is None or self.project.disk.read(annotation.path).decode(errors="replace") != text:
+                return ""
+        except DuvetError:
+            return ""
+        starts = line_starts(text)
+        span = annotation.source.quote if annotation.quote else annotation.source.target
+        first, last = (find_line_index(starts, at) + 1 for at in span)
+        out = git.ask("blame", "--porcelain", "-L", f"{first},{last}", "--", annotation.path)
+        if out is None:
+            return "HEAD"
+        times = dict[str, int]()
+        commit = ""
+        for line in out.split("\n"):
+            if found := re.match(r"([0-9a-f]{40,64}) \d+ \d+", line):
+                commit = found[1]
+            elif line.startswith("committer-time "):
+                times[commit] = int(line.partition(" ")[2])
+        last_commit = max(times, key=lambda one: times[one], default="")
+        return "HEAD" if not last_commit.strip("0") else last_commit
+
+    def _read_at(self, commit: str, revisions: SpecificationRevisions) -> str:
+        """Return the squeezed text of a specification at a commit, under any of its names."""
+        assert self._git is not None
+        for path in dict.fromkeys(one.path for one in revisions.known):
+            data = self._git.content("cat-file", "blob", f"{commit}:{path}")
+            if data is not None:
+                return squeeze_text(data.decode(errors="replace"))
+        return ""
+
+
+def _is_on_disk(tree: Tree | None) -> bool:
+    while isinstance(tree, MemoryTree):
+        tree = tree.below
+    return isinstance(tree, (DiskTree, RecordedTree))
+
+
+def _list_versions(git: GitCommand, path: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the commits that changed a file, newest first, with the object and the path that it had then."""
+    options = ("--follow", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--format=%H")
+    out = git.ask("-c", "core.quotePath=false", "log", *options, "--", path)
+    commit = ""
+    for line in (out or "").split("\n"):
+        if found := _CHANGED.fullmatch(line):
+            if found[1].strip("0"):
+                yield commit, found[1], found[2].rpartition("\t")[2]
+        elif line:
+            commit = line

@@ -1,0 +1,256 @@
+"""The checks of `duvet query`: which annotations are covered by others, and which of them tests have executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property
+
+from msgspec import Struct
+
+from duvet.model import Kind
+from duvet.project.project import Project
+from duvet.queries.execution import Execution, FileModels, Outcome, ReportLines, apply_report, judge_annotation
+from duvet.queries.overlap import AnnotationPool, Covering, QuotedSections
+from duvet.sources.coverage_report import LineHits
+from duvet.trace.records import Trace
+
+
+class CheckName(StrEnum):
+    IMPLEMENTATION = "implementation"
+    TEST = "test"
+    COVERAGE = "coverage"
+    EXECUTED_COVERAGE = "executed-coverage"
+    DUPLICATES = "duplicates"
+
+    @property
+    def needs_reports(self) -> bool:
+        return self in (CheckName.COVERAGE, CheckName.EXECUTED_COVERAGE)
+
+
+_IMPLEMENTING = frozenset({Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION})
+
+
+class QueryFilter(Struct, frozen=True):
+    """The annotations to check: those of any of the sections that contain any of the quotes; an empty filter is off."""
+
+    sections: tuple[str, ...] = ()
+    quotes: tuple[str, ...] = ()
+
+    def select(self, trace: Trace, kinds: Iterable[Kind]) -> list[int]:
+        """Return the ids of the annotations of these types that the filter lets pass."""
+        ##= man/spec/query.md#filters
+        ##% `--section` MUST select annotations by their target as it is written, and `--quote` by a part of their quote
+        ##% regardless of case; with both, an annotation MUST match both.
+        quotes = tuple(quote.lower() for quote in self.quotes)
+        sections = [section.partition("#") for section in self.sections]
+        whole = {path for path, hash_sign, _ in sections if not hash_sign}
+        parts = {(path, id) for path, hash_sign, id in sections if hash_sign}
+        found = []
+        for id, annotation in enumerate(trace.annotations):
+            if annotation.kind not in kinds:
+                continue
+            path, hash_sign, section = annotation.target.partition("#")
+            if sections and path not in whole and (not hash_sign or (path, section) not in parts):
+                continue
+            if quotes:
+                text = annotation.quote.lower()
+                if not any(quote in text for quote in quotes):
+                    continue
+            found.append(id)
+        return found
+
+
+class Completeness(StrEnum):
+    """How far the annotations of a first pool cover an annotation, and whether those of a second one overlap with it."""
+
+    COMPLETE = "complete"
+    MIXED = "mixed"
+    INCOMPLETE = "incomplete"
+    PENDING = "pending"
+    NONE = "none"
+
+
+class Verdict(Struct, frozen=True):
+    """An annotation, and what covers it in a first and in a second pool."""
+
+    id: int
+    primary: Covering
+    secondary: Covering
+
+    @property
+    def completeness(self) -> Completeness:
+        if self.secondary.groups:
+            return Completeness.MIXED if self.primary.is_full or self.primary.groups else Completeness.PENDING
+        if self.primary.is_full:
+            return Completeness.COMPLETE
+        return Completeness.INCOMPLETE if self.primary.groups else Completeness.NONE
+
+
+class Verdicts(Struct, frozen=True):
+    """The annotations of a check by completeness, each list in order."""
+
+    by_completeness: Mapping[Completeness, tuple[Verdict, ...]]
+
+    def of(self, completeness: Completeness) -> tuple[Verdict, ...]:
+        return self.by_completeness.get(completeness, ())
+
+    def count(self, completeness: Completeness | None = None) -> int:
+        """Return the number of these annotations, by default of all."""
+        if completeness is None:
+            return sum(map(len, self.by_completeness.values()))
+        return len(self.of(completeness))
+
+
+class AnnotationCheck(Struct, frozen=True):
+    """The result of `implementation` or `test`."""
+
+    name: CheckName
+    verdicts: Verdicts
+
+    @property
+    def has_passed(self) -> bool:
+        return self.verdicts.count() == self.verdicts.count(Completeness.COMPLETE)
+
+
+class DuplicatesCheck(Struct, frozen=True):
+    """The result of `duplicates` for each type."""
+
+    by_kind: Mapping[Kind, Verdicts]
+
+    @property
+    def has_passed(self) -> bool:
+        return not any(verdicts.count(Completeness.COMPLETE) for verdicts in self.by_kind.values())
+
+
+class Correlation(Struct, frozen=True):
+    """A test with the implementations that it overlaps with, and whether they ran."""
+
+    test: int
+    execution: Execution
+    implementations: tuple[tuple[int, Execution], ...] = ()  # Empty if the test did not run.
+
+    @property
+    def has_passed(self) -> bool:
+        return self.execution.is_executed and all(execution.is_executed for _, execution in self.implementations)
+
+
+class CoverageCheck(Struct, frozen=True):
+    """The result of `coverage` or `executed-coverage`."""
+
+    reports: int
+    correlations: tuple[Correlation, ...]
+    unimplemented: tuple[int, ...]  # The tests whose text no implementation quotes.
+    executed: tuple[int, ...]  # The implementations that ran.
+
+    @property
+    def has_passed(self) -> bool:
+        return not self.unimplemented and all(one.has_passed for one in self.correlations)
+
+    @property
+    def executed_tests(self) -> tuple[int, ...]:
+        return tuple(one.test for one in self.correlations if one.execution.is_executed)
+
+
+CheckResult = AnnotationCheck | DuplicatesCheck | CoverageCheck
+
+DUPLICATE_KINDS = (Kind.SPEC, Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.TODO, Kind.IMPLICATION)
+"""The types in the order in which duplicates are listed."""
+
+
+class Query:
+    """Checks the annotations of a project; what several checks need is computed once."""
+
+    def __init__(self, project: Project, filter: QueryFilter) -> None:
+        self.project = project
+        self.trace = project.trace
+        self.filter = filter
+        self.sections = QuotedSections(self.trace)
+
+    def check_implementations(self) -> AnnotationCheck:
+        ##= man/spec/query.md#checks
+        ##% `implementation` MUST pass only if citations, implications and exceptions quote each requirement completely
+        ##% and no todo quotes a part of it.
+        done = AnnotationPool(self.sections, self._list(_IMPLEMENTING))
+        planned = AnnotationPool(self.sections, self._list((Kind.TODO,)))
+        targets = self.filter.select(self.trace, (Kind.SPEC,))
+        return AnnotationCheck(CheckName.IMPLEMENTATION, self._classify(targets, done, planned))
+
+    def check_tests(self) -> AnnotationCheck:
+        ##= man/spec/query.md#checks
+        ##% `test` MUST pass only if tests quote the text of each citation completely.
+        tests = AnnotationPool(self.sections, self._list((Kind.TEST,)))
+        targets = self.filter.select(self.trace, (Kind.CITATION,))
+        return AnnotationCheck(CheckName.TEST, self._classify(targets, tests))
+
+    def check_duplicates(self) -> DuplicatesCheck:
+        ##= man/spec/query.md#checks
+        ##% `duplicates` MUST fail if the text of an annotation is quoted completely by others of the same type.
+        found = {}
+        for kind in DUPLICATE_KINDS:
+            ids = self.filter.select(self.trace, (kind,))
+            found[kind] = self._classify(ids, AnnotationPool(self.sections, ids), is_final=False)
+        self.sections.check()
+        return DuplicatesCheck(found)
+
+    def check_coverage(
+        self, reports: Sequence[ReportLines], models: FileModels, *, only_executed: bool
+    ) -> CoverageCheck:
+        """Compare what tests and implementations ran; with `only_executed`, tests that did not run are left out."""
+        annotations = self.trace.annotations
+        executions = {
+            id: judge_annotation(annotations[id], reports, models) for id in self._list({Kind.TEST, *_IMPLEMENTING})
+        }
+        pool = AnnotationPool(self.sections, self._list(_IMPLEMENTING))
+        correlations: list[Correlation] = []
+        unimplemented: list[int] = []
+        for test in self.filter.select(self.trace, (Kind.TEST,)):
+            covering = pool.cover(test)
+            execution = executions[test]
+            ##= man/spec/query.md#checks
+            ##% `executed-coverage` MUST check the same as `coverage`, but leave out the tests that did not run.
+            if covering is None or (only_executed and execution.outcome is Outcome.NOT_EXECUTED):
+                continue
+            ##= man/spec/query.md#checks
+            ##% `coverage` MUST pass only if each test ran, quotes text that an implementation quotes, too, and all these
+            ##% implementations ran.
+            if not covering.groups:
+                unimplemented.append(test)
+            else:
+                found = [(id, executions[id]) for id in covering.ids] if execution.is_executed else ()
+                correlations.append(Correlation(test, execution, tuple(found)))
+        self.sections.check()
+        executed = tuple(id for id in self._list(_IMPLEMENTING) if executions[id].is_executed)
+        return CoverageCheck(len(reports), tuple(correlations), tuple(unimplemented), executed)
+
+    def apply_reports(self, reports: Iterable[Mapping[str, LineHits]], models: FileModels) -> Iterator[ReportLines]:
+        for report in reports:
+            yield apply_report(report, self._sources, self.project.root, models)
+
+    @cached_property
+    def _sources(self) -> list[str]:
+        """The paths of the sources; a file that is read in two ways counts twice."""
+        return [path for styles, paths in self.project.inputs.sources for path in paths for _ in styles]
+
+    def _list(self, kinds: Iterable[Kind]) -> list[int]:
+        return QueryFilter().select(self.trace, kinds)
+
+    def _classify(
+        self,
+        targets: Iterable[int],
+        primary: AnnotationPool,
+        secondary: AnnotationPool | None = None,
+        *,
+        is_final: bool = True,
+    ) -> Verdicts:
+        found: dict[Completeness, list[Verdict]] = {}
+        for id in targets:
+            first = primary.cover(id)
+            if first is None:
+                continue
+            second = secondary.cover(id) if secondary else None
+            verdict = Verdict(id, first, second or Covering(id))
+            found.setdefault(verdict.completeness, []).append(verdict)
+        if is_final:
+            self.sections.check()
+        return Verdicts({name: tuple(verdicts) for name, verdicts in found.items()})

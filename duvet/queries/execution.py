@@ -1,0 +1,289 @@
+"""The execution of annotations: whether the code below them ran, according to coverage reports."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from heapq import heappop, heappush
+from itertools import accumulate
+from typing import Protocol
+
+from msgspec import Struct
+
+from duvet.errors import DuvetError
+from duvet.model import Annotation
+from duvet.sources import java
+from duvet.sources.coverage_report import LineHits
+from duvet.text import WHITESPACE, decode_utf8
+from duvet.tree.files import Tree
+
+
+class Outcome(Enum):
+    """Whether the code that an annotation refers to ran."""
+
+    EXECUTED = "executed"
+    NOT_EXECUTED = "not executed"
+    STRUCTURAL = "structural"  # There is no code to execute.
+    UNKNOWN = "unknown"
+
+
+class Execution(Struct, frozen=True):
+    outcome: Outcome
+    line: int = 0  # The line that makes an outcome unknown; 0 if the file ends.
+
+    @property
+    def is_executed(self) -> bool:
+        return self.outcome is Outcome.EXECUTED
+
+
+_EXECUTED, _NOT_EXECUTED, _STRUCTURAL = (
+    Execution(outcome) for outcome in (Outcome.EXECUTED, Outcome.NOT_EXECUTED, Outcome.STRUCTURAL)
+)
+LineRange = tuple[int, int]  # The first and the last line of an annotation.
+
+
+class ExecutedLines(Protocol):
+    """The lines of one file that one report shows as executed."""
+
+    def judge(self, lines: LineRange) -> Execution:
+        """Return whether the code below an annotation ran."""
+
+
+class DirectModel:
+    """A file in a language without a classifier: the first line of code below an annotation decides."""
+
+    def __init__(self, text: str, annotated: Iterable[LineRange]) -> None:
+        lines = java.split_source_lines(text)
+        skipped = {line for first, last in annotated for line in range(first, last + 1)}
+        self._below = [0] * (len(lines) + 2)  # By line, the first line of code from there on.
+        for line in range(len(lines), 0, -1):
+            is_code = line not in skipped and lines[line - 1].strip(WHITESPACE)
+            self._below[line] = line if is_code else self._below[line + 1]
+
+    def apply(self, hits: LineHits) -> ExecutedLines:
+        return _DirectLines(self._below, hits)
+
+
+class _DirectLines(Struct, frozen=True):
+    below: Sequence[int]
+    hits: LineHits
+
+    def judge(self, lines: LineRange) -> Execution:
+        ##= man/spec/query.md#executed-lines
+        ##% In a file that is not Java, the first line below an annotation that is neither blank nor part of an annotation
+        ##% MUST decide whether the annotation was executed.
+        line = self.below[min(lines[1] + 1, len(self.below) - 1)]
+        if not line or line not in self.hits:
+            return Execution(Outcome.UNKNOWN, line)
+        return _EXECUTED if self.hits[line] else _NOT_EXECUTED
+
+
+class JavaModel:
+    """A Java file: its scopes and the classes of its lines say which lines ran with those of a report."""
+
+    def __init__(self, classes: java.LineClasses, annotated: Iterable[LineRange]) -> None:
+        properties = list(classes.properties)
+        for first, last in annotated:
+            for line in range(first, min(last, classes.last_line) + 1):
+                properties[line] = java.ANNOTATION
+        self.properties = properties
+        self.last_line = classes.last_line
+        self.faults = classes.faults
+        self._scopes = classes.scopes
+        self._statements = list(accumulate(bool(one & java.STATEMENT) for one in properties))
+        self._targets = self._find_targets()
+        self._linear = self._find_linear_lines()
+        self._smallest = self._find_smallest_scopes()
+
+    def _find_targets(self) -> list[int | None]:
+        """Return by line the first line of code from there on; None if the scope or the file ends before."""
+        found: list[int | None] = [None] * (self.last_line + 2)
+        code = java.STATEMENT | java.DECLARATION | java.SCOPE_OPEN
+        for line in range(self.last_line, 0, -1):
+            properties = self.properties[line]
+            if properties & java.ANNOTATION or properties in (java.BLANK, java.COMMENT):
+                found[line] = found[line + 1]
+            elif not (properties & java.SCOPE_CLOSE and not properties & code):
+                found[line] = line
+        return found
+
+    def _find_linear_lines(self) -> list[bool]:
+        """Return by line whether it is below the first line of a scope without a label."""
+        labels = list(accumulate(bool(one & java.NON_LINEAR) for one in self.properties))
+        changes = [0] * (self.last_line + 3)
+        for scope in self._scopes:
+            if scope.first <= self.last_line and labels[scope.last] == labels[scope.first - 1]:
+                changes[scope.first + 1] += 1
+                changes[scope.last + 1] -= 1
+        return [count > 0 for count in accumulate(changes)]
+
+    def _find_smallest_scopes(self) -> list[java.LineScope | None]:
+        """Return by line the smallest scope around it, of equal ones the first that ends."""
+        begun: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for index, scope in enumerate(self._scopes):
+            begun[scope.first].append((scope.last - scope.first, index))
+        found: list[java.LineScope | None] = [None] * (self.last_line + 1)
+        around: list[tuple[int, int]] = []
+        for line in range(1, self.last_line + 1):
+            for entry in begun.get(line, ()):
+                heappush(around, entry)
+            while around and self._scopes[around[0][1]].last < line:
+                heappop(around)
+            found[line] = self._scopes[around[0][1]] if around else None
+        return found
+
+    def target(self, line: int) -> int | None:
+        return self._targets[line] if line <= self.last_line else None
+
+    def has_statements_around(self, line: int) -> bool:
+        """Tell whether the smallest scope around a line contains a statement."""
+        scope = self._smallest[line]
+        return scope is None or self._statements[scope.last] > self._statements[scope.first - 1]
+
+    def apply(self, hits: LineHits) -> ExecutedLines:
+        ##= man/spec/query.md#executed-lines
+        ##% When a report lists lines that a Java file does not have, `duvet query` MUST report its annotations as unknown.
+        is_stale = any(not 0 < line <= self.last_line for line in hits)
+        return _JavaLines(self, frozenset() if self.faults or is_stale else self._find_executed(hits), is_stale)
+
+    def _find_executed(self, hits: LineHits) -> frozenset[int]:
+        ##= man/spec/query.md#executed-lines
+        ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines right above an
+        ##% executed line as executed, up to the line that opens its scope.
+        executed = {line for line, is_hit in hits.items() if is_hit}
+        reached: set[int] = set()
+        for start in sorted(executed):
+            if not self._linear[start]:
+                continue
+            for line in range(start - 1, 0, -1):
+                properties = self.properties[line]
+                if not properties or properties & (java.SCOPE_CLOSE | java.STATEMENT) or line in reached:
+                    break
+                reached.add(line)
+                if properties & java.SCOPE_OPEN:
+                    break
+        return frozenset(executed | reached)
+
+
+class _JavaLines(Struct, frozen=True):
+    model: JavaModel
+    executed: frozenset[int]
+    is_stale: bool
+
+    def judge(self, lines: LineRange) -> Execution:
+        model = self.model
+        if model.faults:
+            return Execution(Outcome.UNKNOWN, model.faults[0])
+        if self.is_stale:
+            return Execution(Outcome.UNKNOWN, lines[0])
+        line = model.target(lines[1] + 1)
+        if line is None:
+            return _STRUCTURAL
+        properties = model.properties[line]
+        if not properties or properties & java.NON_LINEAR:
+            return Execution(Outcome.UNKNOWN, line)
+        if line in self.executed:
+            return _EXECUTED
+        if properties & java.DECLARATION and not properties & java.STATEMENT and not model.has_statements_around(line):
+            return _STRUCTURAL
+        return _NOT_EXECUTED
+
+
+class FileModels:
+    """The models of the files that reports cover, each built once."""
+
+    def __init__(self, tree: Tree, annotations: Sequence[Annotation]) -> None:
+        self.tree = tree
+        self.direct: set[str] = set()  # The paths of files without a classifier.
+        self.classified: set[str] = set()
+        self._by_path: dict[str, list[Annotation]] = defaultdict(list)
+        for annotation in annotations:
+            self._by_path[annotation.path].append(annotation)
+        self._models: dict[str, JavaModel | DirectModel] = {}
+        self._lines: dict[str, dict[Annotation, LineRange]] = {}
+
+    def load(self, path: str) -> JavaModel | DirectModel:
+        if path not in self._models:
+            text = decode_utf8(self.tree.read(path), path)
+            annotated = self._lines[path] = {
+                one: (one.line, one.line + text.count("\n", *one.source.text)) for one in self._by_path[path]
+            }
+            # Other spellings, such as `JAVA`, are other languages.
+            if posixpath.splitext(path)[1] == ".java":
+                model = self._models[path] = JavaModel(java.classify_java(text, path), annotated.values())
+                if not model.faults:
+                    self.classified.add(path)
+            else:
+                self._models[path] = DirectModel(text, annotated.values())
+                self.direct.add(path)
+        return self._models[path]
+
+    def lines(self, annotation: Annotation) -> LineRange:
+        return self._lines[annotation.path][annotation]
+
+
+class ReportLines(Struct, frozen=True):
+    """The sources that one report covers."""
+
+    by_path: Mapping[str, ExecutedLines]
+    faults: Mapping[str, tuple[int, ...]]  # The lines of parse errors by path.
+
+
+def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: str, models: FileModels) -> ReportLines:
+    """Join a report with the sources; raise DuvetError if it is not clear which source an entry refers to."""
+    by_path: dict[str, ExecutedLines] = {}
+    faults: dict[str, tuple[int, ...]] = {}
+    for path, entry in sorted(join_sources(report, sources, root).items()):
+        model = models.load(path)
+        by_path[path] = model.apply(report[entry])
+        if isinstance(model, JavaModel) and model.faults:
+            faults[path] = model.faults
+    return ReportLines(by_path, faults)
+
+
+def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> dict[str, str]:
+    """Return the entry of a report by the path of the source that ends in it."""
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for entry in entries:
+        by_name[entry.replace("\\", "/")].append(entry)
+    joined: dict[str, str] = {}
+    matched: dict[str, list[str]] = defaultdict(list)
+    for source in sources:
+        parts = os.path.join(root, source).replace("\\", "/").split("/")
+        found = [entry for start in range(len(parts)) for entry in by_name.get("/".join(parts[start:]), ())]
+        ##= man/spec/query.md#coverage-reports
+        ##% `duvet query` MUST assign an entry of a report to the source whose absolute path ends in it, and refuse an
+        ##% entry of several sources and a source with several entries.
+        if len(found) > 1:
+            raise DuvetError(
+                f"coverage is ambiguous for {source}: its path matches multiple report entries "
+                f"({', '.join(sorted(found))}). duvet cannot tell which entry refers to this file."
+            )
+        for entry in found:
+            joined[source] = entry
+            matched[entry].append(source)
+    for entry, paths in sorted(matched.items()):
+        if len(paths) > 1:
+            raise DuvetError(
+                f"coverage report entry '{entry}' is ambiguous: it matches multiple source files "
+                f"({', '.join(sorted(paths))}). duvet cannot tell which file the report refers to."
+            )
+    return joined
+
+
+def judge_annotation(annotation: Annotation, reports: Iterable[ReportLines], models: FileModels) -> Execution:
+    """Return the outcome of an annotation over all reports."""
+    ##= man/spec/query.md#executed-lines
+    ##% An annotation that ran in one report MUST count as executed, whatever the other reports say.
+    found = _NOT_EXECUTED
+    for report in reports:
+        lines = report.by_path.get(annotation.path)
+        one = lines.judge(models.lines(annotation)) if lines and not annotation.from_file else _NOT_EXECUTED
+        if one.is_executed:
+            return one
+        if one.outcome is Outcome.UNKNOWN or found is _NOT_EXECUTED:
+            found = one
+    return found

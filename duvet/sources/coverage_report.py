@@ -1,0 +1,181 @@
+"""Reads coverage reports: the lines of each file that a test run has executed or missed."""
+
+from __future__ import annotations
+
+import re
+
+from duvet.errors import DuvetError
+from duvet.text import decode_utf8, quote_text
+
+LineHits = dict[int, bool]
+"""By line number, whether the line was executed; lines without code are absent."""
+
+_NAME = r"[^\s<>/!?=\"'][^\s<>/=\"']*+"
+_QUOTED = r"\"[^\"]*+\"|'[^']*+'"
+# Entities are never expanded, and what comes between elements is skipped without looking at it.
+_MARKUP = re.compile(
+    rf"""<(?:
+        !--.*?-->
+        | !\[CDATA\[.*?\]\]>
+        | \?.*?\?>
+        | !(?i:doctype)(?:[^\[<>"']++|{_QUOTED})*+(?:\[(?:<!--.*?-->|[^\]"'<]++|{_QUOTED}|<)*+\]\s*+)?>
+        | /(?P<end>{_NAME})\s*+>
+        | (?P<start>{_NAME})(?P<attributes>(?:[^<>/"']++|/(?!>)|{_QUOTED})*+)(?P<empty>/?)>
+        | (?P<unfinished>)
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_ATTRIBUTE = re.compile(rf"\s*+({_NAME})\s*+=\s*+({_QUOTED})(?=\s|\Z)|\s*+\Z|(?P<other>)")
+_REFERENCE = re.compile(r"&(?:#x([0-9A-Fa-f]{1,6})|#([0-9]{1,7})|([A-Za-z]+));|&")
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_NUMBER = re.compile(r"\+?[0-9]{1,30}")
+# A line as JaCoCo writes it; there may be millions.
+_USUAL_LINE = re.compile(
+    "".join(rf"\s++{name}=\"(?P<{name}>[0-9]{{1,9}})\"" for name in ("nr", "mi", "ci", "mb", "cb")) + r"\s*+"
+)
+_COUNTS = ("ci", "mi", "cb", "mb", "nr")  # The attributes of a line, in the order in which they are checked.
+_MOST_LINES = (1 << 32) - 1
+_MOST = (1 << 64) - 1
+
+
+class _FaultError(Exception):
+    """What is wrong with an element."""
+
+
+def read_jacoco_xml(data: bytes, path: str) -> dict[str, LineHits]:
+    """Return the lines by file, as `PACKAGE/NAME`; raise DuvetError for a report that is not well-formed."""
+    text = decode_utf8(data, path).removeprefix("\ufeff")
+    reader = _JacocoReader()
+    at = 0
+    try:
+        for found in _MARKUP.finditer(text):
+            at = found.start()
+            reader.read(found)
+        at = len(text)
+        reader.close()
+    except _FaultError as fault:
+        line = text.count("\n", 0, at) + 1
+        raise DuvetError(f"Coverage error: {fault}", path=path, line=line) from None
+    return {name: file.hits for name, file in reader.files.items()}
+
+
+class _CoveredFile:
+    def __init__(self) -> None:
+        self.statements: LineHits = {}
+        self.branches: LineHits = {}
+
+    @property
+    def hits(self) -> LineHits:
+        ##= man/spec/query.md#coverage-reports
+        ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and any other line if an
+        ##% instruction was covered; a line without instructions and branches says nothing.
+        hits = self.statements | self.branches
+        both = self.statements.keys() & self.branches.keys()
+        return hits | {line: self.statements[line] or self.branches[line] for line in both}
+
+    def add(self, counts: dict[str, int]) -> None:
+        line = counts["nr"]
+        if counts["mb"] or counts["cb"]:
+            self.branches[line] = counts["cb"] > 0
+        elif counts["mi"] or counts["ci"]:
+            self.statements[line] = counts["ci"] > 0
+
+
+class _JacocoReader:
+    """Follows the elements `package`, `sourcefile` and `line`, and skips all others."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, _CoveredFile] = {}
+        self._open: list[str] = []  # The names of the open elements.
+        self._packages: list[str] = []  # The packages around the element.
+        self._sources: list[_CoveredFile] = []  # The files around it.
+
+    def read(self, found: re.Match[str]) -> None:
+        end, start, attributes, empty, unfinished = found.group("end", "start", "attributes", "empty", "unfinished")
+        if unfinished is not None:
+            raise _FaultError("XML parsing error: a tag is not closed, or `<` does not begin a tag")
+        if start is not None:
+            self._begin(start.rpartition(":")[2], attributes)
+            self._open.append(start)
+            if empty:
+                self._end(start)
+        elif end is not None:
+            self._end(end)
+
+    def close(self) -> None:
+        ##= man/spec/query.md#coverage-reports
+        ##% `duvet query` MUST refuse a report that ends inside a package or a source file.
+        for name in self._open:
+            if name.rpartition(":")[2] in ("package", "sourcefile"):
+                raise _FaultError(f"XML parsing error: the file ends before </{name}>")
+
+    def _begin(self, name: str, attributes: str) -> None:
+        if name == "package":
+            self._packages.append(_read_name(attributes))
+        elif name == "sourcefile" and self._packages:
+            key = f"{self._packages[-1]}/{_read_name(attributes)}".lstrip("/")
+            # The last list of a file counts.
+            self.files.pop(key, None)
+            self.files[key] = file = _CoveredFile()
+            self._sources.append(file)
+        elif name == "line" and self._sources:
+            usual = _USUAL_LINE.fullmatch(attributes)
+            self._sources[-1].add(
+                {key: int(value) for key, value in usual.groupdict().items()} if usual else _read_counts(attributes)
+            )
+
+    def _end(self, name: str) -> None:
+        expected = self._open.pop() if self._open else ""
+        if name != expected:
+            fault = f"expected </{expected}>, found </{name}>" if expected else f"</{name}> closes nothing"
+            raise _FaultError(f"XML parsing error: {fault}")
+        local = name.rpartition(":")[2]
+        if local == "package":
+            self._packages.pop()
+        elif local == "sourcefile" and self._packages:
+            self._sources.pop()
+
+
+def _read_counts(attributes: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name, value in _read_attributes(attributes).items():
+        if name in _COUNTS:
+            number = int(value) if _NUMBER.fullmatch(value) else -1
+            if not 0 <= number <= (_MOST_LINES if name == "nr" else _MOST):
+                raise _FaultError(f"Invalid coverage data: Invalid {name} value")
+            counts[name] = number
+    for name in _COUNTS:
+        if name not in counts:
+            raise _FaultError(f"Invalid coverage data: Missing {name} attribute")
+    return counts
+
+
+def _read_name(attributes: str) -> str:
+    name = _read_attributes(attributes).get("name")
+    if name is None:
+        raise _FaultError("Invalid coverage data: Attribute name not found")
+    return name
+
+
+def _read_attributes(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in _ATTRIBUTE.finditer(text):
+        name, value = one[1], one[2]
+        if name is None:
+            if one["other"] is not None:
+                raise _FaultError("XML parsing error: an attribute has no value in quotes")
+            break
+        if name in found:
+            raise _FaultError(f"XML parsing error: the attribute {name} is repeated")
+        found[name] = value[1:-1] if "&" not in value else _REFERENCE.sub(_resolve_reference, value[1:-1])
+    return found
+
+
+def _resolve_reference(found: re.Match[str]) -> str:
+    digits, decimal, name = found.groups()
+    number = int(digits, 16) if digits else int(decimal) if decimal else 0
+    if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000:
+        return chr(number)
+    if name not in _ENTITIES:
+        raise _FaultError(f"XML parsing error: {quote_text(found[0])} is not a known entity")
+    return _ENTITIES[name]

@@ -1,0 +1,265 @@
+"""The results of `duvet query` as text: counts, and a diagnostic for each annotation that fails a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from duvet.model import Annotation, Kind
+from duvet.queries.checks import (
+    AnnotationCheck,
+    CheckName,
+    CheckResult,
+    Completeness,
+    Correlation,
+    CoverageCheck,
+    DuplicatesCheck,
+    Verdict,
+    Verdicts,
+)
+from duvet.queries.execution import Execution, Outcome
+from duvet.reports.graphics import Canvas, Diagnostic, Slice
+
+_UNKNOWN = "Not executed because of an unknown not executable line."
+_TEST_LABELS = {
+    Outcome.EXECUTED: "Executed test",
+    Outcome.NOT_EXECUTED: "Not executed test",
+    Outcome.STRUCTURAL: "Test target is purely declarative; no executable code to verify",
+    Outcome.UNKNOWN: _UNKNOWN,
+}
+_IMPLEMENTATION_LABELS = {
+    Outcome.EXECUTED: "Executed implementation",
+    Outcome.NOT_EXECUTED: "Not executed implementation",
+    Outcome.STRUCTURAL: "Structural implementation target \u2014 no executable code to verify",
+    Outcome.UNKNOWN: _UNKNOWN,
+}
+_NO_IMPLEMENTATION_HELP = (
+    "This test cites a specification section that no implementation/citation annotation references. "
+    "Add an implementation annotation for the same section, or fix the test's target."
+)
+_UNFOUND_HELP = "This is likely a multiline comment and the second line is missing `-` or other list operator."
+_KIND_NAMES = {Kind.CITATION: "implementation"}
+
+_Diagnostics = Iterator[Diagnostic]
+
+
+class CheckRenderer:
+    """Renders results as awslabs duvet does, so that scripts can read either."""
+
+    def __init__(self, annotations: Sequence[Annotation], canvas: Canvas, *, verbose: bool = False) -> None:
+        self.annotations = annotations
+        self.canvas = canvas
+        self.verbose = verbose
+
+    def render(self, results: Sequence[CheckResult]) -> Iterator[str]:
+        """Yield the text of all results piece by piece; it may be much longer than the results."""
+        ##= man/spec/query.md#results
+        ##% `duvet query` MUST print the results of the checks in the order in which they were requested, and then whether
+        ##% all of them passed.
+        for result in results:
+            if isinstance(result, DuplicatesCheck):
+                yield from self._render_duplicates(result)
+            elif isinstance(result, CoverageCheck):
+                yield from self._render_coverage(result)
+            elif result.name is CheckName.TEST:
+                yield from self._render_tests(result)
+            else:
+                yield from self._render_implementations(result)
+        yield f"\nOverall: {_judge(all(result.has_passed for result in results))}\n"
+
+    def render_unfound(self, ids: Iterable[int]) -> Iterator[str]:
+        """Yield the errors of quotes that are not in their sections as they are written."""
+        errors = (
+            Diagnostic("Exactly matchable quote not found in section", self._slice(id, "Quote"), help=_UNFOUND_HELP)
+            for id in ids
+        )
+        yield from (f"{line}\n" for line in self.canvas.draw_errors(errors))
+        yield "\n"
+
+    def _render_implementations(self, check: AnnotationCheck) -> Iterator[str]:
+        verdicts = check.verdicts
+        yield f"\nImplementation: {_judge(check.has_passed)}\n\n"
+        yield from _list_counts(
+            verdicts,
+            ("Total requirements", None),
+            ("Fully implemented", Completeness.COMPLETE),
+            ("Incomplete implementation", Completeness.INCOMPLETE),
+            ("Mixed implementation", Completeness.MIXED),
+            ("TODO", Completeness.PENDING),
+            ("Not implemented", Completeness.NONE),
+        )
+        groups: tuple[tuple[Completeness, Callable[[Verdict], Diagnostic]], ...] = (
+            (Completeness.NONE, self._describe_missing_implementation),
+            (Completeness.INCOMPLETE, self._describe_incomplete),
+            (Completeness.MIXED, self._describe_mixed),
+            (Completeness.PENDING, self._describe_todo),
+        )
+        if self.verbose:
+            groups = (*groups, (Completeness.COMPLETE, self._describe_implemented))
+        for completeness, describe in groups:
+            if verdicts.of(completeness):
+                yield "\n"
+                yield from self._draw(map(describe, verdicts.of(completeness)))
+
+    def _render_tests(self, check: AnnotationCheck) -> Iterator[str]:
+        verdicts = check.verdicts
+        yield f"\nTests: {_judge(check.has_passed)}\n\n"
+        yield from _list_counts(
+            verdicts,
+            ("Total requirements", None),
+            ("Fully tested", Completeness.COMPLETE),
+            ("Incomplete tests", Completeness.INCOMPLETE),
+            ("Not tested", Completeness.NONE),
+        )
+        yield "\n"
+        groups: tuple[tuple[Completeness, Callable[[Verdict], Diagnostic]], ...] = (
+            (Completeness.NONE, self._describe_missing_test),
+            (Completeness.INCOMPLETE, self._describe_incomplete_test),
+        )
+        if self.verbose:
+            groups = (*groups, (Completeness.COMPLETE, self._describe_tested))
+        for completeness, describe in groups:
+            if verdicts.of(completeness):
+                yield from self._draw(map(describe, verdicts.of(completeness)))
+                yield "\n"
+
+    def _render_coverage(self, check: CoverageCheck) -> Iterator[str]:
+        passed = [one for one in check.correlations if one.has_passed]
+        failed = [one for one in check.correlations if not one.has_passed]
+        yield f"\nCoverage: {_judge(check.has_passed)}\n\n"
+        yield f"  Coverage reports checked: {check.reports}\n"
+        yield f"  Executed tests: {len(check.executed_tests)}\n"
+        yield f"  Executed implementations: {len(check.executed)}\n"
+        yield f"  Successful correlations: {len(passed)}\n"
+        yield f"  Failed correlations: {len(failed)}\n"
+        yield f"  Tests with no implementation: {len(check.unimplemented)}\n\n"
+        if check.unimplemented:
+            yield from self._draw(map(self._describe_unimplemented, check.unimplemented))
+            yield "\n"
+        if failed:
+            yield from self._draw(map(self._describe_failure, failed))
+            yield "\n"
+        if self.verbose:
+            yield from self._draw(map(self._describe_success, passed))
+            places = [
+                *(self._slice(id, "Executed test") for id in check.executed_tests),
+                *(self._slice(id, "Executed implementation") for id in check.executed),
+            ]
+            yield from self._draw((Diagnostic("Executed annotations", related=places, is_advice=True),))
+            yield "\n"
+
+    def _render_duplicates(self, check: DuplicatesCheck) -> Iterator[str]:
+        yield f"\nDuplicates: {_judge(check.has_passed)}\n\n"
+        for kind, verdicts in check.by_kind.items():
+            name = _name_kind(kind)
+            yield from self._draw(self._describe_duplicate(name, one) for one in verdicts.of(Completeness.COMPLETE))
+        if self.verbose:
+            for kind, verdicts in check.by_kind.items():
+                yield from self._draw(self._list_overlaps(_name_kind(kind), verdicts))
+
+    def _list_overlaps(self, name: str, verdicts: Verdicts) -> _Diagnostics:
+        for one in verdicts.of(Completeness.INCOMPLETE):
+            message = f"{name.capitalize()} annotations with some overlap"
+            first, *more = self._slices(one.primary.ids, "Some overlap")
+            yield Diagnostic(message, first, more, is_advice=True)
+        unique = [self._slice(one.id, "Unique") for one in verdicts.of(Completeness.NONE)]
+        if unique:
+            yield Diagnostic(f"Unique {name} annotations", related=unique, is_advice=True)
+
+    def _describe_missing_implementation(self, verdict: Verdict) -> Diagnostic:
+        return Diagnostic("Missing annotation", help=self._suggest(verdict.id, "implementation"))
+
+    def _describe_incomplete(self, verdict: Verdict) -> Diagnostic:
+        message = f"Incomplete annotation:\n {self.annotations[verdict.id].quote}"
+        first, *more = self._slices(verdict.primary.ids, "Incomplete")
+        return Diagnostic(message, first, more)
+
+    def _describe_mixed(self, verdict: Verdict) -> Diagnostic:
+        is_full = verdict.primary.is_full
+        message = f"Mixed implementation and TODO:\n {self.annotations[verdict.id].quote}"
+        first, *more = self._slices(verdict.primary.ids, "Implemented" if is_full else "Incomplete")
+        todos = self._slices(verdict.secondary.ids, "Duplicate todo?" if is_full else "Implement this")
+        return Diagnostic(message, first, (*more, *todos))
+
+    def _describe_todo(self, verdict: Verdict) -> Diagnostic:
+        first, *more = self._slices(verdict.secondary.ids, "Implement this")
+        return Diagnostic("Todo annotations", first, more)
+
+    def _describe_implemented(self, verdict: Verdict) -> Diagnostic:
+        return self._describe_complete("Fully Implemented", "Implemented", verdict)
+
+    def _describe_missing_test(self, verdict: Verdict) -> Diagnostic:
+        return Diagnostic(
+            "Missing test", self._slice(verdict.id, "Implementation"), help=self._suggest(verdict.id, "test")
+        )
+
+    def _describe_incomplete_test(self, verdict: Verdict) -> Diagnostic:
+        message = f"Incomplete test:\n {self.annotations[verdict.id].quote}"
+        tests = self._slices(verdict.primary.ids, "Incomplete test")
+        return Diagnostic(message, self._slice(verdict.id, "Implementation"), tests)
+
+    def _describe_tested(self, verdict: Verdict) -> Diagnostic:
+        return self._describe_complete("Fully tested", "Test", verdict)
+
+    def _describe_complete(self, message: str, label: str, verdict: Verdict) -> Diagnostic:
+        first, *more = self._slices(verdict.primary.ids if verdict.primary.groups else (verdict.id,), label)
+        return Diagnostic(message, first, more, is_advice=True)
+
+    def _describe_unimplemented(self, test: int) -> Diagnostic:
+        message = "Test has no correlated implementation"
+        return Diagnostic(message, self._slice(test, "Test annotation"), help=_NO_IMPLEMENTATION_HELP)
+
+    def _describe_failure(self, correlation: Correlation) -> Diagnostic:
+        related = self._list_problems(correlation.test, correlation.execution)
+        ordered = sorted(correlation.implementations, key=lambda one: not one[1].is_executed)
+        for id, execution in ordered:
+            related.append(self._slice(id, _IMPLEMENTATION_LABELS[execution.outcome]))
+            related += self._list_problems(id, execution)
+        label = _TEST_LABELS[correlation.execution.outcome]
+        return Diagnostic("Failed correlation", self._slice(correlation.test, label), related)
+
+    def _describe_success(self, correlation: Correlation) -> Diagnostic:
+        ids = (id for id, _ in correlation.implementations)
+        related = list(self._slices(ids, "Executed implementation"))
+        test = self._slice(correlation.test, "Test annotation")
+        return Diagnostic("Successful correlation", test, related, is_advice=True)
+
+    def _list_problems(self, id: int, execution: Execution) -> list[Slice]:
+        """Return the line that makes an outcome unknown."""
+        path, line = self.annotations[id].path, execution.line
+        if execution.outcome is not Outcome.UNKNOWN or not line:
+            return []
+        source = self.canvas.read(path)
+        start = source.starts[line - 1]
+        return [Slice(path, start, start + len(source.line(line - 1)), "Problematic line")]
+
+    def _describe_duplicate(self, name: str, verdict: Verdict) -> Diagnostic:
+        others = self._slices(verdict.primary.ids, "Duplicate")
+        return Diagnostic(f"Duplicate {name} annotations", self._slice(verdict.id, "Duplicate"), others)
+
+    def _slices(self, ids: Iterable[int], label: str) -> Iterator[Slice]:
+        return (self._slice(id, label) for id in ids)
+
+    def _slice(self, id: int, label: str) -> Slice:
+        annotation = self.annotations[id]
+        start, end = annotation.source.text
+        return Slice(annotation.path, start, end, label)
+
+    def _suggest(self, id: int, type: str) -> str:
+        annotation = self.annotations[id]
+        return f"\n//= {annotation.target}\n//= type={type}\n//# {annotation.quote}\n"
+
+    def _draw(self, diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
+        for diagnostic in diagnostics:
+            yield "".join(f"{line}\n" for line in (*self.canvas.draw(diagnostic), ""))
+
+
+def _judge(has_passed: bool) -> str:
+    return "\u2713 PASS" if has_passed else "\u2717 FAIL"
+
+
+def _list_counts(verdicts: Verdicts, *counts: tuple[str, Completeness | None]) -> Iterator[str]:
+    return (f"  {label}: {verdicts.count(completeness)}\n" for label, completeness in counts)
+
+
+def _name_kind(kind: Kind) -> str:
+    return _KIND_NAMES.get(kind, kind.words)

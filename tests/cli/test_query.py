@@ -1,0 +1,366 @@
+"""`duvet query`: the checks, their output, and how it is called."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from tests.cli.made import make
+from tests.cli.running import Done, Run, environment, files
+
+CONFIG = """\
+'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
+[[source]]
+pattern = "src/**/*.rs"
+[[source]]
+pattern = "src/**/*.java"
+[[source]]
+pattern = "src/**/*.py"
+comment-style = { meta = "#=", content = "#-" }
+[[specification]]
+source = "spec.md"
+"""
+SPECIFICATION = """\
+# Kettle
+
+## Heating
+
+The kettle MUST boil water. It MUST whistle. It MAY sing. It SHOULD glow, and stop. It MUST have a lid.
+
+## Pouring
+
+The spout MUST pour. It MUST NOT drip.
+"""
+
+
+def annotate(section: str, quote: str, *fields: str, code: str = "") -> str:
+    lines = [
+        f"//= spec.md#{section}",
+        *(f"//= {field}" for field in fields),
+        *([f"//# {quote}"] if quote else []),
+        code,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+PROJECT = {
+    ".duvet/config.toml": CONFIG,
+    "spec.md": SPECIFICATION,
+    "src/a.rs": annotate("heating", "The kettle MUST boil water.", code="fn boil() {}")
+    + annotate("heating", "The kettle MUST boil water.", "type=test", code="fn boils() {}")
+    + annotate("heating", "It MUST", code="fn whistle() {}")
+    + annotate("heating", "It MUST whistle.", "type=todo", code="\n")
+    + annotate("heating", "It MAY sing.", "type=todo", code="\n")
+    + annotate("heating", "It SHOULD glow,", code="fn glow() {}")
+    + annotate("heating", "It SHOULD glow", "type=test", code="fn glows() {}"),
+    "src/b.rs": "    "
+    + annotate("heating", "It SHOULD glow,", code="fn glow() {}")
+    + annotate("pouring", "", code="fn pour() {}")
+    + annotate("pouring", "The spout MUST pour.", "type=implication", code="\n"),
+}
+JAVA = {
+    ".duvet/config.toml": CONFIG,
+    "spec.md": SPECIFICATION,
+    "src/k/Kettle.java": "class Kettle {\n"
+    + annotate("heating", "The kettle MUST boil water.", code="  void boil() {\n    heat();\n  }")
+    + annotate("heating", "It MUST whistle.", code="  void whistle() {\n    blow();\n  }")
+    + annotate("heating", "It MUST have a lid.", code="  void lid();")
+    + annotate("pouring", "The spout MUST pour.", code="  @interface Spout {\n  }")
+    + "}\n",
+    "src/k/KettleTest.java": "class KettleTest {\n  void all() {\n"
+    + annotate("heating", "The kettle MUST boil water.", "type=test", code="    boil();")
+    + annotate("heating", "It MUST whistle.", "type=test", code="    whistle();")
+    + annotate("heating", "It MUST have a lid.", "type=test", code="    lid();")
+    + annotate("pouring", "The spout MUST pour.", "type=test", code="    pour();")
+    + annotate("pouring", "It MUST NOT drip.", "type=test", code="    drip();")
+    + annotate("heating", "It MAY sing.", "type=test", code="    sing();")
+    + "  }\n}\n",
+    "src/k/sing.py": "#= spec.md#heating\n#- It MAY sing.\nsing()\n",
+}
+
+
+def report(**files: dict[int, int]) -> str:
+    """A report of these files, each with the number of instructions executed by line."""
+    text = '<?xml version="1.0"?>\n<report name="r">\n  <package name="k">\n'
+    for name, lines in files.items():
+        text += f'    <sourcefile name="{name.replace("_", ".")}">\n'
+        for line, count in lines.items():
+            text += f'      <line nr="{line}" mi="{int(not count)}" ci="{count}" mb="0" cb="0"/>\n'
+        text += "    </sourcefile>\n"
+    return text + "  </package>\n</report>\n"
+
+
+REPORTS = {
+    "all.xml": report(
+        Kettle_java={5: 2, 10: 0, 18: 1}, KettleTest_java={6: 1, 10: 1, 14: 1, 18: 1, 22: 1, 26: 0}, sing_py={3: 1}
+    ),
+    "idle.xml": report(Kettle_java={5: 0, 10: 0}, KettleTest_java={6: 0}),
+    "whistle.xml": report(Kettle_java={10: 1}),
+}
+
+
+def skip_steps(text: str) -> str:
+    """What follows the steps of loading a project."""
+    return re.split(r"^     Matched \d+ references \n", text, flags=re.MULTILINE)[-1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make(tmp_path / "kettle", PROJECT)
+
+
+@pytest.fixture
+def java(tmp_path: Path, folder: Path) -> Path:
+    (folder / "src/a.rs").unlink()
+    (folder / "src/b.rs").unlink()
+    return make(folder, {**JAVA, **REPORTS})
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "code"),
+    [
+        ("implementation", ("-c", "implementation"), 1),
+        ("implementation-verbose", ("-c", "implementation", "-v"), 1),
+        ("test", ("-c", "test", "--verbose"), 1),
+        ("duplicates", ("-c", "duplicates", "-v"), 1),
+        ("filtered", ("-c", "test,implementation", "-s", "spec.md#pouring", "-q", "POUR", "-q", "boil"), 0),
+    ],
+)
+def test_checks(name: str, args: tuple[str, ...], code: int, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/query.md#results
+    ##= type=test
+    ##% `duvet query` MUST print the results of the checks in the order in which they were requested, and then whether
+    ##% all of them passed.
+    done = duvet("query", *args)
+    assert (done.code, done.out) == (code, "")
+    gold.assert_match(done.err, f"{name}.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "code"),
+    [
+        ("coverage", ("-c", "coverage", "-r", "all.xml"), 1),
+        ("coverage-verbose", ("-c", "coverage", "-r", "all.xml", "-r", "wh*.xml", "-v", "-s", "spec.md#heating"), 1),
+        ("coverage-idle", ("-c", "coverage", "-r", "idle.xml", "-q", "boil", "-q", "drip"), 1),
+        ("executed-coverage", ("-c", "executed-coverage", "-r", "idle.xml"), 0),
+        ("no-report", ("-c", "coverage", "-r", "none/*.xml", "-q", "whistle"), 1),
+    ],
+)
+def test_coverage(name: str, args: tuple[str, ...], code: int, duvet: Run, java: Path, gold: Snapshot) -> None:
+    ##= man/spec/query.md#checks
+    ##= type=test
+    ##% `coverage` MUST pass only if each test ran, quotes text that an implementation quotes, too, and all these
+    ##% implementations ran.
+    ##= man/spec/query.md#checks
+    ##= type=test
+    ##% `executed-coverage` MUST check the same as `coverage`, but leave out the tests that did not run.
+    done = duvet("query", "-f", "jacoco-xml", *args)
+    assert (done.code, done.out) == (code, "")
+    gold.assert_match(done.err, f"{name}.txt")
+
+
+def test_java_that_cannot_be_parsed(duvet: Run, java: Path, gold: Snapshot) -> None:
+    ##= man/spec/query.md#executed-lines
+    ##= type=test
+    ##% `duvet query` MUST name each covered Java file that it can't parse, and report its annotations as unknown.
+    make(java, {"src/k/Kettle.java": JAVA["src/k/Kettle.java"].replace("boil()", "boil(")})
+    done = duvet("query", "-c", "coverage", "-f", "jacoco-xml", "-r", "all.xml", "-q", "boil")
+    assert done.code == 1
+    gold.assert_match(done.err, "defeated.txt")
+
+
+WITHOUT_JAVA = """
+import importlib.util, sys
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name.startswith("tree_sitter") else found(name, *more)
+from duvet.cli import run_command_line
+sys.exit(run_command_line(sys.argv[1:]))
+"""
+
+
+def test_without_the_grammar(java: Path) -> None:
+    ##= man/spec/query.md#executed-lines
+    ##= type=test
+    ##% When a coverage report covers a Java file and the extra `symbols` is not installed, `duvet query` MUST fail with
+    ##% the command that installs it.
+    def query(pattern: str) -> tuple[int, str]:
+        words = ["query", "-c", "coverage", "-f", "jacoco-xml", "-r", pattern, "-q", "lid"]
+        done = subprocess.run(
+            [sys.executable, "-c", WITHOUT_JAVA, *words],
+            cwd=java,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, skip_steps(done.stderr)
+
+    assert query("all.xml") == (
+        1,
+        (
+            "error: coverage of Java files requires the extra `symbols`\n"
+            " --> src/k/Kettle.java\n"
+            "  = help: run: pip install 'duvet-cli[symbols]'\n"
+        ),
+    )
+    make(java, {"other.xml": report(sing_py={3: 1})})
+    code, said = query("other.xml")
+    assert code == 1
+    assert said.startswith("  \nCoverage: \u2717 FAIL\n\n  Coverage reports checked: 1\n  Executed tests: 0\n")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("-c nonsense", "invalid value 'nonsense' for '--check <CHECK>'\n  [possible values: CHECKS]"),
+        ("-c Test", "invalid value 'Test' for '--check <CHECK>'\n  [possible values: CHECKS]\n  did you mean test?"),
+        ("-c test,", "a value is required for '--check <CHECK>' but none was supplied\n  [possible values: CHECKS]"),
+        ("-c", "a value is required for '--check <CHECK>' but none was supplied"),
+        ("-f lcov", "invalid value 'lcov' for '--coverage-format <COVERAGE_FORMAT>'\n  [possible values: jacoco-xml]"),
+        (
+            "-f jacoco-xml -f jacoco-xml",
+            "the argument '--coverage-format <COVERAGE_FORMAT>' cannot be used multiple times",
+        ),
+        ("-v -v", "the argument '--verbose' cannot be used multiple times"),
+        ("--frobnicate", "unexpected argument '--frobnicate' found"),
+        ("--config x", "unexpected argument '--config' found"),
+        ("--offline", "unexpected argument '--offline' found"),
+        ("test", "unexpected argument 'test' found"),
+        ("-c test,coverage", "the following required arguments were not provided:\n  REPORT\n  FORMAT"),
+        ("-c executed-coverage -f jacoco-xml", "the following required arguments were not provided:\n  REPORT"),
+        ("-c coverage -r x", "the following required arguments were not provided:\n  FORMAT"),
+    ],
+)
+def test_wrong_usage(args: str, message: str, duvet: Run) -> None:
+    ##= man/spec/query.md#results
+    ##= type=test
+    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if one fails or can't be run, and with 2 for wrong
+    ##% usage.
+    message = message.replace("CHECKS", "implementation, test, coverage, executed-coverage, duplicates")
+    message = message.replace("REPORT", "--coverage-report <COVERAGE_REPORT>", 1) if "provided" in message else message
+    message = message.replace("  FORMAT", "  --coverage-format <COVERAGE_FORMAT>")
+    usage = "Usage: duvet query [OPTIONS]\nTry 'duvet query --help' for help.\n\n"
+    assert duvet("query", *args.split()) == Done(2, "", f"{usage}Error: {message}\n")
+
+
+def test_other_folders_and_configurations(duvet: Run, folder: Path) -> None:
+    done = duvet("--config", ".duvet/config.toml", "query", "-c", "test")
+    assert (done.code, done.err.splitlines()[-1]) == (
+        2,
+        "Error: `duvet query` reads .duvet/config.toml; run it in that folder, without --config",
+    )
+    # Projects above the working directory don't count.
+    done = duvet("-C", "src", "query", "-c", "test")
+    assert (done.code, done.err) == (0, NOTHING)
+
+
+NOTHING = """\
+    Starting duvet in query mode...
+    Scanning sources
+     Scanned 0 sources 
+     Parsing annotations
+      Parsed 0 annotations 
+     Loading specifications
+      Loaded 0 specifications 
+     Mapping sections
+      Mapped 0 sections 
+    Matching references
+     Matched 0 references 
+     
+Tests: \u2713 PASS
+
+  Total requirements: 0
+  Fully tested: 0
+  Incomplete tests: 0
+  Not tested: 0
+
+
+Overall: \u2713 PASS
+ 
+"""
+
+
+def test_no_check(duvet: Run) -> None:
+    help = duvet("query", "--help").out
+    assert duvet("query") == Done(0, f"{help}\n", "    Starting duvet in query mode...\n")
+    assert duvet("query", "-h").out == help
+
+
+def test_what_is_written(duvet: Run, folder: Path) -> None:
+    ##= man/spec/query.md#results
+    ##= type=test
+    ##% `duvet query` MUST write requirement files as `duvet report` does, but no report and no snapshot.
+    before = files(folder)
+    assert duvet("query", "-c", "implementation,duplicates", "-r", "none.xml").code == 1
+    new = files(folder).keys() - before.keys()
+    assert new == {".duvet/requirements/spec/heating.toml", ".duvet/requirements/spec/pouring.toml"}
+
+
+def test_quiet(duvet: Run) -> None:
+    assert duvet("-q", "query", "-c", "test", "-q", "boil") == Done(0, "", "")
+    done = duvet("-q", "query", "-c", "test", "-q", "whistle", "-q", "glow")
+    assert done.code == 1
+    assert done.err.startswith("     \nTests: \u2717 FAIL\n")
+
+
+def test_annotations_that_are_wrong(duvet: Run, folder: Path) -> None:
+    ##= man/spec/query.md#results
+    ##= type=test
+    ##% `duvet query` MUST run no check if an annotation is wrong.
+    make(folder, {"src/c.rs": annotate("heating", "It MUST explode.")})
+    done = duvet("query", "-c", "implementation")
+    assert done.code == 1
+    assert (
+        skip_steps(done.err)
+        == """\
+error: could not find text in section "heating" of spec.md [DUV050]
+ --> src/c.rs:2:5
+  |
+2 | //# It MUST explode.
+  |     ^^^^^^^^^^^^^^^^ not in this section
+  = help: copy the words of the section; only spacing may differ
+
+encountered 1 errors
+"""
+    )
+
+
+def test_quotes_with_one_wrong_character(duvet: Run, folder: Path, gold: Snapshot) -> None:
+    make(folder, {"src/c.rs": annotate("heating", "The kettle MUST boil watr.", code="fn c() {}")})
+    done = duvet("query", "-c", "implementation", "-s", "spec.md#heating")
+    assert done.code == 1
+    gold.assert_match(done.err, "unfound.txt")
+
+
+@pytest.mark.parametrize("schema", ["https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1"])
+def test_tables_of_duplicates(schema: str, duvet: Run, folder: Path) -> None:
+    ##= man/spec/query.md#duplicates
+    ##= type=test
+    ##% duvet MUST accept the tables `[duplicates.claims]` and `[duplicates.targets]` of awslabs duvet in either schema,
+    ##% and MUST NOT apply them.
+    tables = (
+        '[duplicates.claims]\ntest = 2\nimplementation = 3\ntypes = ["test+todo"]\n'
+        "[duplicates.targets]\ncount = 15\nsections = 2\ntypes = []\n"
+    )
+    config = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", schema)
+    make(folder, {".duvet/config.toml": config + tables})
+    done = duvet("query", "-c", "duplicates", "-v")
+    assert done.code == 1
+    note = "             `[duplicates]` in the configuration is not applied: each duplicate fails\n"
+    assert note in done.err
+    make(folder, {".duvet/config.toml": config})
+    assert duvet("query", "-c", "duplicates", "-v").err == done.err.replace(note, "")
+    make(folder, {".duvet/config.toml": config + "[duplicates.claims]\ntest = 0\nspec = 2\n"})
+    done = duvet("query", "-c", "duplicates")
+    assert (done.code, [line for line in done.err.splitlines() if line.startswith("error")]) == (
+        1,
+        [
+            "error: integer `0` is out of range [DUV005]",
+            "error: unknown field `spec`, expected one of `test`, `implementation`, `types` [DUV002]",
+        ],
+    )

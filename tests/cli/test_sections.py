@@ -1,0 +1,252 @@
+"""Sections with one heading, and two specifications with one name: whole commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import make
+from tests.cli.running import Run
+
+CONFIG = """\
+"$schema" = "duvet-cli/config/v1"
+[[source]]
+pattern = "*.rs"
+[[specification]]
+source = "kettle.md"
+[report.html]
+enabled = true
+[report.json]
+enabled = true
+"""
+SPECIFICATION = """\
+# Kettle
+## Requirement 1
+### Acceptance Criteria
+The pot MUST be warm.
+## Requirement 2
+### Acceptance Criteria
+The lid MUST be shut.
+"""
+SOURCE = """\
+//= kettle.md#acceptance-criteria
+//# The lid MUST be shut.
+fn lid() {}
+//= kettle.md#requirement-1/acceptance-criteria
+//= type=test
+//# The pot MUST be warm.
+fn pot() {}
+//= kettle.md#acceptance-criteria
+//# It MUST be blue.
+"""
+PROJECT = {".duvet/config.toml": CONFIG, "kettle.md": SPECIFICATION, "a.rs": SOURCE}
+BOTH = "#requirement-1/acceptance-criteria, #requirement-2/acceptance-criteria"
+PLACES = "".join(f"\n          kettle#requirement-{number}/acceptance-criteria" for number in (1, 2))
+FIXED = SOURCE.replace(
+    "//= kettle.md#acceptance-criteria\n//# The lid", "//= kettle.md#requirement-2/acceptance-criteria\n//# The lid"
+)
+RIGHT = FIXED.partition("//= kettle.md#acceptance-criteria")[0]
+
+
+def test_a_target_that_several_sections_match(duvet: Run, folder: Path) -> None:
+    ##= man/spec/trace.md#sections
+    ##= type=test
+    ##% duvet MUST report a target that several sections match, list their names, and propose the section that contains
+    ##% the quote as a fix.
+    done = duvet("validate", "--fix")
+    assert (done.code, done.out, done.err) == (
+        1,
+        "",
+        f"""\
+a.rs:1: change the target to kettle.md#requirement-2/acceptance-criteria
+fixed 1 citation in 1 file
+error: "acceptance-criteria" names 2 sections of kettle.md: {BOTH} [DUV047]
+ --> a.rs:8:5
+  |
+8 | //= kettle.md#acceptance-criteria
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ referenced here
+  = help: write the name of the section that you mean
+
+checked 3 annotations in 1 file: 1 error
+""",
+    )
+    assert (folder / "a.rs").read_text() == FIXED
+
+
+def test_a_section_before_it_does_not_change_a_path(duvet: Run, folder: Path) -> None:
+    make(folder, {"a.rs": RIGHT})
+    right = duvet("validate", "--strict")
+    assert (right.code, right.out, right.err) == (0, "", "checked 2 annotations in 1 file: no problems\n")
+    added = "# Kettle\n## Requirement 0\n### Acceptance Criteria\nThe cup MUST be clean.\n"
+    make(folder, {"kettle.md": SPECIFICATION.replace("# Kettle\n", added)})
+    assert duvet("validate", "--strict") == right
+    front, _, end = SPECIFICATION.partition("## Requirement 2\n")
+    make(folder, {"kettle.md": f"{front}## Group\n### Requirement 2\n#{end}"})
+    assert duvet("validate", "--strict") == right
+    # The number of an id may name another section then.
+    make(folder, {"a.rs": RIGHT.replace("requirement-2/acceptance-criteria", "acceptance-criteria-1")})
+    make(folder, {"kettle.md": SPECIFICATION})
+    assert duvet("validate", "--strict") == right
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kettle.md#requirement-2/acceptance-criteria",
+        "kettle#/kettle/requirement-2/acceptance-criteria",
+        "requirement-2/acceptance-criteria",
+        "Requirement 2 \u203a Acceptance Criteria",
+        "kettle.md#acceptance-criteria-1",
+        "/specifications/kettle/sections/acceptance-criteria-1",
+    ],
+)
+def test_a_section_is_shown_by_its_path(name: str, duvet: Run, folder: Path) -> None:
+    ##= man/spec/show.md#references
+    ##= type=test
+    ##% duvet MUST accept the path of headings to a section wherever a section is named, and list the names of all
+    ##% sections that an ambiguous name can mean.
+    make(folder, {"a.rs": RIGHT})
+    assert duvet("show", name).out == (
+        "Requirement 2 \u203a Acceptance Criteria  kettle.md#requirement-2/acceptance-criteria\n"
+        "  specification  Kettle\n"
+        "  location       kettle.md:6\n"
+        "  resource       /specifications/kettle/sections/acceptance-criteria-1\n"
+        "  done           0/1 (0 %), 1 needs tests\n"
+        "\n"
+        "  The lid MUST be shut.\n"
+        "\n"
+        "Requirements\n"
+        "  id            level  status       text\n"
+        "  fa9028fef7cb  MUST   needs tests  The lid MUST be shut.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "hint"),
+    [
+        (
+            ["show", "kettle.md#acceptance-criteria"],
+            'error: "acceptance-criteria" names 2 sections of kettle.md',
+            f"use one of these: {BOTH}",
+        ),
+        (
+            ["uncited", "--section", "acceptance-criteria"],
+            'error: "acceptance-criteria" names 2 sections of kettle.md',
+            f"use one of these: {BOTH}",
+        ),
+        (
+            ["show", "acceptance criteria"],
+            'error: "acceptance criteria" matches 2 sections',
+            f"use one of these:{PLACES}",
+        ),
+    ],
+)
+def test_an_ambiguous_name_lists_all_sections(
+    command: list[str], message: str, hint: str, duvet: Run, folder: Path
+) -> None:
+    make(folder, {"a.rs": RIGHT})
+    done = duvet(*command)
+    assert (done.out, done.err) == ("", f"{message}\n  = help: {hint}\n")
+    assert done.code in (1, 2)
+
+
+def test_lists_and_reports_name_sections_by_their_paths(duvet: Run, folder: Path) -> None:
+    ##= man/spec/page.md#requirements-and-citations
+    ##= type=test
+    ##% The report MUST show the headings above a section whose title alone is ambiguous.
+    make(folder, {"a.rs": RIGHT})
+    done = duvet("prioritize", "--section", "requirement-2/acceptance-criteria", "--format", "json")
+    (row,) = json.loads(done.out)
+    assert {key: row[key] for key in ("section", "section_title", "target", "full_path")} == {
+        "section": "requirement-2/acceptance-criteria",
+        "section_title": "Requirement 2 \u203a Acceptance Criteria",
+        "target": "kettle.md#requirement-2/acceptance-criteria",
+        "full_path": "/specifications/kettle/sections/acceptance-criteria-1/requirements/fa9028fef7cb",
+    }
+    assert duvet("report").code == 0
+    page = (folder / ".duvet/reports/report.html").read_text()
+    assert "Requirement 2 \u203a Acceptance Criteria" in page
+    assert 'data-id="requirement-2/acceptance-criteria"' in page
+    # The ids of awslabs duvet stay in its JSON.
+    report = json.loads((folder / ".duvet/reports/report.json").read_text())
+    (found,) = report["specifications"].values()
+    assert [one["id"] for one in found["sections"]] == [
+        *("kettle", "requirement-1", "acceptance-criteria", "requirement-2", "acceptance-criteria-1")
+    ]
+
+
+def test_an_entry_for_a_requirement_has_the_id_of_its_section(duvet: Run, folder: Path) -> None:
+    ##= man/spec/trace.md#sections
+    ##= type=test
+    ##% An entry for a requirement in a requirement file MUST belong to the section with exactly the id in its target.
+    entry = 'target = "kettle.md#acceptance-criteria"\n[[spec]]\nlevel = "MUST"\nquote = "The pot MUST be warm."\n'
+    requirement = '[[requirement]]\npattern = "entries/*.toml"\n'
+    make(folder, {".duvet/config.toml": CONFIG + requirement, "entries/a.toml": entry, "a.rs": RIGHT})
+    right = duvet("validate", "--strict")
+    assert (right.code, right.out, right.err) == (0, "", "checked 2 annotations in 2 files: no problems\n")
+    exception = '[[exception]]\nreason = "Broken."\nquote = "The pot MUST be warm."\n'
+    make(folder, {"entries/a.toml": entry.partition("[[")[0] + exception})
+    assert duvet("validate").err.splitlines()[0] == (
+        f'error: "acceptance-criteria" names 2 sections of kettle.md: {BOTH} [DUV047]'
+    )
+
+
+def test_an_exemption_names_a_section_by_its_path(duvet: Run, folder: Path) -> None:
+    entry = (
+        '[[not-applicable]]\ntarget = "kettle.md#requirement-2/acceptance-criteria"\nreason = "Our pots are open."\n'
+    )
+    make(folder, {".duvet/config.toml": CONFIG + entry, "a.rs": "fn pass() {}\n"})
+    assert duvet("uncited", "--format", "plain").out.splitlines() == [
+        "1dd64a535306\tMUST\tuncited\tkettle#requirement-1/acceptance-criteria\tThe pot MUST be warm."
+    ]
+    make(folder, {".duvet/config.toml": CONFIG + entry.replace("requirement-2/", "")})
+    assert duvet("validate").err == (
+        'error: "acceptance-criteria" names 2 sections of kettle.md [DUV081]\n'
+        "  --> .duvet/config.toml:11:10\n"
+        "   |\n"
+        '11 | target = "kettle.md#acceptance-criteria"\n'
+        "   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        f"   = help: use one of these: {BOTH}\n"
+        "\n"
+        "checked 0 annotations in 1 file: 1 error\n"
+    )
+
+
+def test_the_schema_of_awslabs_duvet_has_no_paths(duvet: Run, folder: Path) -> None:
+    upstream = '"$schema" = "https://awslabs.github.io/duvet/config/v0.4.0.json"\n'
+    make(folder, {".duvet/config.toml": CONFIG.replace(CONFIG.splitlines(keepends=True)[0], upstream)})
+    make(folder, {"a.rs": RIGHT})
+    done = duvet("validate")
+    assert [line for line in done.err.splitlines() if line.startswith("error")] == [
+        'error: missing section "requirement-2/acceptance-criteria" in kettle.md [DUV043]',
+        'error: missing section "requirement-1/acceptance-criteria" in kettle.md [DUV043]',
+    ]
+
+
+RFC = "RFC 9114\n\n4.1.  Messages\n\n   A client MUST send only one request.\n"
+OTHER = "https://www.rfc-editor.org/rfc/rfc9114.txt"
+
+
+def test_a_stray_citation_never_takes_the_id_of_a_configured_specification(duvet: Run, folder: Path) -> None:
+    ##= man/spec/trace.md#specifications
+    ##= type=test
+    ##% Of specifications with the same name, duvet MUST give a configured one the id without a number, or else the one
+    ##% that most annotations cite.
+    ##= man/spec/show.md#references
+    ##= type=test
+    ##% duvet MUST suggest only configured specifications if there are any.
+    quote = "4.1\n//# A client MUST send only one request.\n"
+    files = {
+        ".duvet/config.toml": CONFIG.replace("kettle.md", "rfc9114.txt"),
+        "rfc9114.txt": RFC,
+        ".duvet/specifications/www.rfc-editor.org/rfc/rfc9114.txt": RFC,
+        "a.rs": f"//= {OTHER}#{quote}",
+    }
+    make(folder, files)
+    assert json.loads(duvet("show", "rfc9114.txt", "--format", "json").out)["id"] == "rfc9114"
+    assert json.loads(duvet("show", OTHER, "--format", "json").out)["id"] == "rfc9114-2"
+    assert duvet("show", "rfc9115").err.splitlines()[-1] == "  = help: did you mean rfc9114?"
+    make(folder, {"a.rs": f"//= {OTHER}#{quote}" + f"//= rfc9114.txt#{quote}" + f"//= {OTHER}#{quote}"})
+    assert json.loads(duvet("show", "rfc9114.txt", "--format", "json").out)["id"] == "rfc9114"

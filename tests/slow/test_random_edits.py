@@ -1,0 +1,146 @@
+"""Random edits of real specifications: no right citation becomes wrong, and no changed requirement stays done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from duvet import MemoryTree, Project
+from duvet.project.validation import fix_project, overlay_project
+from duvet.trace.records import Requirement, State
+from tests.slow.edits import Document, Edited, edit_randomly, renumber_items, rewrap_paragraphs, tick_boxes
+
+EDITS_OF_EACH = 50
+DOCUMENTS = (
+    *(f"rfc/rfc{number}.txt" for number in (2784, 3909, 4331, 4548, 6387, 6784, 8259, 8914)),
+    "sdd/corpus/speckit/11me+light-session/specs/001-lightsession-chatgpt/spec.md",
+    "sdd/corpus/speckit/irichard00+codex-study/codex-chrome/specs/001-currently-codex-chrome/spec.md",
+    "sdd/corpus/speckit/irichard00+codex-study/specs/001-dom-tool-integration/spec.md",
+    "sdd/corpus/speckit/kusaridev+kusari-cli/specs/001-mcp-server/spec.md",
+    "sdd/corpus/speckit/raccioly+docguard/specs/003-v011-false-positives/spec.md",
+    "sdd/corpus/kiro/seeds/1-spexus-initialize.md",
+    "sdd/corpus/kiro/seeds/2-nexus-mcp-endpoint.md",
+    "sdd/corpus/openspec/caseyWebb+elmq/openspec/specs/import-context/spec.md",
+    "sdd/corpus/openspec/charly-vibes+fotos/openspec/specs/gnome-integration/spec.md",
+    "sdd/corpus/openspec/charly-vibes+fotos/openspec/changes/refactor-generic-llm-endpoints/specs/ai-processing/spec.md",
+    "sdd/corpus/openspec/Fission-AI+OpenSpec/openspec/specs/openspec-conventions/spec.md",
+    "sdd/corpus/openspec/Fission-AI+OpenSpec/openspec/changes/add-global-install-scope/specs/installation-scope/spec.md",
+)
+CONFIG = b"""\
+'$schema' = "duvet-cli/config/v1"
+[[source]]
+language = "python"
+pattern = "src/*.py"
+[[specification]]
+source = "%s"
+"""
+SOURCE = "src/code.py"
+# Short requirements are parts of others, and not everything that is cited has a text of its own.
+FEWEST_DONE = 0.9
+
+
+class Traced:
+    """A project with one specification, and code and a test that cite each of its requirements."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name, self.data = f"docs/spec{Path(name).suffix}", data
+        self.files = {".duvet/config.toml": CONFIG % self.name.encode(), self.name: data}
+        plain = self.project(data)
+        comments, self.cited = [], list[Requirement]()
+        for one in plain.requirements:
+            target = f"{self.name}#{one.section.name if hasattr(one.section, 'name') else one.section.id}"
+            comments += [f"##= {target}\n##% {one.text}\n\n##= {target}\n##= type=test\n##% {one.text}\n"]
+            self.cited.append(one)
+        self.files[SOURCE] = "\n".join(comments).encode()
+        self.before = self.project(data)
+        done = {index for index, one in enumerate(self.before.requirements) if one.state is State.DONE}
+        failed = {self.before.trace.annotations[id].line for id in self.before.trace.failures}
+        self.right = [
+            (index, self.lines_of(index)) for index in sorted(done) if not failed.intersection(self.lines_of(index))
+        ]
+        sections = [one for coverage in self.before.trace.coverages for one in coverage.specification.sections]
+        headings = tuple(data.count(b"\n", 0, one.heading[0]) for one in sections)
+        requirements = tuple(
+            (data.count(b"\n", 0, one.section.heading[0]), one.text) for one in self.before.requirements
+        )
+        self.document = Document(data.decode(), name.endswith(".md"), headings, requirements)
+
+    def lines_of(self, index: int) -> tuple[int, int]:
+        """The lines of the two citations of a requirement."""
+        return 7 * index + 1, 7 * index + 4
+
+    def project(self, data: bytes) -> Project:
+        return Project("/project", tree=MemoryTree({**self.files, self.name: data}))
+
+
+def check(traced: Traced, edited: Edited) -> Iterator[str]:
+    """Yield what is wrong after an edit."""
+    after = traced.project(edited.text.encode())
+    expected = traced.document.texts()
+    expected.subtract(edited.removed)
+    expected.update(edited.added)
+    found = Counter(one.text for one in after.requirements)
+    yield from (f"lost: {text}" for text in (+expected - found))
+    yield from (f"unexpected: {text}" for text in (found - +expected))
+    failed = {after.trace.annotations[id].line for id in after.trace.failures}
+    done = Counter(one.text for one in after.requirements if one.state is State.DONE)
+    for index, lines in traced.right:
+        line, text = traced.document.requirements[index]
+        if text in edited.removed or line in edited.moved:
+            continue
+        if failed.intersection(lines):
+            yield f"reported wrong: {text}"
+        elif not done[text]:
+            yield f"no longer done: {text}"
+    if not edited.added:
+        return
+    fixes = fix_project(after, lambda findings: findings.files)
+    fixed = overlay_project(after, fixes.after) if fixes.after else after
+    for one in fixed.requirements:
+        if one.text in edited.added and one.state is State.DONE:
+            yield f"done: {one.text}"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS, ids=lambda name: "-".join(Path(name).parts[-4:]))
+def test_random_edits(name: str, shared: Path) -> None:
+    traced = Traced(name, (shared / name).read_bytes())
+    right, cited = len(traced.right), len(traced.cited)
+    assert right >= FEWEST_DONE * cited > 0
+    wrong = []
+    for number in range(EDITS_OF_EACH):
+        kind, edited = edit_randomly(traced.document, Random(f"{name} {number}"))
+        wrong += [(number, kind, problem) for problem in check(traced, edited)]
+    assert wrong == []
+
+
+def list_states(project: Project) -> Counter[tuple[str, str, State]]:
+    return Counter((one.id, one.name, one.state) for one in project.requirements)
+
+
+def test_form_does_not_count(shared: Path) -> None:
+    wrong = []
+    edits = Counter[str]()
+    for path in sorted((shared / "sdd" / "corpus").rglob("*.md")):
+        traced = Traced(path.name, path.read_bytes())
+        if not traced.cited:
+            continue
+        random = Random(path.name)
+        for edit in (
+            partial(tick_boxes, share=1),
+            partial(rewrap_paragraphs, share=1),
+            partial(rewrap_paragraphs, share=0.5),
+            renumber_items,
+        ):
+            if edited := edit(traced.document, random):
+                name = getattr(edit, "func", edit).__name__
+                edits[name] += 1
+                after = traced.project(edited.text.encode())
+                if list_states(after) != list_states(traced.before):
+                    wrong.append((name, path.relative_to(shared).as_posix()))
+    assert wrong == []
+    assert min(edits.values()) > 5, edits

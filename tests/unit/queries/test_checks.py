@@ -1,0 +1,158 @@
+"""Which annotations a check selects, and when it passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.model import Kind
+from duvet.project.project import Project
+from duvet.queries.checks import AnnotationCheck, Completeness, Query, QueryFilter
+from duvet.tree.files import MemoryTree
+
+SPECIFICATION = """\
+# S
+
+## A
+
+It MUST boil. It MUST whistle.
+
+## B
+
+It MUST stop.
+"""
+CONFIG = """\
+'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
+[[source]]
+pattern = "*.rs"
+[[specification]]
+source = "s.md"
+"""
+
+
+def query(*annotations: str, filter: QueryFilter = QueryFilter()) -> Query:  # noqa: B008 - frozen
+    """A query of annotations as `SECTION TYPE QUOTE`."""
+    source = ""
+    for annotation in annotations:
+        section, kind, quote = annotation.split(" ", 2)
+        quoted = f"//# {quote}\n" if quote else ""
+        reason = "//= reason=x\n" if kind == "exception" else ""
+        source += f"//= s.md#{section}\n//= type={kind}\n{reason}{quoted}\n"
+    files = {"s.md": SPECIFICATION, ".duvet/config.toml": CONFIG, "a.rs": source}
+    project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
+    assert project.trace.problems == ()
+    return Query(project, filter)
+
+
+def states(query: Query, check: AnnotationCheck) -> dict[str, str]:
+    return {
+        query.trace.annotations[one.id].quote: name.value for name in Completeness for one in check.verdicts.of(name)
+    }
+
+
+@pytest.mark.parametrize(
+    ("annotations", "state"),
+    [
+        ([], "none"),
+        (["b citation It MUST stop."], "complete"),
+        (["b implication It MUST stop."], "complete"),
+        (["b exception It MUST stop."], "complete"),
+        (["b citation It MUST", "b exception MUST stop."], "complete"),
+        (["b citation It MUST stop"], "incomplete"),
+        (["b test It MUST stop.", "b citation "], "none"),
+        (["b todo It MUST stop."], "pending"),
+        (["b todo It"], "pending"),
+        (["b todo It", "b citation It MUST stop."], "mixed"),
+        (["b todo It", "b citation stop."], "mixed"),
+    ],
+)
+def test_implementations(annotations: list[str], state: str) -> None:
+    ##= man/spec/query.md#checks
+    ##= type=test
+    ##% `implementation` MUST pass only if citations, implications and exceptions quote each requirement completely and
+    ##% no todo quotes a part of it.
+    others = ["a citation It MUST boil. It MUST whistle."]
+    asked = query(*annotations, *others)
+    found = asked.check_implementations()
+    assert states(asked, found) == {
+        "It MUST boil.": "complete",
+        "It MUST whistle.": "complete",
+        "It MUST stop.": state,
+    }
+    assert found.has_passed == (state == "complete")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "state"),
+    [
+        ([], "none"),
+        (["b test It MUST stop.", "b test stop."], "complete"),
+        (["b test It"], "incomplete"),
+        (["b todo It MUST stop.", "b implication It MUST stop."], "none"),
+    ],
+)
+def test_tests(annotations: list[str], state: str) -> None:
+    ##= man/spec/query.md#checks
+    ##= type=test
+    ##% `test` MUST pass only if tests quote the text of each citation completely.
+    asked = query("b citation It MUST stop.", "a citation ", *annotations)
+    found = asked.check_tests()
+    assert states(asked, found) == {"It MUST stop.": state, "": "complete"}
+    assert found.has_passed == (state == "complete")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "duplicates"),
+    [
+        ([], []),
+        (["b citation It MUST stop.", "b test It MUST stop.", "b todo It MUST stop."], []),
+        (["b citation It MUST stop.", "b citation It MUST stop."], [(Kind.CITATION, 2)]),
+        (["b citation It MUST stop.", "b citation It MUST"], [(Kind.CITATION, 1)]),
+        (["b test It MUST stop.", "b test It MUST", "b test MUST stop."], [(Kind.TEST, 3)]),
+        (["b test It MUST", "b test MUST stop."], []),
+        (["b todo It", "a todo It"], []),
+        (["b spec It MUST stop."], [(Kind.SPEC, 2)]),
+        (["b exception ", "b implication ", "a implication "], [(Kind.EXCEPTION, 1), (Kind.IMPLICATION, 2)]),
+    ],
+)
+def test_duplicates(annotations: list[str], duplicates: list[tuple[Kind, int]]) -> None:
+    ##= man/spec/query.md#checks
+    ##= type=test
+    ##% `duplicates` MUST fail if the text of an annotation is quoted completely by others of the same type.
+    found = query(*annotations).check_duplicates()
+    counts = [(kind, verdicts.count(Completeness.COMPLETE)) for kind, verdicts in found.by_kind.items()]
+    assert [(kind, count) for kind, count in counts if count] == duplicates
+    assert found.has_passed == (not duplicates)
+
+
+@pytest.mark.parametrize(
+    ("sections", "quotes", "selected"),
+    [
+        ((), (), ["It MUST boil.", "It MUST whistle.", "It MUST stop."]),
+        (("s.md",), (), ["It MUST boil.", "It MUST whistle.", "It MUST stop."]),
+        (("s.md#b",), (), ["It MUST stop."]),
+        (("s.md#b", "s.md#a"), (), ["It MUST boil.", "It MUST whistle.", "It MUST stop."]),
+        (("./s.md", "s", "s.md#", "s.md#c", "", "S.MD"), (), []),
+        ((), ("must S",), ["It MUST stop."]),
+        ((), ("boil", "STOP"), ["It MUST boil.", "It MUST stop."]),
+        ((), ("",), ["It MUST boil.", "It MUST whistle.", "It MUST stop."]),
+        ((), ("must  stop",), []),
+        (("s.md#a",), ("stop", "boil"), ["It MUST boil."]),
+    ],
+)
+def test_filters(sections: tuple[str, ...], quotes: tuple[str, ...], selected: list[str]) -> None:
+    ##= man/spec/query.md#filters
+    ##= type=test
+    ##% `--section` MUST select annotations by their target as it is written, and `--quote` by a part of their quote
+    ##% regardless of case; with both, an annotation MUST match both.
+    asked = query("b citation It MUST stop.", filter=QueryFilter(sections, quotes))
+    assert [*states(asked, asked.check_implementations())] == [
+        *filter(lambda one: one == "It MUST stop.", selected),
+        *filter(lambda one: one != "It MUST stop.", selected),
+    ]
+
+
+def test_filters_of_duplicates_apply_to_both_sides() -> None:
+    annotations = ("b test It MUST stop.", "b test It MUST")
+    found = query(*annotations, filter=QueryFilter(quotes=("it must",))).check_duplicates()
+    assert not found.has_passed
+    assert query(*annotations, filter=QueryFilter(quotes=("stop",))).check_duplicates().has_passed

@@ -1,0 +1,253 @@
+"""Whether the code below an annotation ran."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.errors import DuvetError
+from duvet.model import Annotation, Kind
+from duvet.queries.execution import (
+    DirectModel,
+    Execution,
+    FileModels,
+    JavaModel,
+    Outcome,
+    ReportLines,
+    apply_report,
+    join_sources,
+    judge_annotation,
+)
+from duvet.sources.comments import SourceStyle, scan_comments
+from duvet.sources.java import classify_java
+from duvet.tree.files import MemoryTree
+
+EXECUTED, MISSED, STRUCTURAL = map(Execution, (Outcome.EXECUTED, Outcome.NOT_EXECUTED, Outcome.STRUCTURAL))
+
+
+def unknown(line: int) -> Execution:
+    return Execution(Outcome.UNKNOWN, line)
+
+
+def judge(model: DirectModel | JavaModel, hits: dict[int, bool], lines: tuple[int, int]) -> Execution:
+    return model.apply(hits).judge(lines)
+
+
+def java(text: str, *annotated: tuple[int, int]) -> JavaModel:
+    return JavaModel(classify_java(text, "A.java"), annotated)
+
+
+DIRECT = "//= a\n//# A.\n\n// A comment.\nfn f() {\n    //= b\n    g();\n}\n//= c\n\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "hits", "expected"),
+    [
+        ((1, 2), {4: True}, EXECUTED),
+        ((1, 2), {4: False}, MISSED),
+        ((1, 2), {5: True}, unknown(4)),
+        ((6, 6), {7: True, 99: True}, EXECUTED),
+        ((9, 9), {7: True, 0: True}, unknown(0)),
+    ],
+)
+def test_direct(lines: tuple[int, int], hits: dict[int, bool], expected: Execution) -> None:
+    ##= man/spec/query.md#executed-lines
+    ##= type=test
+    ##% In a file that is not Java, the first line below an annotation that is neither blank nor part of an annotation
+    ##% MUST decide whether the annotation was executed.
+    assert judge(DirectModel(DIRECT, [(1, 2), (6, 6), (9, 9)]), hits, lines) == expected
+
+
+BODY = """\
+@A
+class A {
+  //= a
+  /* A comment
+   * of two lines. */
+  @Override
+  void f() {
+    int a;
+    //= b
+
+    g();
+    h(
+      1);
+    if (a) {
+      i();
+    } else {
+      j();
+    }
+    int b;
+    //= c
+  }
+  //= d
+  void empty() {}
+  interface I {
+    void k();
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "hits", "expected"),
+    [
+        (0, {11: True}, MISSED),
+        (1, {11: True}, MISSED),
+        (3, {11: True}, MISSED),
+        (3, {6: True}, EXECUTED),
+        (6, {11: True}, EXECUTED),
+        (6, {11: False}, MISSED),
+        (6, {13: True}, MISSED),
+        (7, {11: True}, EXECUTED),
+        (9, {11: True}, EXECUTED),
+        (11, {13: True}, MISSED),
+        (12, {13: True}, EXECUTED),
+        (13, {15: True}, MISSED),
+        (15, {17: True}, MISSED),
+        (15, {16: True}, EXECUTED),
+        (17, {17: True}, STRUCTURAL),
+        (18, {11: True}, MISSED),
+        (20, {11: True}, STRUCTURAL),
+        (22, {}, STRUCTURAL),
+        (22, {23: False}, STRUCTURAL),
+        (24, {}, STRUCTURAL),
+        (27, {}, STRUCTURAL),
+        (6, {28: True, 11: True}, unknown(6)),
+        (6, {0: True, 11: True}, unknown(6)),
+    ],
+)
+def test_java(above: int, hits: dict[int, bool], expected: Execution) -> None:
+    ##= man/spec/query.md#executed-lines
+    ##= type=test
+    ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines right above an executed
+    ##% line as executed, up to the line that opens its scope.
+    ##= man/spec/query.md#executed-lines
+    ##= type=test
+    ##% When a report lists lines that a Java file does not have, `duvet query` MUST report its annotations as unknown.
+    model = java(BODY, (3, 3), (9, 9), (20, 20), (22, 22))
+    assert judge(model, hits, (above, above)) == expected
+
+
+LABELS = """\
+class A {
+  void f() {
+    int a;
+    outer:
+    for (int i : list) {
+      int b;
+      g();
+    }
+    case_like();
+    switch (a) {
+      case 1:
+        h();
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "hits", "expected"),
+    [
+        (2, {5: True}, MISSED),
+        (3, {4: True}, unknown(4)),
+        (5, {7: True}, EXECUTED),
+        (1, {5: True, 9: True}, MISSED),
+        (10, {11: True}, unknown(11)),
+        (9, {12: True}, MISSED),
+    ],
+)
+def test_labels(above: int, hits: dict[int, bool], expected: Execution) -> None:
+    assert judge(java(LABELS), hits, (above, above)) == expected
+
+
+def test_java_that_cannot_be_parsed() -> None:
+    assert judge(java("class A {\n  void f( {\n    g();\n  }\n}\n"), {3: True}, (2, 2)) == unknown(2)
+
+
+@pytest.mark.parametrize(
+    ("entries", "sources", "joined"),
+    [
+        (["a/B.java"], ["src/a/B.java"], {"src/a/B.java": "a/B.java"}),
+        (["B.java"], ["src/a/B.java"], {"src/a/B.java": "B.java"}),
+        (["work/p/src/B.java"], ["src/B.java"], {"src/B.java": "work/p/src/B.java"}),
+        (["other/src/B.java", "rc/B.java", "b.java", "src/B.java/"], ["src/B.java"], {}),
+        (["src\\B.java"], ["src/B.java"], {"src/B.java": "src\\B.java"}),
+        (["opt/B.java"], ["/opt/B.java"], {"/opt/B.java": "opt/B.java"}),
+    ],
+)
+def test_joining(entries: list[str], sources: list[str], joined: dict[str, str]) -> None:
+    ##= man/spec/query.md#coverage-reports
+    ##= type=test
+    ##% `duvet query` MUST assign an entry of a report to the source whose absolute path ends in it, and refuse an entry
+    ##% of several sources and a source with several entries.
+    assert join_sources(entries, sources, "/work/p") == joined
+
+
+@pytest.mark.parametrize(
+    ("entries", "sources", "message"),
+    [
+        (
+            ["B.java", "a/B.java"],
+            ["a/B.java"],
+            (
+                "coverage is ambiguous for a/B.java: its path matches multiple report entries (B.java, a/B.java). "
+                "duvet cannot tell which entry refers to this file."
+            ),
+        ),
+        (
+            ["B.java"],
+            ["b/B.java", "a/B.java"],
+            (
+                "coverage report entry 'B.java' is ambiguous: it matches multiple source files (a/B.java, b/B.java). "
+                "duvet cannot tell which file the report refers to."
+            ),
+        ),
+        (
+            ["B.java"],
+            ["B.java", "B.java"],
+            (
+                "coverage report entry 'B.java' is ambiguous: it matches multiple source files (B.java, B.java). "
+                "duvet cannot tell which file the report refers to."
+            ),
+        ),
+    ],
+)
+def test_ambiguous_entries(entries: list[str], sources: list[str], message: str) -> None:
+    with pytest.raises(DuvetError) as refused:
+        join_sources(entries, sources, "/work/p")
+    assert refused.value.message == message
+
+
+SOURCE = "class A {\n  //= spec.md#a\n  //# A.\n\n  int a;\n}\n"
+
+
+def test_several_reports() -> None:
+    ##= man/spec/query.md#executed-lines
+    ##= type=test
+    ##% An annotation that ran in one report MUST count as executed, whatever the other reports say.
+    tree = MemoryTree({"A.java": SOURCE.encode(), "b.rs": SOURCE.encode()})
+    found = [one for path in tree.files for one in scan_comments(path, SOURCE, SourceStyle())[0]]
+    entry = Annotation("a.toml", 1, Kind.EXCEPTION, "spec.md#a", "A.", from_file=True)
+    models = FileModels(tree, [*found, entry])
+    hits = {
+        "hit": {"A.java": {5: True}, "b.rs": {5: True}},
+        "drift": {"A.java": {99: True}, "b.rs": {4: True}},
+        "missed": {"A.java": {5: False}, "b.rs": {5: False}},
+        "none": {},
+    }
+    reports: dict[str, ReportLines] = {
+        name: apply_report(report, ["A.java", "b.rs"], "/p", models) for name, report in hits.items()
+    }
+
+    def judge_in(*names: str) -> list[Execution]:
+        return [judge_annotation(one, [reports[name] for name in names], models) for one in (*found, entry)]
+
+    assert judge_in() == judge_in("none") == [MISSED, MISSED, MISSED]
+    assert (
+        judge_in("hit") == judge_in("none", "drift", "hit") == judge_in("hit", "drift") == [EXECUTED, EXECUTED, MISSED]
+    )
+    assert judge_in("drift", "none") == judge_in("missed", "drift") == [unknown(2), unknown(5), MISSED]
+    assert judge_in("missed", "none") == judge_in("none", "missed") == [STRUCTURAL, MISSED, MISSED]
+    assert (models.classified, models.direct) == ({"A.java"}, {"b.rs"})

@@ -1,0 +1,109 @@
+"""Which annotations cover the text of another one."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.model import Kind
+from duvet.project.project import Project
+from duvet.queries.overlap import AnnotationPool, QuotedSections, UnfoundQuotesError
+from duvet.tree.files import MemoryTree
+
+SPECIFICATION = """\
+# S
+
+## A
+
+The kettle MUST stop,  and
+it MUST whistle. A cup MUST be
+washed. A pot MUST be washed.
+\N{LATIN SMALL LETTER E WITH ACUTE}tude MUST be fun.
+
+## B
+
+The kettle MUST stop.
+"""
+CONFIG = """\
+'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
+[[source]]
+pattern = "*.rs"
+"""
+
+
+def pool_of(*quotes: str, target: str = "s.md#a") -> tuple[QuotedSections, AnnotationPool]:
+    """Annotations of these quotes: one that is asked about, and those that may cover it."""
+    lines = [f"//= {one.partition('|')[0] if '|' in one else target}\n//# {one.rpartition('|')[2]}\n" for one in quotes]
+    files = {"s.md": SPECIFICATION, ".duvet/config.toml": CONFIG, "a.rs": "\n".join(lines)}
+    project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
+    sections = QuotedSections(project.trace)
+    ids = [id for id, one in enumerate(sections.annotations) if one.kind is Kind.CITATION]
+    assert len(ids) == len(quotes)
+    return sections, AnnotationPool(sections, ids)
+
+
+@pytest.mark.parametrize(
+    ("quote", "others", "ids", "is_full"),
+    [
+        ("it MUST whistle.", [], [], False),
+        ("it MUST whistle.", ["it MUST whistle."], [1], True),
+        ("it MUST whistle.", ["it  MUST whistle ."], [1], True),
+        ("it MUST whistle.", ["it MUST whistle"], [1], False),
+        ("it MUST whistle.", ["it MUST", "whistle."], [1, 2], False),
+        ("it MUST whistle.", ["it MUST", "MUST whistle."], [1, 2], True),
+        ("The kettle MUST stop, and", ["and", "The kettle MUST stop,"], [1, 2], True),
+        ("it MUST whistle.", ["stop, and it MUST whistle. A cup"], [1], True),
+        ("it MUST whistle.", ["The kettle", "A cup MUST", ""], [], False),
+        ("it MUST whistle.", ["./s.md#a|it MUST whistle.", "s.md#b|stop."], [], False),
+        ("A cup MUST be washed.", ["MUST be washed.", "A cup"], [1, 2], False),
+        ("A pot MUST be washed.", ["A pot MUST be", "be washed."], [1, 2], True),
+        ("A cup MUST be washed. A pot MUST be washed.", ["washed.", "washed. A pot"], [1, 2], False),
+        (
+            "\N{LATIN SMALL LETTER E WITH ACUTE}tude MUST",
+            ["tude MUST", "\N{LATIN SMALL LETTER E WITH ACUTE}tude"],
+            [1, 2],
+            True,
+        ),
+        ("", ["", "it"], [], True),
+    ],
+)
+def test_covering(quote: str, others: list[str], ids: list[int], is_full: bool) -> None:
+    ##= man/spec/query.md#covered-text
+    ##= type=test
+    ##% `duvet query` MUST compare annotations only if their targets are written alike.
+    ##= man/spec/query.md#covered-text
+    ##= type=test
+    ##% `duvet query` MUST treat an annotation without a quote as completely covered.
+    sections, pool = pool_of(quote, *others)
+    found = pool.cover(0)
+    assert found is not None
+    assert ([*found.ids], found.first, found.is_full) == (ids, ids[0] if ids else None, is_full)
+    sections.check()
+
+
+def test_quotes_with_one_wrong_character() -> None:
+    ##= man/spec/query.md#covered-text
+    ##= type=test
+    ##% `duvet query` MUST find quotes exactly, apart from white space: a quote with one wrong character is an error.
+    sections, pool = pool_of("it MUST whistle.", "it MUST whistl.", "The kettle MUST stop", "s.md#b|The ketle")
+    found = [pool.cover(id) for id in range(4)]
+    assert [one and [*one.ids] for one in found] == [[], None, [], None]
+    with pytest.raises(UnfoundQuotesError) as raised:
+        sections.check()
+    assert raised.value.ids == (1, 1, 1, 3)
+
+
+def test_many_quotes() -> None:
+    words = [f"w{number}" for number in range(2000)]
+    text = f"# S\n\n## A\n\n{' '.join(words)}\n"
+    quotes = [" ".join(words[at : at + 3]) for at in range(1998)]
+    lines = "\n".join(f"//= s.md#a\n//# {quote}\n" for quote in quotes)
+    files = {"s.md": text, ".duvet/config.toml": CONFIG, "a.rs": lines}
+    sections = QuotedSections(Project(tree=MemoryTree({path: one.encode() for path, one in files.items()})).trace)
+    pool = AnnotationPool(sections, range(len(quotes)))
+    found = [pool.cover(id) for id in range(len(quotes))]
+    assert [one and ([*one.ids], one.is_full) for one in found[:3]] == [
+        ([1, 2], False),
+        ([0, 2, 3], True),
+        ([0, 1, 3, 4], True),
+    ]
+    assert sum(bool(one and one.is_full) for one in found) == len(quotes) - 2

@@ -1,0 +1,135 @@
+"""Coverage reports: what counts as executed, and which reports are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.errors import DuvetError
+from duvet.sources.coverage_report import read_jacoco_xml
+
+
+def line(**counts: object) -> str:
+    written = {"nr": 1, "mi": 0, "ci": 0, "mb": 0, "cb": 0, **counts}
+    return "<line " + " ".join(f'{name}="{value}"' for name, value in written.items() if value is not None) + "/>"
+
+
+def report(*lines: str, name: str = "A.java") -> str:
+    return f'<package name="p"><sourcefile name="{name}">{"".join(lines)}</sourcefile></package>'
+
+
+def read(text: str) -> dict[str, dict[int, bool]]:
+    return read_jacoco_xml(text.encode(), "r.xml")
+
+
+@pytest.mark.parametrize(
+    ("lines", "hits"),
+    [
+        ([line(ci=1)], {1: True}),
+        ([line(ci=1, mi=9)], {1: True}),
+        ([line(mi=1)], {1: False}),
+        ([line()], {}),
+        ([line(ci=1, mb=1)], {1: False}),
+        ([line(mi=1, cb=1)], {1: True}),
+        ([line(ci=1), line(mi=1)], {1: False}),
+        ([line(ci=1), line()], {1: True}),
+        ([line(ci=1), line(mi=1, mb=1)], {1: True}),
+        ([line(mi=1), line(cb=1)], {1: True}),
+        ([line(nr=0, ci=1), line(nr="+7", mi=1), line(nr=4294967295, ci=1)], {0: True, 7: False, 4294967295: True}),
+        ([line(ci=18446744073709551615)], {1: True}),
+    ],
+)
+def test_lines(lines: list[str], hits: dict[int, bool]) -> None:
+    ##= man/spec/query.md#coverage-reports
+    ##= type=test
+    ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and any other line if an
+    ##% instruction was covered; a line without instructions and branches says nothing.
+    assert read(report(*lines)) == {"p/A.java": hits}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "not XML at all",
+        "TN:\nSF:a.rs\nDA:1,1\nend_of_record\n",
+        "<report/>",
+        "<report><counter type='LINE' missed='0'/>",
+        "<line nr='1'/><sourcefile><line/></sourcefile>",
+    ],
+)
+def test_reports_without_files(text: str) -> None:
+    assert read(text) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"\ufeff<?xml version='1.0'?><!DOCTYPE report PUBLIC '-//J' \"report.dtd\">{report(line(ci=1))}",
+        f'<!DOCTYPE x [<!ENTITY lol "a>b"><!-- \' -->]><x>{report(line(ci=1))}</x>',
+        f"<a><!-- <package> -->{report('<![CDATA[<line>]]>', line(ci=1))}",
+        report(line(ci=1)).replace("<", "<j:").replace("<j:/", "</j:"),
+        report(line(ci=1)).replace('"p"', "'&#112;'").replace('"A.java"', '"&#x41;.java" id="&lt;&amp;"'),
+        report(line(ci=1), name="/A.java").replace('"p"', '""'),
+        report("<class><method/></class>", line(ci=1, hint="x > y")),
+    ],
+)
+def test_what_does_not_matter(text: str) -> None:
+    assert [*read(text).values()] == [{1: True}]
+
+
+def test_keys() -> None:
+    assert [*read(report(name="A.java") + report(line(ci=1), name="/B.java"))] == ["p/A.java", "p//B.java"]
+    assert [*read(report().replace('"p"', '""'))] == ["A.java"]
+
+
+def test_the_last_list_of_a_file_counts() -> None:
+    assert read(report(line(ci=1)) + report()) == {"p/A.java": {}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "at"),
+    [
+        ("<package/>", "Invalid coverage data: Attribute name not found", 1),
+        ("<package name='p'>\n<sourcefile/>", "Invalid coverage data: Attribute name not found", 2),
+        (report("\n<line/>"), "Invalid coverage data: Missing ci attribute", 2),
+        (report(line(cb=None, mb=None, nr=None)), "Invalid coverage data: Missing cb attribute", 1),
+        (report(line(nr=None)), "Invalid coverage data: Missing nr attribute", 1),
+        (report(line(nr=4294967296)), "Invalid coverage data: Invalid nr value", 1),
+        (report(line(ci=18446744073709551616)), "Invalid coverage data: Invalid ci value", 1),
+        (report(line(mi=-1)), "Invalid coverage data: Invalid mi value", 1),
+        (report(line(mb="")), "Invalid coverage data: Invalid mb value", 1),
+        (report(line(cb="\u0664")), "Invalid coverage data: Invalid cb value", 1),
+        ("<a>\n</b>", "XML parsing error: expected </a>, found </b>", 2),
+        ("</a>", "XML parsing error: </a> closes nothing", 1),
+        ("<a>\n1 < 2", "XML parsing error: a tag is not closed, or `<` does not begin a tag", 2),
+        ("<a b='", "XML parsing error: a tag is not closed, or `<` does not begin a tag", 1),
+        ("<package name=p>", "XML parsing error: an attribute has no value in quotes", 1),
+        ("<package name='p' name='q'>", "XML parsing error: the attribute name is repeated", 1),
+        ("<package name='&lol;'>", 'XML parsing error: "&lol;" is not a known entity', 1),
+        ("<package name='&#xD800;'>", 'XML parsing error: "&#xD800;" is not a known entity', 1),
+    ],
+)
+def test_refused_reports(text: str, message: str, at: int) -> None:
+    with pytest.raises(DuvetError) as refused:
+        read(text)
+    assert (refused.value.message, refused.value.path, refused.value.line) == (
+        f"Coverage error: {message}",
+        "r.xml",
+        at,
+    )
+
+
+@pytest.mark.parametrize("end", ["", "</sourcefile>", "</sourcefile><sourcefile name='B.java'>"])
+def test_truncated_reports(end: str) -> None:
+    ##= man/spec/query.md#coverage-reports
+    ##= type=test
+    ##% `duvet query` MUST refuse a report that ends inside a package or a source file.
+    text = f"<report>{report(line(ci=1)).partition('</')[0]}{end}"
+    with pytest.raises(DuvetError) as refused:
+        read(text)
+    assert refused.value.message == "Coverage error: XML parsing error: the file ends before </package>"
+
+
+def test_entities_are_not_expanded() -> None:
+    bomb = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 20))
+    assert read(f"<!DOCTYPE x [{bomb}]><x>&l19;</x>") == {}

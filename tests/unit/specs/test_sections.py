@@ -1,0 +1,257 @@
+"""Names of sections: ids, paths of headings, and the documents of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, strategies as st
+
+from duvet.model import Format, Locator, RequirementForm, Section, Specification
+from duvet.specs.ietf import parse_ietf
+from duvet.specs.library import Library, assign_ids
+from duvet.specs.locator import find_section_index, find_section_indexes, locate_specification
+from duvet.specs.markdown import parse_markdown
+from duvet.tree.files import MemoryTree
+
+FEATURE = """\
+# Feature
+## Requirement 1
+### Acceptance Criteria
+The pot MUST be warm.
+## Requirement 2
+### Acceptance Criteria
+The lid MUST be shut.
+## Notes
+## Notes
+# Notes
+## Pot {#pot}
+"""
+
+
+FORMS: dict[str, RequirementForm] = {}
+
+
+def specification(sections: Sequence[Section], format: Format = Format.MARKDOWN) -> Specification:
+    return Specification("", "", Locator("spec"), "", "", format, "", "", b"", tuple(sections))
+
+
+def parse(text: str) -> Specification:
+    return specification(parse_markdown(text.encode(), RequirementForm()).sections)
+
+
+def find(known: Specification, name: str) -> list[str]:
+    found = find_section_indexes(known, name, has_prefixes=known.format is Format.IETF)
+    return [known.sections[index].name for index in found]
+
+
+def test_paths_tell_sections_with_one_heading_apart() -> None:
+    ##= man/spec/trace.md#sections
+    ##= type=test
+    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them apart by the
+    ##% headings above them or, in IETF text, by their titles.
+    assert [(one.id, one.name, one.breadcrumb) for one in parse(FEATURE).sections] == [
+        ("feature", "feature", "Feature"),
+        ("requirement-1", "requirement-1", "Requirement 1"),
+        ("acceptance-criteria", "requirement-1/acceptance-criteria", "Requirement 1 › Acceptance Criteria"),  # noqa: RUF001
+        ("requirement-2", "requirement-2", "Requirement 2"),
+        ("acceptance-criteria-1", "requirement-2/acceptance-criteria", "Requirement 2 › Acceptance Criteria"),  # noqa: RUF001
+        ("notes", "feature/notes", "Feature › Notes"),  # noqa: RUF001
+        ("notes-1", "notes-1", "Notes"),
+        ("notes-2", "/notes", "Notes"),
+        ("pot", "pot", "Pot"),
+    ]
+    plain = parse_markdown(FEATURE.encode()).sections
+    assert [one.name for one in plain] == [one.id for one in parse(FEATURE).sections]
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("acceptance-criteria", ["requirement-1/acceptance-criteria", "requirement-2/acceptance-criteria"]),
+        ("feature/acceptance-criteria", ["requirement-1/acceptance-criteria", "requirement-2/acceptance-criteria"]),
+        ("requirement-2/acceptance-criteria", ["requirement-2/acceptance-criteria"]),
+        ("feature/requirement-2/acceptance-criteria", ["requirement-2/acceptance-criteria"]),
+        ("/feature/requirement-2/acceptance-criteria", ["requirement-2/acceptance-criteria"]),
+        ("acceptance-criteria-1", ["requirement-2/acceptance-criteria"]),
+        ("requirement-1/acceptance-criteria-1", []),
+        ("/requirement-2/acceptance-criteria", []),
+        ("requirement-3/acceptance-criteria", []),
+        ("notes", ["feature/notes", "notes-1", "/notes"]),
+        ("/notes", ["/notes"]),
+        ("/feature/notes", ["feature/notes"]),
+        ("notes-1", ["notes-1"]),
+        ("notes/pot", ["pot"]),
+        ("/", []),
+        ("", []),
+    ],
+)
+def test_a_path_of_headings_is_a_name(name: str, names: list[str]) -> None:
+    ##= man/spec/trace.md#sections
+    ##= type=test
+    ##% duvet MUST accept the end of the path of headings to a section as its name, such as
+    ##% `requirement-2/acceptance-criteria`, and a path that begins with a slash as the whole path.
+    ##= man/spec/trace.md#sections
+    ##= type=test
+    ##% If several sections have the same path, it MUST name the first of them.
+    known = parse(FEATURE)
+    assert find(known, name) == names
+    index = find_section_index(known, name)
+    assert (None if index is None else known.sections[index].name) == (names[0] if len(names) == 1 else None)
+
+
+def test_without_paths_only_ids_are_names() -> None:
+    known = specification(parse_markdown(FEATURE.encode()).sections)
+    names = ["acceptance-criteria", "acceptance-criteria-1", "requirement-2/acceptance-criteria", "/notes"]
+    assert [find(known, name) for name in names] == [["acceptance-criteria"], ["acceptance-criteria-1"], [], []]
+
+
+def test_a_heading_that_looks_like_the_id_of_another() -> None:
+    known = parse("# A\n## Pot\n## Pot\n## Pot 1\n")
+    assert [one.name for one in known.sections] == ["a", "pot", "pot-1", "a/pot-1"]
+    assert [find(known, name) for name in ("pot-1", "a/pot-1", "pot")] == [["pot-1"], ["a/pot-1"], ["pot"]]
+
+
+HEADINGS = st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["a", "b", "c", "a 1"])), max_size=9)
+
+
+def write(headings: Sequence[tuple[int, str]]) -> str:
+    return "".join(f"{'#' * level} {title}\n" for level, title in headings)
+
+
+@given(HEADINGS)
+def test_each_section_has_a_name_of_its_own(headings: list[tuple[int, str]]) -> None:
+    known = parse(write(headings))
+    assert [find(known, one.name) for one in known.sections] == [[one.name] for one in known.sections]
+    assert [find(known, one.id)[-1:] for one in known.sections if one.id != one.anchors[-1]] == [
+        [one.name] for one in known.sections if one.id != one.anchors[-1]
+    ]
+
+
+@given(HEADINGS, st.integers(0, 9), st.integers(1, 4), st.sampled_from(["a", "b", "new"]))
+def test_an_added_section_never_takes_a_path(
+    headings: list[tuple[int, str]], place: int, level: int, title: str
+) -> None:
+    ##= man/spec/trace.md#sections
+    ##= type=test
+    ##% After another section is added, a path MUST NOT name a different section unless both have the same path.
+    before = parse(write(headings))
+    place = min(place, len(headings))
+    after = parse(write([*headings[:place], (level, title), *headings[place:]]))
+    for index, section in enumerate(before.sections):
+        same = after.sections[index + (index >= place)]
+        repeated = [one for one in after.sections if one.anchors == same.anchors]
+        if "/" in section.name and section.anchors == same.anchors and len(repeated) == 1:
+            found = find_section_indexes(after, section.name, has_prefixes=False)
+            assert after.sections.index(same) in found
+
+
+COMPOSITE = """\
+[Note that this file is a concatenation of more than one RFC.]
+
+Network Working Group                                         S. Bradner
+Request for Comments: 2119                            Harvard University
+BCP: 14                                                       March 1997
+
+        Key words for use in RFCs to Indicate Requirement Levels
+
+Abstract
+
+   Authors SHOULD cite this document.
+
+1. MUST   This word means an absolute requirement.
+
+2. SHOULD   This word means a recommendation.
+
+Bradner                  Best Current Practice                  [Page 3]
+
+=========================================================================
+
+Internet Engineering Task Force (IETF)                          B. Leiba
+Request for Comments: 8174                           Huawei Technologies
+BCP: 14                                                         May 2017
+
+Abstract
+
+   Only capitals MUST count.
+
+1.  Introduction
+
+   It MUST be clear.
+
+3.  Security Considerations
+
+   There are none.
+"""
+
+
+def test_a_text_of_several_rfcs() -> None:
+    ##= man/spec/trace.md#sections
+    ##= type=test
+    ##% duvet MUST keep the sections of each RFC in a text that consists of several RFCs, and name them by their RFC, such
+    ##% as `rfc8174/section-2`.
+    sections = parse_ietf(COMPOSITE.encode(), has_paths=True)
+    assert [(one.name, one.path, one.title, one.lines) for one in sections] == [
+        ("rfc2119/name-abstract", ("RFC 2119",), "Abstract", ("   Authors SHOULD cite this document.",)),
+        ("rfc2119/section-1", ("RFC 2119",), "MUST   This word means an absolute requirement.", ()),
+        ("rfc2119/section-2", ("RFC 2119",), "SHOULD   This word means a recommendation.", ()),
+        ("rfc8174/name-abstract", ("RFC 8174",), "Abstract", ("   Only capitals MUST count.",)),
+        ("rfc8174/section-1", ("RFC 8174",), "Introduction", ("   It MUST be clear.",)),
+        ("rfc8174/section-3", ("RFC 8174",), "Security Considerations", ("   There are none.",)),
+    ]
+    known = specification(sections, Format.IETF)
+    names = ["section-1", "1", "rfc8174/section-1", "rfc8174/1", "3", "section-2", "rfc2119/section-3"]
+    assert [find(known, name) for name in names] == [
+        ["rfc2119/section-1", "rfc8174/section-1"],
+        ["rfc2119/section-1", "rfc8174/section-1"],
+        ["rfc8174/section-1"],
+        ["rfc8174/section-1"],
+        ["rfc8174/section-3"],
+        ["rfc2119/section-2"],
+        [],
+    ]
+    assert [one.id for one in parse_ietf(COMPOSITE.encode())] == [
+        "section-2",
+        "name-abstract",
+        "section-1",
+        "section-3",
+    ]
+
+
+def test_the_name_of_a_text_of_several_rfcs_is_that_of_its_file() -> None:
+    tree = MemoryTree({"bcp14.txt": COMPOSITE.encode()})
+    locator = locate_specification("bcp14.txt")
+    names = [Library(tree, "d", forms=forms).load(locator).name for forms in (FORMS, None)]
+    assert names == ["bcp14", "RFC 2119"]
+
+
+def test_a_repeated_number_is_told_apart_by_its_title() -> None:
+    text = "1. One\n\n   a\n\n2. Two\n\n   b\n\n2. Other\n\n   c\n\n2. Other\n\n   d\n"
+    sections = parse_ietf(text.encode(), has_paths=True)
+    assert [(one.id, one.title, one.lines) for one in sections] == [
+        ("section-1", "One", ("   a",)),
+        ("section-2/two", "Two", ("   b",)),
+        ("section-2/other", "Other", ("   c",)),
+        ("section-2/other-2", "Other", ("   d",)),
+    ]
+    known = specification(sections, Format.IETF)
+    assert [find(known, name) for name in ("2", "section-2", "section-2/two")] == [
+        ["section-2/two", "section-2/other", "section-2/other-2"],
+        ["section-2/two", "section-2/other", "section-2/other-2"],
+        ["section-2/two"],
+    ]
+
+
+def test_ids_of_specifications_by_rank() -> None:
+    names = ["https://x/rfc1.txt", "a/rfc1.txt", "b/rfc1.txt"]
+    rank = {"b/rfc1.txt": -2, "a/rfc1.txt": -1, "https://x/rfc1.txt": 0}
+    known = [
+        Specification("", "RFC 1", locate_specification(name), name, name, Format.IETF, "", "", b"", ())
+        for name in names
+    ]
+    found = assign_ids(known, rank=lambda one: rank[one.locator.name])
+    assert [(one.locator.name, one.id) for one in found] == [
+        ("https://x/rfc1.txt", "rfc1-3"),
+        ("a/rfc1.txt", "rfc1-2"),
+        ("b/rfc1.txt", "rfc1"),
+    ]
