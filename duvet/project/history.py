@@ -37,7 +37,7 @@ def squeeze_text(text: str) -> str:
 
 
 def differs_in_form(old: str, new: str) -> bool:
-    """True if two quotes differ only in white space, markup, and the case of their first letter."""
+    """Return True if two quotes differ only in white space, markup, and the case of their first letter."""
     one, other = squeeze_text(old), squeeze_text(new)
     return one == other or (one[1:] == other[1:] and one[:1].casefold() == other[:1].casefold())
 
@@ -79,7 +79,7 @@ class TextHistory:
         return self._doubts[key]
 
     def has_moved(self, specification: Specification, quote: str) -> bool:
-        """True if the last committed text with these words has them as often as the specification has now."""
+        """Return True if the last committed text with these words has them as often as the specification has now."""
         words = squeeze_text(quote)
         now = squeeze_text(specification.data.decode(errors="replace")).count(words)
         counts = (one.text.count(words) for one in self._read_revisions(specification.path).known)

@@ -139,7 +139,7 @@ class JavaModel:
         return self._targets[line] if line <= self.last_line else None
 
     def has_statements_around(self, line: int) -> bool:
-        """Tell whether the smallest scope around a line contains a statement."""
+        """Return whether the smallest scope around a line contains a statement."""
         scope = self._smallest[line]
         return scope is None or self._statements[scope.last] > self._statements[scope.first - 1]
 

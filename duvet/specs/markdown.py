@@ -286,7 +286,7 @@ class _Outline:
 
 
 def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, int]:
-    """The text of the paragraph that has begun, shortened, and the start of its last event.
+    """Return the shortened text of the current paragraph, and the start of its last event.
 
     The text of a paragraph of images alone, such as badges, is empty.
     """
@@ -311,7 +311,7 @@ def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, in
 
 
 def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tuple[tuple[int, int] | None, int]:
-    """The bytes from the first text of a heading to the last, and the start of the last event.
+    """Return the bytes from the first text of a heading to the last, and the start of the last event.
 
     Markup after a text belongs to the title; an entity is not a text of the file.
     """
