@@ -1,4 +1,4 @@
-"""Annotations that quote the same text: which of them cover the quote of another one, and whether completely."""
+"""Finds annotations that quote the same text, and whether they cover another annotation's quote completely."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from duvet.text import WHITESPACE, normalise
 from duvet.trace.match import OrderedText, SearchText, make_section_view
 from duvet.trace.records import Trace
 
-_FEW = 100  # With more quotes than this, sorting the words of a section pays.
+_FEW = 100  # With more quotes than this, sorting the words of a section saves time.
 
 
 class Covering(Struct, frozen=True):
-    """The annotations of a pool that overlap with the quote of an annotation."""
+    """The annotations in a pool that overlap with an annotation's quote."""
 
     id: int  # The annotation, which never covers itself.
-    is_full: bool = False  # Whether they cover each of its bytes.
+    is_full: bool = False  # Whether they cover all of its bytes.
     groups: tuple[tuple[int, ...], ...] = ()  # The ids of annotations with equal quotes, each group in order.
 
     @property
@@ -36,7 +36,7 @@ class Covering(Struct, frozen=True):
 
 
 class SectionText:
-    """The normalised text of a section, and where quotes occur in it."""
+    """The normalised text of a section, and the places of quotes in it."""
 
     def __init__(self, section: Section) -> None:
         ##= man/spec/query.md#covered-text
@@ -60,7 +60,7 @@ class SectionText:
 
 
 class _Occurrences:
-    """The places of the quotes of a pool in one section, by size, so that those around a place are found quickly."""
+    """The places of a pool's quotes in one section, sorted by size to quickly find those around a place."""
 
     def __init__(self, text: SectionText, annotations: tuple[Annotation, ...], ids: Iterable[int]) -> None:
         by_quote: dict[str, list[int]] = defaultdict(list)
@@ -90,7 +90,7 @@ class _Occurrences:
             sorted_places.sort()
 
     def cover(self, id: int, start: int, end: int) -> Covering:
-        """Return what the pool covers of these bytes, which an annotation quotes."""
+        """Return how the pool covers these bytes, which an annotation quotes."""
         best: dict[int, tuple[int, int, int]] = {}  # By group: overlap, distance and start of the best place, negated.
         for magnitude, places in self._by_magnitude.items():
             low = bisect_left(places, (start - (1 << magnitude), 0))
@@ -112,12 +112,12 @@ class _Occurrences:
 
 
 class UnfoundQuotesError(Exception):
-    """Quotes that are not in their sections as they are written."""
+    """Quotes do not occur literally in their sections."""
 
     def __init__(self, ids: Iterable[int]) -> None:
         super().__init__("Exactly matchable quote not found in section")
         self.ids = tuple(ids)
-        """The annotations in order; one that was compared with several is repeated."""
+        """The annotations in order; an annotation that was compared several times is repeated."""
 
 
 class QuotedSections:
@@ -135,7 +135,7 @@ class QuotedSections:
         """The annotations whose quotes were not found, for each comparison that failed."""
 
     def key(self, id: int) -> tuple[int, int]:
-        """Return what identifies the section of an annotation."""
+        """Return the key that identifies an annotation's section."""
         return self._sections[id]
 
     def text(self, key: tuple[int, int]) -> SectionText:
@@ -151,7 +151,7 @@ class QuotedSections:
 
 
 class AnnotationPool:
-    """Annotations that cover text, found by the target as it is written."""
+    """Annotations that cover text, by their targets as written."""
 
     def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
         self.sections = sections
@@ -161,7 +161,7 @@ class AnnotationPool:
         self._occurrences: dict[tuple[str, int, int], _Occurrences] = {}
 
     def cover(self, id: int) -> Covering | None:
-        """Return what covers an annotation; None if its own quote is not found."""
+        """Return how the pool covers an annotation; None if the annotation's own quote is not found."""
         annotation = self.sections.annotations[id]
         ##= man/spec/query.md#covered-text
         ##% `duvet query` MUST treat an annotation without a quote as completely covered.
@@ -174,7 +174,7 @@ class AnnotationPool:
             self.sections.unfound.append((id,))
             return None
         ##= man/spec/query.md#covered-text
-        ##% `duvet query` MUST compare annotations only if their targets are written alike.
+        ##% `duvet query` MUST compare annotations only if their targets have the same spelling.
         key = (annotation.target, *section)
         if key not in self._occurrences:
             ids = self._by_target.get(annotation.target, ())

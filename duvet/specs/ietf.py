@@ -213,7 +213,7 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
         end = starts[number] if number < len(starts) else len(data)
         placed.append((_cut(section, end), path, above))
     ##= man/spec/trace.md#sections
-    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them apart by the
+    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish them by the
     ##% headings above them or, in IETF text, by their titles.
     counts = Counter((*above, section.id) for section, _, above in placed)
     taken: Counter[str] = Counter()

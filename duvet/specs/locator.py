@@ -288,7 +288,7 @@ def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: b
     if not found and "/" in name:
         found = _find_by_path(specification, name, has_prefixes=has_prefixes)
     ##= man/spec/trace.md#sections
-    ##% If several sections have the same path, it MUST name the first of them.
+    ##% If several sections have the same path, the path MUST name the first of them.
     return found[:1] if len({sections[index].anchors for index in found}) == 1 else found
 
 
@@ -307,8 +307,8 @@ def _find_by_path(specification: _Sections, name: str, *, has_prefixes: bool) ->
     ##= man/spec/trace.md#sections
     ##% After another section is added, a path MUST NOT name a different section unless both have the same path.
     ##= man/spec/trace.md#sections
-    ##% duvet MUST accept the end of the path of headings to a section as its name, such as
-    ##% `requirement-2/acceptance-criteria`, and a path that begins with a slash as the whole path.
+    ##% duvet MUST accept as a section's name the end of its path of headings, such as
+    ##% `requirement-2/acceptance-criteria`, or, after a slash, its whole path.
     *above, last = name.split("/")
     sections = specification.sections
     candidates = _find_by_name(specification, last, has_prefixes=has_prefixes)

@@ -440,8 +440,8 @@ def _name_specifications(
 ) -> tuple[Specification, ...]:
     """Give each cited specification its id, in their order."""
     ##= man/spec/trace.md#specifications
-    ##% Of specifications with the same name, duvet MUST give a configured one the id without a number, or else the one
-    ##% that most annotations cite.
+    ##% If several specifications have the same name, duvet MUST give the id without a number to a configured one, or
+    ##% else to the one that most annotations cite.
     wanted = {(one.locator.name, one.format) for one in configured}
     own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
     others = select_unreferenced_specifications(configured, cited)

@@ -366,7 +366,7 @@ def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") 
 
 
 def require_specification(catalogue: Catalogue, name: str, root: str = "") -> list[int]:
-    """Return the indexes of the specifications with this name; raise NotFoundError with similar ids if there are none."""
+    """Return the indexes of the specifications with this name; raise NotFoundError with similar ids for an unknown name."""
     ##= man/spec/queries.md#filters
     ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
     found = match_specifications(catalogue, name, root)

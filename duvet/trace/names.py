@@ -24,7 +24,7 @@ class NamedText(Struct, frozen=True):
 
 
 class RequirementNames:
-    """The requirements of one specification by the ids that it gives them."""
+    """The requirements of one specification, by the ids that the specification gives them."""
 
     def __init__(self, stated: Iterable[NamedText]) -> None:
         self._exact: dict[str, list[NamedText]] = {}
@@ -155,7 +155,7 @@ def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_
 
 
 def _list_prose(text: str) -> Iterator[str]:
-    """Yield each line with fenced code, code spans and HTML comments left blank."""
+    """Yield each line, with fenced code, code spans and HTML comments replaced by blanks."""
     fence, is_comment = "", False
     for line in text.split("\n"):
         mark = None if is_comment else _FENCE.match(line)
@@ -171,7 +171,7 @@ def _list_prose(text: str) -> Iterator[str]:
 
 
 def _blank_comments(line: str, is_comment: bool) -> tuple[str, bool]:
-    """Return a line with comments left blank, and whether one goes on in the next line."""
+    """Return a line with comments replaced by blanks, and whether a comment continues on the next line."""
     if not is_comment and "<!--" not in line:
         return line, False
     parts, at = [], 0
@@ -184,7 +184,7 @@ def _blank_comments(line: str, is_comment: bool) -> tuple[str, bool]:
 
 
 def _blank_code(line: str) -> str:
-    """Return a line with code spans left blank; their ends have as many backticks as their beginnings."""
+    """Return a line with code spans replaced by blanks; a span ends with as many backticks as it begins with."""
     closing: dict[int, int] = {}
     later: dict[int, int] = {}
     runs = list(_TICKS.finditer(line))

@@ -69,7 +69,7 @@ def pool_of(*quotes: str, target: str = "s.md#a") -> tuple[QuotedSections, Annot
 def test_covering(quote: str, others: list[str], ids: list[int], is_full: bool) -> None:
     ##= man/spec/query.md#covered-text
     ##= type=test
-    ##% `duvet query` MUST compare annotations only if their targets are written alike.
+    ##% `duvet query` MUST compare annotations only if their targets have the same spelling.
     ##= man/spec/query.md#covered-text
     ##= type=test
     ##% `duvet query` MUST treat an annotation without a quote as completely covered.
