@@ -181,7 +181,7 @@ class InputReader:
 
 
 class Options(Struct, frozen=True):
-    """Settings of a run beside the configuration."""
+    """The settings of a run in addition to the configuration."""
 
     config_path: str | None = None
     sources: tuple[SourceRule, ...] = ()
@@ -233,11 +233,11 @@ class Project:
         self.memory = memory or Cache()
         self.progress = progress or Progress()
         self.today = today
-        """The date that expiry dates are compared with; without one, none has passed."""
+        """The date to compare expiry dates with; without it, no entry expires."""
         self.matched: tuple[InputPatterns, InputFiles] | None = None
-        """The patterns of the inputs and the inputs themselves, once they are known."""
+        """The patterns of the inputs, and the inputs themselves, once they are known."""
         self.listings: list[tuple[Callable[[Tree], Sequence[str]], Sequence[str]]] = []
-        """Other functions that list files that are read, with their results."""
+        """Other functions that list input files, with their results."""
 
     @cached_property
     def config(self) -> Config | None:
@@ -250,7 +250,7 @@ class Project:
             if not self.tree.exists(path):
                 return None
         else:
-            # One file has one name: extracted requirements are found again below it.
+            # Use one name for the file, because extracted requirements are found by it.
             path = posixpath.normpath(named.replace(os.sep, "/"))
             whole = posixpath.normpath(posixpath.join(self.root, path))
             path = whole.removeprefix(f"{self.root}/") if whole.startswith(f"{self.root}/") else path
@@ -267,9 +267,9 @@ class Project:
     def library(self) -> Library:
         """The specifications, loaded when they are needed."""
         ##= man/spec/trace.md#reports
-        ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads
-        ##% and the cache.
-        # Only a project on disk is completed by downloads.
+        ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
+        ##% downloads and the cache.
+        # Only a project on disk gets missing specifications by download.
         fetch = self._fetch if self.on_disk else None
         return Library(self.tree, self.downloads, fetch, self.root, self.memory, self._forms)
 
@@ -324,7 +324,7 @@ class Project:
         return found
 
     def _leave_generated_out(self, found: InputFiles) -> InputFiles:
-        """The inputs without files that duvet wrote earlier: only what it extracts now counts."""
+        """Return the inputs without files that duvet wrote earlier: only what it extracts now counts."""
         ##= man/spec/trace.md#requirement-files
         ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
         ##% in one.
@@ -397,7 +397,7 @@ class Project:
         return False
 
     def _place_in_config(self, trace: Trace) -> Trace:
-        """The trace with problems of extracted requirements at the configuration, because they are in no file."""
+        """Return the trace with problems of extracted requirements at the configuration, because they are in no file."""
         config, generated = self.config, self.extraction.files
         if config is None or not any(one.path in generated for one in trace.problems):
             return trace
@@ -419,7 +419,7 @@ class Project:
 
     @property
     def setup_problems(self) -> tuple[Problem, ...]:
-        """The warnings that make every gate fail, because it would have nothing to check."""
+        """The warnings that make every gate fail, because the gate would have nothing to check."""
         from duvet.trace.gates import find_setup_problems
 
         found = find_setup_problems(self.config, self.requirements, self.inputs.unmatched)
@@ -473,7 +473,7 @@ class Project:
                 yield self.library.load(locate_specification(rule.source, rule.format))
 
     def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
-        """All data of a report; links given here override the configuration."""
+        """Return all data of a report; links given here override the configuration."""
         if self.config:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link
