@@ -38,6 +38,7 @@ from duvet.tree.files import DiskTree, MemoryTree, Tree
 from duvet.tree.recorder import RecordedTree
 
 if TYPE_CHECKING:
+    from duvet.specs.census import Census
     from duvet.trace.catalogue import Catalogue, SpecificationCard
     from duvet.trace.gates import RequirementsByTarget
 
@@ -465,6 +466,16 @@ class Project:
 
     def specification(self, card: SpecificationCard) -> Specification:
         return load_card_specification(card, self.library)
+
+    @property
+    def censuses(self) -> Iterator[tuple[Specification, Census]]:
+        """The counts of the sentences with keywords in the configured specifications; none with upstream's schema."""
+        from duvet.specs.census import Census, take_census
+
+        for one in () if self.is_like_upstream else self._configured():
+            key = f"{one.locator.format.name}\n{one.form}"
+            count = partial(take_census, one)
+            yield one, self.memory.parse_text("census", Census, one.path, key, one.data, count)
 
     def _configured(self) -> Iterator[Specification]:
         for rule in self.config.specifications if self.config else ():

@@ -123,7 +123,7 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     breaks = [0, *sorted(section.breaks), len(section.lines)]
     text = _PARAGRAPH.join("\n".join(section.lines[start:end]) for start, end in pairwise(breaks))
     found = []
-    for group in group_equal_texts(_sentences(text), lambda each: "\n".join(each.pieces)):
+    for group in group_equal_texts(find_sentences(text), lambda each: "\n".join(each.pieces)):
         ##= man/spec/trace.md#requirements
         ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the
         ##% level of its strongest keyword.
@@ -133,7 +133,8 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     return tuple([ExtractedSentence(level, pieces) for _, level, pieces in sorted(found)])
 
 
-def _sentences(text: str) -> list[_Sentence]:
+def find_sentences(text: str) -> list[_Sentence]:
+    """Return the sentences of IETF text that have a keyword."""
     spans: dict[tuple[int, int], list[Keyword]] = {}
     openings = SentenceOpenings(text)
     floor = ceiling = end = -1

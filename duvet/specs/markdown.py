@@ -127,8 +127,7 @@ def parse_markdown(data: bytes, form: RequirementForm | None = None) -> Markdown
         outline.read(walk_markdown(_parser(), text))
         sections = outline.sections()
     else:
-        # Three blanks in place of a byte order mark change no offset.
-        events = list(walk_markdown(extended_parser(), text.replace(BOM, "   ", 1) if text[:1] == BOM else text))
+        events = list_extended_events(text)
         outline.read(iter(events))
         sections = add_plain_texts(outline.sections(), read_blocks(data, events), form)
     title = next((s.title for s, part in zip(sections, outline.parts, strict=True) if part.level == "H1"), "")
@@ -157,6 +156,12 @@ def extended_parser() -> Markdown:
         | Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
     )
+
+
+def list_extended_events(text: str) -> list[MarkdownEvent]:
+    """Return the events of a text as our own schema reads it."""
+    # Three blanks in place of a byte order mark change no offset.
+    return list(walk_markdown(extended_parser(), text.replace(BOM, "   ", 1) if text[:1] == BOM else text))
 
 
 def remove_markup(text: str) -> str:

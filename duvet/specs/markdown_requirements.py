@@ -131,7 +131,9 @@ class _SectionReader:
             at = self.offsets[index]
             if at >= high:
                 break
-            found += [(at + start - low, at + end - low) for start, end in self.blocks[index].code]
+            # Code in front of the sentence is none of its own.
+            own = (one for one in self.blocks[index].code if at + one[1] > low)
+            found += [(max(at + start - low, 0), at + end - low) for start, end in own]
         return found
 
     def _state(self, ranges: Sequence[Span], level: Level, name: str, text: str = "", lead: str = "") -> None:
@@ -213,7 +215,9 @@ class _SectionReader:
                 lead = text[low:high]
                 if not self._leads(index + 1):
                     lead = ""
-            if not lead:
+            if lead and self.form.needs_id:
+                self.uncounted.append(("no id", at + low, at + high))
+            elif not lead:
                 self._state([(at + low, at + high)], level, "")
         return 0, lead
 
