@@ -71,7 +71,7 @@ class ResolvedTarget(NamedTuple):
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
     def holds(self, quote: str) -> bool:
-        """Return True if the section or requirement that the target names contains the quote unchanged, or the quote is empty."""
+        """Return True if the section or requirement of the target contains the quote unchanged, or the quote is empty."""
         if self.named:
             return self.section is not None and self.near.holds_named(self.named, quote)
         return self.section is not None and self.near.holds(self.section, quote)
@@ -112,7 +112,7 @@ class SpecificationTexts:
         return spot is not None and spot.holds(annotation.quote)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Yield every configured specification except one, with its name in targets; if none is configured, every cited one."""
+        """Yield every configured specification (or else every cited one) except one, with its name in targets."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]

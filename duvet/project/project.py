@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, partial
@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from duvet import rules
 from duvet.config.project_file import CONFIG_PATH, read_config
 from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
-from duvet.model import Annotation, Place, Problem, RequirementForm, Specification
+from duvet.model import Annotation, Format, Place, Problem, RequirementForm, Specification
 from duvet.progress import Progress
 from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
+from duvet.sources.fragments import UnreadCitation
 from duvet.sources.glob import spell_paths
 from duvet.specs.extraction import Extraction, extract_configured, list_unneeded_files
 from duvet.specs.library import DownloadOutcome, Library, Policy
-from duvet.specs.locator import locate_specification
+from duvet.specs.locator import locate_specification, resolve_specification
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count
 from duvet.trace.build import add_problems, build_trace
@@ -117,19 +119,30 @@ class InputReader:
     """Reads the inputs; unchanged files come from the cache."""
 
     def __init__(
-        self, tree: Tree, memory: Cache, extraction: Extraction, report: scan.ProblemReporter, progress: Progress
+        self,
+        tree: Tree,
+        memory: Cache,
+        extraction: Extraction,
+        report: scan.ProblemReporter,
+        progress: Progress,
+        *,
+        finds_unread: bool,
     ) -> None:
+        self.finds_unread = finds_unread
         self.tree = tree
         self.memory = memory
         self.extraction = extraction
         self.report = report
         self.progress = progress
         self.by_path: dict[str, list[Annotation]] = {}
+        self.unread: dict[str, list[UnreadCitation]] = {}
+        """The citations in comment styles that are not read, by path."""
 
     def annotations(self, inputs: InputFiles) -> tuple[Annotation, ...]:
         self.progress.begin("Parsing annotations")
         for styles, paths in inputs.sources:
-            self._read(paths, (styles,), partial(self._scan, styles))
+            key = (styles, True) if self.finds_unread else (styles,)
+            self._read(paths, key, partial(self._scan, styles))
         extracted = self.extraction.annotations
         for path in inputs.requirements:
             self._add(path, extracted.get(path, []))
@@ -142,7 +155,7 @@ class InputReader:
         return found
 
     def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> scan.ScannedFile:
-        return scan.scan_file(scan.SourceFile(path, styles), self.tree)
+        return scan.scan_file(scan.SourceFile(path, styles), self.tree, finds_unread=self.finds_unread)
 
     def _read(self, paths: Iterable[str], key: object, read: Callable[[str], scan.ScannedFile]) -> None:
         def read_or_report(path: str) -> scan.ScannedFile | None:
@@ -155,6 +168,8 @@ class InputReader:
         for path, scanned in self.memory.parse_files("annotations", scan.ScannedFile, paths, key, read_or_report):
             for problem in scanned.problems:
                 self.report(problem)
+            if scanned.unread:
+                self.unread[path] = scanned.unread
             self._add(path, scanned.annotations)
 
     def _add(self, path: str, annotations: list[Annotation]) -> None:
@@ -330,7 +345,14 @@ class Project:
     def _built(self) -> Trace:
         extraction, inputs = self.extraction, self.inputs
         problems = [*extraction.problems, *inputs.problems]
-        reading = InputReader(self.tree, self.memory, extraction, problems.append, self.progress)
+        reading = InputReader(
+            self.tree,
+            self.memory,
+            extraction,
+            problems.append,
+            self.progress,
+            finds_unread=not self.is_like_upstream,
+        )
         annotations = reading.annotations(inputs)
         trace = build_trace(
             annotations,
@@ -342,10 +364,40 @@ class Project:
             allows_cuts=self.allows_cuts,
             configured=tuple(self._configured()),
         )
-        return trace if self.is_like_upstream else self._place_in_config(add_problems(trace, find_name_problems(trace)))
+        if self.is_like_upstream:
+            return trace
+        found = [*find_name_problems(trace), *self._find_unread_styles(trace, reading.unread)]
+        return self._place_in_config(add_problems(trace, found))
+
+    def _find_unread_styles(self, trace: Trace, unread: Mapping[str, list[UnreadCitation]]) -> Iterator[Problem]:
+        """Yield a warning for each file and comment style in which specifications of this project are cited in vain."""
+        if not unread:
+            return
+        ##= man/spec/trace.md#comment-styles
+        ##% With duvet's own schema, duvet MUST warn about citations of a known specification in a comment style that the
+        ##% sources do not read, and name the style that they read.
+        known = {coverage.specification.locator.name for coverage in trace.coverages}
+        known |= {specification.locator.name for specification in self._configured()}
+        styles_by_path = {path: styles for styles, paths in self.inputs.sources if styles for path in paths}
+        for path, own in unread.items():
+            styles = dict.fromkeys(f"`{one.meta}` and `{one.content}`" for one in styles_by_path[path])
+            for one in own:
+                cited = [self._names_known(target, known) for target in one.targets]
+                if not any(cited):
+                    continue
+                count = f"{format_count(sum(cited), 'citation')} here" if sum(cited) > 1 else "this citation"
+                message = f"duvet does not read {count}: the source has no comment style `{one.mark.rstrip('=')}=`"
+                hint = f"write {' or '.join(styles)}, or add a `[[source]]` with this `comment-style`"
+                place = one.places[cited.index(True)]
+                yield rules.COMMENT_STYLE_UNREAD.problem(message, path, place, label="not read", hint=hint)
+
+    def _names_known(self, target: str, known: Collection[str]) -> bool:
+        with suppress(DuvetError):
+            return resolve_specification(target.partition("#")[0], Format.AUTO, self.root, self.tree).name in known
+        return False
 
     def _place_in_config(self, trace: Trace) -> Trace:
-        """Return the trace with the problems of extracted requirements moved to the configuration, because no file contains them."""
+        """Return the trace with the problems of extracted requirements at the configuration, as no file contains them."""
         config, generated = self.config, self.extraction.files
         if config is None or not any(one.path in generated for one in trace.problems):
             return trace

@@ -81,7 +81,8 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     for coverage in trace.coverages:
         specification = coverage.specification
         ids = [id for match in coverage.matches for id in match.ids]
-        if specification.locator.name in known or any(trace.annotations[id].kind is Kind.SPEC for id in ids):
+        is_stated = any(trace.annotations[id].kind is Kind.SPEC for id in ids)
+        if not ids or is_stated or specification.locator.name in known:
             continue
         first = trace.annotations[min(ids)]
         message = f"{quote_text(specification.locator.name)} is cited, but not configured"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from duvet.model import Kind
 from duvet.project.project import Project
 from duvet.queries.execution import Execution, FileModels, Outcome, ReportLines, apply_report, judge_annotation
-from duvet.queries.overlap import AnnotationPool, Covering, QuotedSections
+from duvet.queries.overlap import AnnotationPool, Covering, QuotedSections, TracedPool, WrittenPool
 from duvet.sources.coverage_report import LineHits
 from duvet.trace.records import Trace
 
@@ -171,15 +171,15 @@ class Query:
         ##= man/spec/query.md#checks
         ##% `implementation` MUST pass only if citations, implications and exceptions quote each requirement completely
         ##% and no todo quotes a part of it.
-        done = AnnotationPool(self.sections, self._list(_IMPLEMENTING))
-        planned = AnnotationPool(self.sections, self._list((Kind.TODO,)))
+        done = self._make_pool(self._list(_IMPLEMENTING))
+        planned = self._make_pool(self._list((Kind.TODO,)))
         targets = self.filter.select(self.trace, (Kind.SPEC,))
         return AnnotationCheck(CheckName.IMPLEMENTATION, self._classify(targets, done, planned))
 
     def check_tests(self) -> AnnotationCheck:
         ##= man/spec/query.md#checks
         ##% `test` MUST pass only if tests quote the text of each citation completely.
-        tests = AnnotationPool(self.sections, self._list((Kind.TEST,)))
+        tests = self._make_pool(self._list((Kind.TEST,)))
         targets = self.filter.select(self.trace, (Kind.CITATION,))
         return AnnotationCheck(CheckName.TEST, self._classify(targets, tests))
 
@@ -189,7 +189,7 @@ class Query:
         found = {}
         for kind in DUPLICATE_KINDS:
             ids = self.filter.select(self.trace, (kind,))
-            found[kind] = self._classify(ids, AnnotationPool(self.sections, ids), is_final=False)
+            found[kind] = self._classify(ids, self._make_pool(ids), is_final=False)
         self.sections.check()
         return DuplicatesCheck(found)
 
@@ -201,7 +201,7 @@ class Query:
         executions = {
             id: judge_annotation(annotations[id], reports, models) for id in self._list({Kind.TEST, *_IMPLEMENTING})
         }
-        pool = AnnotationPool(self.sections, self._list(_IMPLEMENTING))
+        pool = self._make_pool(self._list(_IMPLEMENTING))
         correlations: list[Correlation] = []
         unimplemented: list[int] = []
         for test in self.filter.select(self.trace, (Kind.TEST,)):
@@ -231,6 +231,10 @@ class Query:
     def _sources(self) -> list[str]:
         """The paths of the sources; a file that is read in two styles counts twice."""
         return [path for styles, paths in self.project.inputs.sources for path in paths for _ in styles]
+
+    def _make_pool(self, ids: Iterable[int]) -> AnnotationPool:
+        make = WrittenPool if self.project.is_like_upstream else TracedPool
+        return make(self.sections, ids)
 
     def _list(self, kinds: Iterable[Kind]) -> list[int]:
         return QueryFilter().select(self.trace, kinds)

@@ -1,4 +1,4 @@
-"""Annotations outside comments: inside string literals, or pasted in any comment style."""
+"""Annotations that are not read as comments: in string literals, in unread comment styles, or pasted in any style."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from duvet.config.languages import Language
-from duvet.model import Annotation, Problem
+from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.text import WHITESPACE, trim
+from duvet.text import WHITESPACE, find_place, trim
 
 _ESCAPED = r"(?:[^{quote}\\\n]|\\.)*+"
 _PLAIN = "|".join(f"{quote}{_ESCAPED.format(quote=quote)}{quote}" for quote in ('"', "'"))
@@ -109,6 +109,52 @@ def _spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
             line += text.count("\n", counted, found.start())
             counted = found.start()
             yield line, line + found[0].count("\n")
+
+
+class UnreadCitation(Struct, frozen=True):
+    """The first line in a file that looks like the target of a citation in a comment style that is not read there."""
+
+    mark: str  # The sign that begins the line, such as `//=`.
+    targets: tuple[str, ...]  # All such targets with this sign.
+    places: tuple[Place, ...]
+
+
+# A search for the equals sign is fast; few are followed by a target and the end of a line.
+_TARGET_AT_END = (
+    r"=[ \t]*(?:source[ \t]*=[ \t]*)?([^\s\"'`(){};,=#<>|&]+#[^\s\"'`(){};,]+)[ \t]*(?:\*+[/)]|-->)?[ \t]*\r?(?:\n|\Z)"
+)
+_UNREAD, _UNREAD_BYTES = re.compile(_TARGET_AT_END), re.compile(_TARGET_AT_END.encode())
+_COMMENT_SIGN = re.compile(r"(?:[^\w\s\"'`]{1,8}|@?rem|REM|dnl)[ \t]?", re.IGNORECASE)
+
+
+def find_unread_citations(path: str, data: bytes, styles: Iterable[SourceStyle]) -> list[UnreadCitation]:
+    """Lines outside string literals that look like targets in a comment style other than these."""
+    if not _UNREAD_BYTES.search(data):
+        return []
+    text = data.decode(errors="replace")
+    known = tuple(sign for style in styles for sign in (style.meta, style.content) if sign)
+    found: dict[str, list[tuple[str, Place]]] = {}
+    for match in _UNREAD.finditer(text):
+        start = text.rfind("\n", 0, match.start()) + 1
+        before = text[start : match.start()].lstrip(WHITESPACE)
+        line = text[match.start() - len(before) : match.end()]
+        if _COMMENT_SIGN.fullmatch(before) and not line.startswith(known):
+            place = find_place(text, match.start() - len(before), match.end(1))
+            found.setdefault(f"{before}=", []).append((match[1], place))
+    if not found:
+        return []
+    lines = sorted(place.line for places in found.values() for _, place in places)
+    literal = set(lines_in_literals(path, text, lines))
+    kept = {mark: [one for one in places if one[1].line not in literal] for mark, places in found.items()}
+    return [UnreadCitation(mark, *map(tuple, zip(*places, strict=True))) for mark, places in kept.items() if places]
+
+
+def is_read_in(text: str, styles: Sequence[SourceStyle]) -> bool:
+    """True if a file with these styles would have an annotation of this text, or if it has no comment sign at all."""
+    if any(scan_comments("", text, style)[0] for style in styles):
+        return True
+    first = next(filter(None, map(trim, text.split("\n"))), "")
+    return _BARE.fullmatch(first) is not None and _NAMING.fullmatch(first) is None
 
 
 _FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")

@@ -13,6 +13,7 @@ from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import SourceStyle, may_have_annotations, scan_comments
+from duvet.sources.fragments import UnreadCitation, find_unread_citations
 from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expand_pattern, make_path_start, match_any
 from duvet.text import decode_utf8, path_key, quote_text
 from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
@@ -64,6 +65,7 @@ class RuleOrigin(Struct, frozen=True):
 class ScannedFile(Struct, frozen=True):
     annotations: list[Annotation]
     problems: list[Problem] = []
+    unread: list[UnreadCitation] = []
 
 
 def find_sources(
@@ -147,10 +149,10 @@ def _compile(
             report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, place, hint=error.hint))
 
 
-def scan_file(file: SourceFile, tree: Tree) -> ScannedFile:
-    """Return the annotations of one file, in order if it has one style; raise DuvetError if the file can't be read."""
+def scan_file(file: SourceFile, tree: Tree, *, finds_unread: bool = False) -> ScannedFile:
+    """The annotations of one file, in order if it has one style; DuvetError if it can't be read."""
     data = tree.read(file.path)
-    found = ScannedFile([], [])
+    found = ScannedFile([], [], find_unread_citations(file.path, data, file.styles) if finds_unread else [])
     relevant = [style for style in file.styles if may_have_annotations(data, style.meta, style.content)]
     if not relevant and data.isascii():
         return found

@@ -169,16 +169,21 @@ class TargetResolver:
         if self._stated is None:
             found: dict[Locator, list[NamedText]] = {}
             for one in self._annotations:
-                if one.name:
-                    target, _, section = one.target.partition("#")
-                    with suppress(DuvetError):
-                        place = self._locate(target, one.format, one.path if one.from_file else self.base)
-                        specification = self._load(place)
-                        index = _find_stated_section(specification, section) if specification else None
-                        if index is not None:
-                            found.setdefault(place, []).append(NamedText(one.name, index, one.quote))
+                if one.name and (place := self._place(one)):
+                    found.setdefault(place[0], []).append(NamedText(one.name, place[1], one.quote))
             self._stated = {place: RequirementNames(texts) for place, texts in found.items()}
         return self._stated.get(locator, NO_NAMES)
+
+    def _place(self, annotation: Annotation) -> tuple[Locator, int] | None:
+        """Return the specification and the section that state a requirement."""
+        name, _, section = annotation.target.partition("#")
+        base = annotation.path if annotation.from_file else self.base
+        with suppress(DuvetError):
+            locator = self._located.get((name, annotation.format)) or self._locate(name, annotation.format, base)
+            specification = self._load(locator)
+            index = _find_stated_section(specification, section) if specification else None
+            return None if index is None else (locator, index)
+        return None
 
     def _locate(self, name: str, format: Format, base: str) -> Locator:
         locator = resolve_specification(name, format, base, self.tree)
@@ -274,10 +279,15 @@ def link_annotations(
     codes = _AnnotationCodes(annotations)
     matches: dict[Locator, list[records.Match]] = {}
     first: dict[Locator, int] = {}
+    shared: dict[tuple[Locator, int], QuoteMatcher] = {}
     for target in sections:
         locator = target.specification.locator
         first.setdefault(locator, next(iter(target.quotes.values()))[0])
-        matcher = matcher_of(target.specification.sections[target.section])
+        place = (locator, target.section)
+        matcher = shared.get(place) or matcher_of(target.specification.sections[target.section])
+        if target.named:
+            # Many targets may name requirements of one section.
+            shared[place] = matcher
         ##= man/spec/names.md#targets
         ##% If the target of a quote is a requirement id, the quote MUST be part of that requirement; if another
         ##% requirement of the specification contains the quote, duvet MUST say so.

@@ -339,6 +339,7 @@ class Neighbourhood:
         }
         """Those of them that are cited, by section."""
         self._words: dict[int, TextWords] = {}
+        self._matchers: dict[int, QuoteMatcher] = {}
 
     def _write(self, section: int, text: str) -> str:
         """Return a requirement of a section as a quote that people write, with its code marked."""
@@ -391,7 +392,9 @@ class Neighbourhood:
     def holds_named(self, named: Iterable[NamedText], quote: str) -> bool:
         """Return True if one of these requirements contains the quote unchanged, or the quote is empty."""
         for one in named:
-            found = QuoteMatcher(self.specification.sections[one.section]).restrict(one.text, one.name).find(quote)
+            matcher = self._matchers.get(one.section) or QuoteMatcher(self.specification.sections[one.section])
+            self._matchers[one.section] = matcher
+            found = matcher.restrict(one.text, one.name).find(quote)
             if found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote):
                 return True
         return False
