@@ -150,7 +150,7 @@ def _compile(
 
 
 def scan_file(file: SourceFile, tree: Tree, *, finds_unread: bool = False) -> ScannedFile:
-    """The annotations of one file, in order if it has one style; DuvetError if it can't be read."""
+    """Return the annotations of one file, in order if it has one style; raise DuvetError if the file can't be read."""
     data = tree.read(file.path)
     found = ScannedFile([], [], find_unread_citations(file.path, data, file.styles) if finds_unread else [])
     relevant = [style for style in file.styles if may_have_annotations(data, style.meta, style.content)]
