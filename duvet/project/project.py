@@ -259,7 +259,7 @@ class Project:
 
     @property
     def is_like_upstream(self) -> bool:
-        """Return whether the project has the schema of awslabs duvet, or is described by its options alone."""
+        """Return whether the project uses awslabs duvet's schema, or is described only by awslabs duvet's options."""
         if self.config is None:
             return bool(self.options.sources or self.options.requirements)
         return not self.config.extended
@@ -276,12 +276,12 @@ class Project:
 
     @property
     def _forms(self) -> dict[str, RequirementForm] | None:
-        """The forms of requirements by the names of specifications; None if they are read as in awslabs duvet."""
+        """The forms of requirements, by specification name; None to read specifications as awslabs duvet does."""
         if self.is_like_upstream:
             return None
         forms: dict[str, RequirementForm] = {}
         for rule in self.config.specifications if self.config else ():
-            # A bad name is reported at its place.
+            # An invalid name is reported at its place.
             with suppress(DuvetError):
                 forms.setdefault(locate_specification(rule.source, rule.format).name, rule.form)
         return forms
@@ -325,7 +325,7 @@ class Project:
         return found
 
     def _leave_generated_out(self, found: InputFiles) -> InputFiles:
-        """Return the inputs without files that duvet wrote earlier: only what it extracts now counts."""
+        """Return the inputs without files that duvet wrote earlier, because only the current extraction counts."""
         ##= man/spec/trace.md#requirement-files
         ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
         ##% in one.
@@ -398,7 +398,7 @@ class Project:
         return False
 
     def _place_in_config(self, trace: Trace) -> Trace:
-        """Return the trace with problems of extracted requirements at the configuration, because they are in no file."""
+        """Return the trace with the problems of extracted requirements at the configuration, as no file contains them."""
         config, generated = self.config, self.extraction.files
         if config is None or not any(one.path in generated for one in trace.problems):
             return trace

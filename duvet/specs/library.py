@@ -54,7 +54,7 @@ def assign_ids(
     known: Iterable[Specification] = (),
     rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id; append a number to equal ids, except to the first by rank."""
+    """Sort the new specifications, and give each a unique id; of equal ids, all but the first by rank get a number."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
@@ -104,7 +104,7 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications, and caches what it reads and parses.
+    """Loads specifications, and caches their texts and parsed contents.
 
     With `forms`, the forms of requirements by the names of specifications, texts are read as in our own schema; without,
     they are read as awslabs duvet reads them.
@@ -172,7 +172,7 @@ class Library:
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
     def form_of(self, locator: Locator) -> RequirementForm | None:
-        """Return the form of the requirements of a specification; None if it is read as awslabs duvet reads it."""
+        """Return the form of a specification's requirements; None to read it as awslabs duvet does."""
         return None if self.forms is None else self.forms.get(locator.name, RequirementForm())
 
     def load_from(self, path: str, locator: Locator, form: RequirementForm | None = None) -> Specification:
