@@ -382,6 +382,10 @@ class QuoteMatcher:
         return self._near is not None and (self._near.is_cut(quote) or self._near.changes_meaning(quote))
 
 
+_INNER_MARK = re.compile(r"(?<=\s)(?:[-*+>]|\d{1,9}[.)])\s+")
+"""A mark at the head of a line, in a quote of several lines."""
+
+
 class PlainQuoteMatcher:
     """Finds quotes in the words of a Markdown section, whatever markup the quote has."""
 
@@ -396,6 +400,9 @@ class PlainQuoteMatcher:
         for statement in plain.statements:
             text = normalise(statement.text)
             self._stated.setdefault(text, []).append(statement)
+            own = normalise(" ".join([plain.text[low:high] for low, high in statement.ranges]))
+            if own != text:
+                self._stated.setdefault(own, []).append(statement)
             if statement.lead:
                 self._led.append((text, statement))
 
@@ -405,8 +412,9 @@ class PlainQuoteMatcher:
         found = self._find(quote, name, Fit.EXACT)
         if found is None:
             words = self._bare(quote)
-            if words and words != quote:
-                return self._find(words, name, Fit.NORMALISED)
+            for bare in dict.fromkeys((words, _INNER_MARK.sub("", words))):
+                if found is None and bare and bare != quote:
+                    found = self._find(bare, name, Fit.NORMALISED)
         return found
 
     def _find(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
