@@ -228,8 +228,11 @@ class PlainText(Struct, frozen=True, array_like=True):
         index = bisect_right(self.offsets, character) - 1
         if index < 0:
             return self.starts[0] if self.starts else 0
-        written = self.text[self.offsets[index] : character]
-        shift = len(written) if written.isascii() else len(written.encode())
+        first = self.offsets[index]
+        last = self.offsets[index + 1] if index + 1 < len(self.offsets) else len(self.text)
+        shift = character - first
+        if last - first != self.ends[index] - self.starts[index]:
+            shift = len(self.text[first:character].encode())
         return min(self.starts[index] + shift, self.ends[index])
 
 

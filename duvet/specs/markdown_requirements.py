@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from duvet.model import Level, PlainText, RequirementForm, Section, Statement, Uncounted
 from duvet.specs.keywords import find_level
-from duvet.specs.plain_text import CELL_BREAK, Block
+from duvet.specs.plain_text import CELL_BREAK, Block, split_run
 from duvet.specs.requirement_ids import IdPattern, compile_ids
 from duvet.specs.sentences import Span, split_sentences
 from duvet.text import byte_length
@@ -70,10 +70,19 @@ class _SectionReader:
         self.texts = [block.text for block in blocks]
         self.offsets = list(accumulate((len(text) + 1 for text in self.texts), initial=0))
         self.text = "\n".join(self.texts)
+        self.code = [
+            (at + start, at + end)
+            for block, at in zip(self.blocks, self.offsets, strict=False)
+            for start, end in block.code
+        ]
+        self.bare = _blank(self.text, self.code)
+        """The text with its code left blank, whose keywords don't count."""
         self.statements: list[Statement] = []
         self.uncounted: list[tuple[str, int, int]] = []
         """The reason, and the characters."""
         self.number = _find_number(section)
+        self.heading_id = ""
+        """The id of the heading if that is the id of several requirements."""
 
     def read(self) -> None:
         lead = ""
@@ -106,13 +115,14 @@ class _SectionReader:
         ends: list[int] = []
         for block, at in zip(self.blocks, self.offsets, strict=False):
             for run in block.runs:
-                if run.text:
+                for part in split_run(run):
                     offsets.append(at)
-                    starts.append(run.start)
-                    ends.append(run.end)
-                    at += len(run.text)
-        code = tuple(self._code(0, len(self.text)))
-        plain = PlainText(self.text, tuple(offsets), tuple(starts), tuple(ends), code, tuple(self.statements))
+                    starts.append(part.start)
+                    ends.append(part.end)
+                    at += len(part.text)
+        plain = PlainText(
+            self.text, tuple(offsets), tuple(starts), tuple(ends), tuple(self.code), tuple(self.statements)
+        )
         uncounted = tuple(
             Uncounted(why, self.text[low:high].replace("\n", " "), plain.byte_at(low))
             for why, low, high in self.uncounted
@@ -122,19 +132,7 @@ class _SectionReader:
     # Levels and statements
 
     def _level(self, low: int, high: int) -> Level:
-        return find_level(self.text[low:high], any_case=self.form.any_case, code=self._code(low, high))
-
-    def _code(self, low: int, high: int) -> list[Span]:
-        first = max(bisect_left(self.offsets, low + 1) - 1, 0)
-        found = []
-        for index in range(first, len(self.blocks)):
-            at = self.offsets[index]
-            if at >= high:
-                break
-            # Code in front of the sentence is none of its own.
-            own = (one for one in self.blocks[index].code if at + one[1] > low)
-            found += [(max(at + start - low, 0), at + end - low) for start, end in own]
-        return found
+        return find_level(self.bare[low:high], any_case=self.form.any_case)
 
     def _state(self, ranges: Sequence[Span], level: Level, name: str, text: str = "", lead: str = "") -> None:
         """Add a requirement, or the reason why it is none."""
@@ -150,34 +148,38 @@ class _SectionReader:
         ##= man/spec/trace.md#markdown
         ##% With `requirements = "ids"`, exactly the items, rows, paragraphs and headings with an id MUST be requirements,
         ##% whatever their keywords.
+        name = name or (self.heading_id if level else "")
         if not name and self.form.needs_id:
             if level:
                 self.uncounted.append(("no id", low, high))
         elif level or self.form.needs_id:
             self.statements.append(Statement(level, words, tuple(ranges), name, lead))
-        elif not self.form.any_case and find_level(words, any_case=True):
+        elif not self.form.any_case and any(find_level(self.bare[one:end], any_case=True) for one, end in ranges):
             self.uncounted.append(("lower-case keyword", low, high))
 
     # Paragraphs
 
     def _read_named_section(self) -> int:
-        """State the requirement that the heading names: its first paragraphs, or all blocks if it has none."""
-        title = self.section.title
-        found = self.ids.split(_plain_title(title), has_number=False)
+        """State the requirement that the heading names: the paragraphs that the section begins with.
+
+        Without such a requirement, those of the section have the id of the heading unless they have one of their own.
+        """
+        found = self.ids.split(_plain_title(self.section.title), has_number=False)
         if found is None:
             return 0
-        last = 0
-        while last < len(self.blocks) and not (self.blocks[last].depth or self.blocks[last].cells):
-            if self._named_lines(last):
-                break
+        last, count = 0, len(self.blocks)
+        while last < count and not (self.blocks[last].depth or self.blocks[last].cells or self._named_lines(last)):
             last += 1
-        if not last:
+        if last and last < count and self.blocks[last].depth and _LEAD_END.search(self.texts[last - 1]):
+            last += self._count_unnamed(last)
+        if not last and self.form.needs_id and self._count_unnamed(0) == count:
+            last = count
+        ranges = [(self.offsets[one], self.offsets[one + 1] - 1) for one in range(last)]
+        level = max((self._level(*one) for one in ranges), default=Level.AUTO)
+        if not (ranges and (level or self.form.needs_id)):
+            self.heading_id = found.name
             return 0
-        low, high = self.offsets[0], self.offsets[last] - 1
-        level = self._level(low, high)
-        if not (level or self.form.needs_id):
-            return 0
-        self._state([(self.offsets[one], self.offsets[one + 1] - 1) for one in range(last)], level, found.name)
+        self._state(ranges, level, found.name)
         return last
 
     def _named_lines(self, index: int) -> list[tuple[str, int, int]]:
@@ -373,6 +375,14 @@ def _drop_fields(block: Block, text: str, cells: list[Span]) -> list[Span]:
         one for one in cells if one == longest or (len(text[slice(*one)].split()) >= _FEW_WORDS and one not in covered)
     ]
     return kept if len(kept) == 1 else cells
+
+
+def _blank(text: str, spans: Iterable[Span]) -> str:
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [text[at:start], " " * (end - start)]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def _plain_title(title: str) -> str:

@@ -12,6 +12,7 @@ from duvet.text import byte_length
 if TYPE_CHECKING:
     from duvet.specs.markdown import MarkdownEvent
 
+_LONGEST_RUN = 256
 CELL_BREAK = " | "  # The separator between the cells of a row.
 
 
@@ -253,6 +254,19 @@ def _cut(text: str, low: int, high: int, start: int) -> Run:
     part = text[low:high]
     first = start + byte_length(text[:low])
     return Run(part, first, first + byte_length(part))
+
+
+def split_run(run: Run) -> Iterator[Run]:
+    """Yield the parts of a run; long ones that are not ASCII are cut, because their bytes have to be counted."""
+    if not run.text:
+        return
+    if run.text.isascii() or len(run.text) <= _LONGEST_RUN or byte_length(run.text) != run.end - run.start:
+        yield run
+        return
+    at = run.start
+    for low in range(0, len(run.text), _LONGEST_RUN):
+        part = run.text[low : low + _LONGEST_RUN]
+        yield Run(part, at, at := at + byte_length(part))
 
 
 def _trim_runs(runs: list[Run]) -> list[Run]:

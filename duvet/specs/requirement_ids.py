@@ -16,7 +16,7 @@ _STANDARDS = re.compile(
     r"PKCS|X|H|MP|BASE|UUID|GPT|WIN|CP|OAUTH|HTML|CSS|V|PR|GH)[-_.]?\d"
 )
 """Names of standards and products that look like ids."""
-_UNITS = re.compile(r"(?:[kKMGTP]?i?[Bb](?:ps|it)?|[kMGT]?Hz|[mk]?[VAWm]|KB|MB|GB|TB|USD|EUR|CPU|X|x)\b|%")
+_UNITS = re.compile(r"(?:[kKMGTP]i?[Bb](?:ps|it)?|[kMGT]?Hz|[mk][VAWmg]|USD|EUR|CPU|x)\b|%")
 _BEGINNING = re.compile(
     r"\s+(?!(?:MUST|SHALL|SHOULD|MAY|REQUIRED|AND|OR)\b)(?:[A-Z`\"\u201c]|(?![\u306f\u304c\u3092\u306e\u306b\u3067\u3068\u3082\u3084])[\u3040-\u9fff\uac00-\ud7a3])"
 )
