@@ -76,6 +76,7 @@ REQUIREMENT_BAD_VALUE = Rule("DUV034", "requirement-bad-value")
 REQUIREMENT_REPEATED_KEY = Rule("DUV035", "requirement-repeated-key")
 REQUIREMENT_STALE = _warning("DUV036", "requirement-stale")
 REQUIREMENT_CLASH = _warning("DUV037", "requirement-clash")
+SENTENCE_LOST = _warning("DUV039", "sentence-lost")
 
 # Targets
 TARGET_UNRESOLVED = Rule("DUV040", "target-unresolved")

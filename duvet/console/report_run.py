@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
 from duvet.console.streams import is_stream_output, print_notice, print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, NotFoundError, OutputError, UnreadableError, describe_os_error
-from duvet.model import Kind, Problem, Severity
+from duvet.model import Kind, Place, Problem, Severity, Specification
 from duvet.project.project import Project
 from duvet.project.validation import find_missing_reasons, find_setup_problems
 from duvet.queries.citations import list_comment_styles, read_code_below
@@ -55,6 +55,8 @@ from duvet.version import VERSION
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
+    from duvet.progress import Progress
+    from duvet.specs.census import Census
 
 _SLOW_STEP = 1.0  # Seconds after which a terminal shows a step.
 
@@ -88,6 +90,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     found += find_setup_problems(project)
     if project.config and project.config.extended:
         found += _find_reasonless_exceptions(project)
+        found += check_counts(project)
     gates = list_gates(project, request)
     if gates or _is_ci(project, request):
         found = promote_setup_problems(found)
@@ -116,6 +119,33 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         () if unwritten else tuple(path for path, _ in files if not is_stream_output(path)),
         "" if unwritten else changed,
     )
+
+
+class CountedProject(Protocol):
+    @property
+    def progress(self) -> Progress: ...
+
+    @property
+    def censuses(self) -> Iterable[tuple[Specification, Census]]: ...
+
+
+def check_counts(project: CountedProject) -> Iterator[Problem]:
+    """Note why sentences with keywords are not counted, and report those for which there is no reason."""
+    ##= man/spec/trace.md#count-check
+    ##% `duvet report --verbose` MUST list, for each specification, the reasons for not counting sentences with their number
+    ##% and their first lines.
+    for specification, census in project.censuses:
+        path = specification.path
+        if project.progress.wants_notes:
+            project.progress.note(path, census.description)
+            for reason in census.reasons:
+                project.progress.note(path, f"not counted: {reason.description}")
+        ##= man/spec/trace.md#count-check
+        ##% `duvet report` MUST warn about each sentence that duvet neither counts nor has a reason for.
+        for line in census.lost:
+            message = "duvet lost this sentence: it has a keyword, but is not a requirement, and there is no reason why"
+            hint = "this is a bug in duvet; please report it with the sentence"
+            yield rules.SENTENCE_LOST.problem(message, path, Place(line), hint=hint)
 
 
 def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:

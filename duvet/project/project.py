@@ -38,6 +38,7 @@ from duvet.tree.files import DiskTree, MemoryTree, Tree
 from duvet.tree.recorder import RecordedTree
 
 if TYPE_CHECKING:
+    from duvet.specs.census import Census
     from duvet.trace.catalogue import Catalogue, SpecificationCard
     from duvet.trace.gates import RequirementsByTarget
 
@@ -182,7 +183,7 @@ class InputReader:
 
 
 class Options(Struct, frozen=True):
-    """Settings of a run beside the configuration."""
+    """The settings of a run in addition to the configuration."""
 
     config_path: str | None = None
     sources: tuple[SourceRule, ...] = ()
@@ -234,11 +235,11 @@ class Project:
         self.memory = memory or Cache()
         self.progress = progress or Progress()
         self.today = today
-        """The date that expiry dates are compared with; without one, none has passed."""
+        """The date to compare expiry dates with; without it, no entry expires."""
         self.matched: tuple[InputPatterns, InputFiles] | None = None
-        """The patterns of the inputs and the inputs themselves, once they are known."""
+        """The patterns of the inputs, and the inputs themselves, once they are known."""
         self.listings: list[tuple[Callable[[Tree], Sequence[str]], Sequence[str]]] = []
-        """Other functions that list files that are read, with their results."""
+        """Other functions that list input files, with their results."""
 
     @cached_property
     def config(self) -> Config | None:
@@ -251,7 +252,7 @@ class Project:
             if not self.tree.exists(path):
                 return None
         else:
-            # One file has one name: extracted requirements are found again below it.
+            # Use one name for the file, because extracted requirements are found by it.
             path = posixpath.normpath(named.replace(os.sep, "/"))
             whole = posixpath.normpath(posixpath.join(self.root, path))
             path = whole.removeprefix(f"{self.root}/") if whole.startswith(f"{self.root}/") else path
@@ -259,7 +260,7 @@ class Project:
 
     @property
     def is_like_upstream(self) -> bool:
-        """Return whether the project has the schema of awslabs duvet, or is described by its options alone."""
+        """Return whether the project uses awslabs duvet's schema, or is described only by awslabs duvet's options."""
         if self.config is None:
             return bool(self.options.sources or self.options.requirements)
         return not self.config.extended
@@ -268,20 +269,20 @@ class Project:
     def library(self) -> Library:
         """The specifications, loaded when they are needed."""
         ##= man/spec/trace.md#reports
-        ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads
-        ##% and the cache.
-        # Only a project on disk is completed by downloads.
+        ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
+        ##% downloads and the cache.
+        # Only a project on disk gets missing specifications by download.
         fetch = self._fetch if self.on_disk else None
         return Library(self.tree, self.downloads, fetch, self.root, self.memory, self._forms)
 
     @property
     def _forms(self) -> dict[str, RequirementForm] | None:
-        """The forms of requirements by the names of specifications; None if they are read as in awslabs duvet."""
+        """The forms of requirements, by specification name; None to read specifications as awslabs duvet does."""
         if self.is_like_upstream:
             return None
         forms: dict[str, RequirementForm] = {}
         for rule in self.config.specifications if self.config else ():
-            # A bad name is reported at its place.
+            # An invalid name is reported at its place.
             with suppress(DuvetError):
                 forms.setdefault(locate_specification(rule.source, rule.format).name, rule.form)
         return forms
@@ -325,7 +326,7 @@ class Project:
         return found
 
     def _leave_generated_out(self, found: InputFiles) -> InputFiles:
-        """The inputs without files that duvet wrote earlier: only what it extracts now counts."""
+        """Return the inputs without files that duvet wrote earlier, because only the current extraction counts."""
         ##= man/spec/trace.md#requirement-files
         ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
         ##% in one.
@@ -409,7 +410,7 @@ class Project:
         return False
 
     def _place_in_config(self, trace: Trace) -> Trace:
-        """The trace with problems of extracted requirements at the configuration, because they are in no file."""
+        """Return the trace with the problems of extracted requirements at the configuration, as no file contains them."""
         config, generated = self.config, self.extraction.files
         if config is None or not any(one.path in generated for one in trace.problems):
             return trace
@@ -431,7 +432,7 @@ class Project:
 
     @property
     def setup_problems(self) -> tuple[Problem, ...]:
-        """The warnings that make every gate fail, because it would have nothing to check."""
+        """The warnings that make every gate fail, because the gate would have nothing to check."""
         from duvet.trace.gates import find_setup_problems
 
         found = find_setup_problems(self.config, self.requirements, self.inputs.unmatched)
@@ -478,6 +479,16 @@ class Project:
     def specification(self, card: SpecificationCard) -> Specification:
         return load_card_specification(card, self.library)
 
+    @property
+    def censuses(self) -> Iterator[tuple[Specification, Census]]:
+        """The counts of the sentences with keywords in the configured specifications; none with upstream's schema."""
+        from duvet.specs.census import Census, take_census
+
+        for one in () if self.is_like_upstream else self._configured():
+            key = f"{one.locator.format.name}\n{one.form}"
+            count = partial(take_census, one)
+            yield one, self.memory.parse_text("census", Census, one.path, key, one.data, count)
+
     def _configured(self) -> Iterator[Specification]:
         for rule in self.config.specifications if self.config else ():
             # The trace reports those that could not.
@@ -485,7 +496,7 @@ class Project:
                 yield self.library.load(locate_specification(rule.source, rule.format))
 
     def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
-        """All data of a report; links given here override the configuration."""
+        """Return all data of a report; links given here override the configuration."""
         if self.config:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link

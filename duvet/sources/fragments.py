@@ -76,7 +76,7 @@ def _family(path: str) -> LiteralFamily | None:
 
 
 def may_have_literals(path: str) -> bool:
-    """True if the multi-line literals of the file's language are known."""
+    """Return True if the multi-line literals of the file's language are known."""
     return _family(path) is not None
 
 
@@ -189,7 +189,7 @@ class _Lead(NamedTuple):
 
 
 def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedText:
-    """The annotations of a text; configured styles are read exactly as in a source."""
+    """Return the annotations of a text; configured styles are read exactly as in a source."""
     ##= man/spec/mcp.md#tools
     ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
     ##% entry of a requirement file, and with code around them.
@@ -203,7 +203,7 @@ def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedT
 
 
 def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
-    """The lines in the style of any language, for text in which no configured style names a target."""
+    """Return the lines in the style of any language, for text in which no configured style names a target."""
     first = next(filter(None, lines), "")
     if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
         return _rewrite_plain(lines)
@@ -224,7 +224,7 @@ def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> lis
 
 
 def _find_leads(lines: Sequence[str], match: Callable[[str], re.Match[str] | None]) -> list[_Lead]:
-    """The styles of the lines that match; the first quoted line decides between `#` and `%`."""
+    """Return the styles of the lines that match; the first quoted line decides between `#` and `%`."""
     leads = []
     for mark in dict.fromkeys(found["mark"] for line in lines if (found := match(line))):
         either = rf"(?:{re.escape(mark)}|\*)" if _STARS.fullmatch(mark) else re.escape(mark)
@@ -256,7 +256,7 @@ def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
 
 
 def _rewrite_plain(lines: Iterable[str]) -> list[str | None]:
-    """Lines without any comment sign: a target, perhaps with fields, and its quote."""
+    """Convert lines without comment markers: a target, optional fields, and a quote."""
     found: list[str | None] = []
     for line in filter(None, lines):
         if found and not _FIELD.match(line):
