@@ -254,11 +254,11 @@ def run_query(
     if errors:
         ##= man/spec/query.md#results
         ##% `duvet query` MUST run no check if an annotation is wrong.
-        print_problems(errors, counts_like_upstream=True)
+        print_problems(errors, like_upstream=True)
         return FAILED
     renderer = make_renderer(project, progress.settings)
     if progress.settings.verbose and project.config and "duplicates" in project.config.toml.values:
-        progress.note("`[duplicates]` in the configuration is not applied: each duplicate fails")
+        progress.note(project.config.path, "`[duplicates]` is not applied: each duplicate fails")
     query = Query(project, QueryFilter(sections, quotes))
     results: list[CheckResult] = []
     try:
