@@ -203,9 +203,10 @@ def test_without_the_grammar(java: Path) -> None:
     assert query("all.xml") == (
         1,
         (
-            "error: coverage of Java files requires the extra `symbols`\n"
+            "error: coverage of Java files requires the extra `symbols` [DUV122]\n"
             " --> src/k/Kettle.java\n"
             "  = help: run: pip install 'duvet-cli[symbols]'\n"
+            'run "duvet explain DUV122" for details\n'
         ),
     )
     make(java, {"other.xml": report(sing_py={3: 1})})
@@ -351,7 +352,7 @@ def test_tables_of_duplicates(schema: str, duvet: Run, folder: Path) -> None:
     make(folder, {".duvet/config.toml": config + tables})
     done = duvet("query", "-c", "duplicates", "-v")
     assert done.code == 1
-    note = "             `[duplicates]` in the configuration is not applied: each duplicate fails\n"
+    note = "             .duvet/config.toml: `[duplicates]` is not applied: each duplicate fails\n"
     assert note in done.err
     make(folder, {".duvet/config.toml": config})
     assert duvet("query", "-c", "duplicates", "-v").err == done.err.replace(note, "")
