@@ -261,8 +261,6 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
     yield section
     if below and section.startswith(("section-", "appendix-")):
         ##= man/spec/gates.md#not-applicable
-        ##% An entry with a quote MUST apply to the requirement that it quotes.
-        ##= man/spec/gates.md#not-applicable
         ##% An entry without a quote MUST apply to all requirements of its section (in IETF text, including subsections)
         ##% or of its specification.
         # The ids of Markdown sections contain no dot.
