@@ -202,8 +202,10 @@ class RequirementsByTarget:
         cards = [self._names.specifications[index] for index in self._find_cards(name)]
         if not hash_sign:
             ##= man/spec/gates.md#not-applicable
-            ##% An entry MUST apply to the requirement that it quotes or, without a quote, to all requirements of its
-            ##% section (in IETF text, including subsections) or of its specification.
+            ##% An entry with a quote MUST apply to the requirement that it quotes.
+            ##= man/spec/gates.md#not-applicable
+            ##% An entry without a quote MUST apply to all requirements of its section (in IETF text, including
+            ##% subsections) or of its specification.
             spots = {(card.id, part.id) for card in cards for part in card.sections}
         else:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}

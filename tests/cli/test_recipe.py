@@ -114,7 +114,7 @@ def test_a_dry_run(duvet: Run, project: Path) -> None:
 
 
 def test_a_check(duvet: Run, project: Path) -> None:
-    assert duvet("recipe", "check").err == "1 recipe, no errors\n"
+    assert duvet("recipe", "check").err == "checked 1 recipe: no errors\n"
     wrong = LOOK.replace("km-help", "km-hlep")
     make(project, {"elsewhere.yaml": wrong.replace("total, not_equals", "total, not_equal")})
     done = duvet("recipe", "check", "elsewhere.yaml")
@@ -139,7 +139,7 @@ def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
         assert duvet("recipe", "list").code == 0
         done = duvet("recipe", "check", "look", "release-prep")
         here = "recipes can't run here: the configuration disables the tool km-recipe-run"
-        assert (done.code, done.err) == (0, f"2 recipes, no errors\n{here}\n")
+        assert (done.code, done.err) == (0, f"checked 2 recipes: no errors\n{here}\n")
     make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"tools": {"km-help": False}}}})})
     assert 'unknown tool "km-help"' in duvet("recipe", "check", "look").err
 
@@ -155,7 +155,7 @@ def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
     assert (done.code, done.err.startswith("these are the recipes of this project; KM_GATEWAY_URL is set")) == (0, True)
     assert duvet("-q", "recipe", "list", environ=environ).err == ""
     done = duvet("recipe", "check", "look", "release-prep", environ=environ)
-    assert (done.code, done.err) == (0, "2 recipes, no errors\n")
+    assert (done.code, done.err) == (0, "checked 2 recipes: no errors\n")
     assert duvet("recipe", "show", "look", environ=environ).out == LOOK
 
 
