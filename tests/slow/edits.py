@@ -255,14 +255,14 @@ def _may_wrap(lines: Sequence[str], start: int, end: int, is_markdown: bool) -> 
         return False
     item = _ITEM.match(block[0])
     indent = item.end() if item else 0
-    indents = [len(line) - len(line.lstrip()) for line in block[bool(item) :]]
+    following = [len(line) - len(line.lstrip()) for line in block[bool(item) :]]
     if item is None and (block[0].startswith(" ") or (start and lines[start - 1].strip())):
         return False
     # An item deep below another one may be code.
     if item and len(item[1]) >= 4:
         return False
     behind = lines[end] if end < len(lines) else ""
-    return all(one == indent for one in indents) and not re.match(r"\s*(?:=+|-+)\s*$", behind)
+    return all(one == indent for one in following) and not re.match(r"\s*(?:=+|-+)\s*$", behind)
 
 
 def _wrap(block: list[str], width: int, is_markdown: bool) -> list[str]:
