@@ -146,6 +146,33 @@ def test_an_added_section_never_takes_a_path(
             assert after.sections.index(same) in found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The pot MUST be warm.\n", [("tea-time", ("The pot MUST be warm.",))]),
+        ("It is blue.\n", [("tea-time", ("It is blue.",))]),
+        (
+            "---\na: b\n---\n\nThe pot must be warm.\n\n\n# Tea time\n\nIt MUST.\n",
+            [("tea-time-preamble", ("The pot must be warm.",)), ("tea-time", ("It MUST.",))],
+        ),
+        ("- FR-1: Blue.\n\n# Tea\n\nx\n", [("tea-time", ("- FR-1: Blue.",)), ("tea", ("x",))]),
+        ("It is blue.\n\n# Tea\n\nx\n", [("tea", ("x",))]),
+        ("<!-- It MUST. -->\n# Tea\n", [("tea", ())]),
+        ("", []),
+    ],
+)
+def test_text_above_all_headings(text: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
+    ##= man/spec/trace.md#sections
+    ##= type=test
+    ##% duvet MUST make the text above all headings of a Markdown specification a section with the name of the file if it
+    ##% has a keyword or an id, or if there is no heading.
+    tree = MemoryTree({"docs/Tea Time.md": text.encode()})
+    known = Library(tree, "d", forms={}).load(locate_specification("docs/Tea Time.md"))
+    assert [(one.id, one.lines) for one in known.sections] == found
+    plain = Library(tree, "d").load(locate_specification("docs/Tea Time.md"))
+    assert "tea-time-preamble" not in plain.by_id and len(plain.sections) <= len(known.sections)
+
+
 COMPOSITE = """\
 [Note that this file is a concatenation of more than one RFC.]
 
