@@ -260,7 +260,7 @@ def _check_recipes(paths: Sequence[str], problem_output: ProblemOutput, options:
     written = problem_output.write(problems)
     if not is_runnable(problems) or not written:
         return FAILED
-    print_remark(f"{format_count(len(found), 'recipe')}, no errors")
+    print_remark(f"checked {format_count(len(found), 'recipe')}: no errors")
     if not can_run and application.line is None:
         print_remark(f"recipes can't run here: {_LEFT_OUT}")
     return OK

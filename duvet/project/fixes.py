@@ -71,7 +71,7 @@ class ResolvedTarget(NamedTuple):
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
     def holds(self, quote: str) -> bool:
-        """True if what the target names contains the quote unchanged, or the quote is empty."""
+        """Return True if what the target names contains the quote unchanged, or the quote is empty."""
         if self.named:
             return self.section is not None and self.near.holds_named(self.named, quote)
         return self.section is not None and self.near.holds(self.section, quote)
@@ -107,12 +107,12 @@ class SpecificationTexts:
         return resolve_section(self._neighbourhood(specification), section)
 
     def is_valid(self, annotation: Annotation) -> bool:
-        """True if the section or requirement that an annotation names contains its quote."""
+        """Return True if the section or requirement that an annotation names contains its quote."""
         spot = self.spot(annotation)
         return spot is not None and spot.holds(annotation.quote)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Every configured specification except one, with its name in targets; without any, every cited one."""
+        """Yield every configured specification except one, with its name in targets; without any, every cited one."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]
@@ -225,7 +225,7 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
 
 
 def _show_change(old: str, new: str) -> str:
-    """The new text with the differing words marked, and a note if they may change what the code has to do."""
+    """Return the new text with the differing words marked, and a note if they may change what the code has to do."""
     note = describe_changed_meaning(old, new)
     return make_word_diff(old, new) + (f"\nnote: {note}" if note else "")
 
@@ -367,7 +367,7 @@ class AnnotationFixer:
         self._readings: dict[str, _ReadingsByStyle] = {}
 
     def add_fixes(self, pairs: Sequence[tuple[Annotation, Problem]]) -> list[Problem]:
-        """The problems with hints, and with a fix where exactly one correction fits."""
+        """Return the problems with hints, and with a fix where exactly one correction fits."""
         corrected = [(annotation, problem, self._correct(annotation, problem)) for annotation, problem in pairs]
         fixed = [
             replace(problem, hint=correction.hint or problem.hint, fix=self._fix(annotation, correction))
@@ -447,7 +447,7 @@ class AnnotationFixer:
         return "the section that is cited has similar text"
 
     def _edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:
-        """The edits that make the correction; none if the file no longer contains the annotation."""
+        """Return the edits that make the correction; none if the file no longer contains the annotation."""
         if annotation.path not in self._readings:
             self._readings[annotation.path] = self._read(annotation.path, text)
         readings = self._readings[annotation.path]
@@ -471,7 +471,7 @@ class AnnotationFixer:
         return {style: scan_comments(path, text, style)[0] for style in styles}
 
     def _is_valid(self, annotation: Annotation, correction: Correction, text: str) -> bool:
-        """True if the annotation is right in this text and all others are unchanged."""
+        """Return True if the annotation is right in this text and all others are unchanged."""
         ##= man/spec/validate.md#fixes
         ##% A fix MUST make its annotation valid and MUST NOT change anything else in the file. A second `duvet validate
         ##% --fix` MUST NOT change anything.
@@ -489,7 +489,7 @@ class AnnotationFixer:
 
 
 def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fixed: Sequence[Problem]) -> set[int]:
-    """The indexes of unsafe fixes that would give different quotes the same new words."""
+    """Return the indexes of unsafe fixes that would give different quotes the same new words."""
     ##= man/spec/validate.md#safe-fixes
     ##% duvet MUST NOT fix citations with different quotes so that they quote the same requirement, unless the fixes are
     ##% safe.
@@ -512,7 +512,7 @@ def _drop_fix(problem: Problem) -> Problem:
 
 
 def _explain_doubt(problem: Problem) -> Problem:
-    """The problem with a hint that says why its fix is unsafe, and how to apply it."""
+    """Return the problem with a hint that says why its fix is unsafe, and how to apply it."""
     fix = problem.fix
     if fix is None or fix.applicability is Applicability.SAFE:
         return problem
@@ -537,7 +537,7 @@ def _without_place(annotation: Annotation) -> Annotation:
 
 
 def _is_dangerous(annotation: Annotation, correction: Correction) -> bool:
-    """True if the new words could end the comment, or continue its last line."""
+    """Return True if the new words could end the comment, or continue its last line."""
     pairs = [(annotation.target, correction.target), (annotation.quote, correction.quote)]
     changes = [(old, new) for old, new in pairs if new is not None]
     return any(new.count(mark) != old.count(mark) for old, new in changes for mark in _MARKS) or any(

@@ -101,7 +101,7 @@ def find_by_name(
         )
 
     ##= man/spec/names.md#references
-    ##% duvet MUST accept an id in other upper or lower case if no id has the written one.
+    ##% duvet MUST ignore the case of an id if no id matches exactly.
     found = select(catalogue.named.get(name, ())) or select(catalogue.named_in_any_case.get(name.casefold(), ()))
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
@@ -225,7 +225,7 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
         ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
         ##% `SPEC#ID`.
         ##= man/spec/names.md#references
-        ##% The exact name of a section MUST win over the id of a requirement.
+        ##% The exact name of a section MUST take precedence over a requirement id.
         if locations.find_section(catalogue.specifications[specification], section) is None:
             found = find_by_name(catalogue, section, [specification])
             if found is not None:

@@ -1,4 +1,4 @@
-"""Loads the specifications of a run, parses each once, and assigns their ids."""
+"""Loads the specifications of a run, parses each of them once, and assigns ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
 def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
-    """The requested format, or the format that the name and the first character of a file suggest."""
+    """Return the requested format, or the format that the name and the first character of a file suggest."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
     ##% that, or else as IETF text.
@@ -44,7 +44,7 @@ def find_file_stem(path: str) -> str:
 
 
 def name_ietf_specification(path: str, front: str) -> str:
-    """`RFC n` from the name of the file or its first page; a draft has the name of its file."""
+    """Return `RFC n` from the name of the file or its first page; a draft has the name of its file."""
     found = _RFC_FILE.fullmatch(find_file_stem(path)) or _FRONT.match(front)
     return f"RFC {found[1]}" if found else find_file_stem(path)
 
@@ -54,7 +54,7 @@ def assign_ids(
     known: Iterable[Specification] = (),
     rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id; of equal ids, all but that of the least rank get a number."""
+    """Sort the new specifications, and give each a unique id; append a number to equal ids, except to the first by rank."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
@@ -90,7 +90,7 @@ class Policy(Struct, frozen=True):
 Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]
 """Downloads URLs into files; returns the text or the error of each."""
 
-_FRONT_LENGTH = 8192  # The characters that contain the first page of a text.
+_FRONT_LENGTH = 8192  # The number of characters that contain the first page of a text.
 
 
 class ParsedSpecification(Struct, frozen=True):
@@ -126,7 +126,7 @@ class Library:
         self.memory = memory or Cache()
         self.forms = forms
         self.failures: dict[Locator, DuvetError] = {}
-        """The errors of specifications that could not be loaded, which are not tried again."""
+        """The errors of specifications that could not be loaded; duvet doesn't try them again."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, DownloadOutcome] = {}
         self._parsed: dict[tuple[bytes, Format, RequirementForm | None, str], ParsedSpecification] = {}
@@ -219,7 +219,7 @@ class Library:
         # The text above all headings is named after the file.
         stem = find_file_stem(path) if form else ""
         key = (data, format, form, stem)
-        # The same text under two names is parsed once.
+        # Otherwise, a text with two names is parsed once.
         if key not in self._parsed and format is Format.MARKDOWN:
             from duvet.specs.markdown import parse_markdown
 

@@ -290,8 +290,8 @@ class _Outline:
             one = Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks)
             if not self.is_like_upstream:
                 ##= man/spec/trace.md#sections
-                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them
-                ##% apart by the headings above them or, in IETF text, by their titles.
+                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish
+                ##% them by the headings above them or, in IETF text, by their titles.
                 above = [each for each in above if each[0] < part.level]
                 path = tuple([each[1] for each in above])
                 above.append((part.level, title, wanted))
@@ -326,7 +326,7 @@ class _Outline:
 
 
 def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, int]:
-    """The text of the paragraph that has begun, shortened, and the start of its last event.
+    """Return the shortened text of the current paragraph, and the start of its last event.
 
     The text of a paragraph of images alone, such as badges, is empty.
     """
@@ -351,7 +351,7 @@ def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, in
 
 
 def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tuple[tuple[int, int] | None, int]:
-    """The bytes from the first text of a heading to the last, and the start of the last event.
+    """Return the bytes from the first text of a heading to the last, and the start of the last event.
 
     Markup after a text belongs to the title; an entity is not a text of the file.
     """

@@ -181,7 +181,7 @@ class _SectionReader:
         return last
 
     def _named_lines(self, index: int) -> list[tuple[str, int, int]]:
-        """The lines of a paragraph that begin with an id, if the first one does: name, first and last character."""
+        """Return the lines of a paragraph that begin with an id, if the first one does: name, first and last character."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         found = self.ids.split(text, block.marked)
         if found is None:
@@ -222,7 +222,7 @@ class _SectionReader:
         return 0, lead
 
     def _count_unnamed(self, index: int) -> int:
-        """The number of blocks of the list at the index if none of its items has an id."""
+        """Return the number of blocks of the list at the index if none of its items has an id."""
         last = index
         while last < len(self.blocks) and self.blocks[last].depth:
             if self.blocks[last].opens_item and self.ids.split(self.texts[last], self.blocks[last].marked):
@@ -231,7 +231,7 @@ class _SectionReader:
         return last - index
 
     def _leads(self, index: int) -> bool:
-        """Tell whether an item of the list at the index has no keyword of its own."""
+        """Return whether an item of the list at the index has no keyword of its own."""
         last = index
         while last < len(self.blocks) and self.blocks[last].depth:
             last += 1
@@ -262,7 +262,7 @@ class _SectionReader:
         return top
 
     def _gather(self, item: _Item) -> tuple[list[int], list[_Item], Level]:
-        """The blocks that belong to an item, the items in it that stand alone, and the level of the former."""
+        """Return the blocks that belong to an item, the items in it that stand alone, and the level of the former."""
         blocks, alone, level = list(item.blocks), [], item.level
         waiting = item.children[::-1]
         while waiting:
@@ -343,7 +343,7 @@ class _SectionReader:
         return "", -1, 0
 
     def _headed_cells(self, heads: list[str], cells: list[str], named: int) -> tuple[str, Level]:
-        """The cells with the words above them if these hold a keyword that applies to the row."""
+        """Return the cells with the words above them if these hold a keyword that applies to the row."""
         level = max(
             (
                 find_level(head)
@@ -380,7 +380,7 @@ def _plain_title(title: str) -> str:
 
 
 def _find_number(section: Section) -> str:
-    """The number of the requirement whose acceptance criteria a section lists, such as `3` of `Requirement 3`."""
+    """Return the number of the requirement whose acceptance criteria a section lists, such as `3` of `Requirement 3`."""
     own = _NUMBERED_TITLE.match(_plain_title(section.title))
     if own:
         return own[1]

@@ -58,7 +58,7 @@ _LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
 
 
 def read_blocks(data: bytes, events: Iterable[MarkdownEvent]) -> list[Block]:
-    """The blocks with words, in the order of the file; headings, code, comments and front matter have none."""
+    """Return the blocks with words, in the order of the file; headings, code, comments and front matter have none."""
     reader = _BlockReader(data)
     for event in events:
         reader.read(event)

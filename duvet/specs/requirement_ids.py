@@ -84,7 +84,7 @@ class IdPattern:
         return None if is_range else RequirementId(name, rest)
 
     def is_id(self, text: str) -> bool:
-        """Tell whether a text is an id and nothing else."""
+        """Return whether a text is an id and nothing else."""
         found = self.split(text, len(text))
         return found is not None and found.end >= len(text)
 

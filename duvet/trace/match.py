@@ -19,7 +19,7 @@ from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
 
 
 class SectionView(Struct, frozen=True):
-    """The lines that are not blank, trimmed and joined with single blanks."""
+    """The non-blank lines of a section, trimmed and joined with single blanks."""
 
     section: Section
     data: bytes
@@ -259,7 +259,7 @@ class NearQuoteFinder:
         return (found, fit) if found else None
 
     def is_cut(self, quote: str) -> bool:
-        """True if everywhere only the end of the quote differs, and the sentence of the section goes on there."""
+        """Return True if all matches differ only at the end of the quote, and the section's sentence continues there."""
         normal = normalise(quote)
         front, last = normal[:-1].encode(), normal[-1:]
         if not front or front[-1:] in _MARKS:
@@ -270,7 +270,7 @@ class NearQuoteFinder:
         return bool(found) and all(found)
 
     def changes_meaning(self, quote: str) -> bool:
-        """True if the word that differs by one edit is a number, a keyword or a negation, in the quote or the text."""
+        """Return True if the word that differs by one edit is a number, a keyword or a negation, in the quote or the text."""
         normal = normalise(quote).encode()
         near = find_one_edit(normal, self._normal)
         return near is not None and is_meaningful_edit(
@@ -288,7 +288,7 @@ _LAST_MARKS = ".,;:!?"
 
 
 def is_meaningful_edit(one: str, other: str) -> bool:
-    """True if the words in which two texts differ hold a number, a comparison, a keyword or a negation."""
+    """Return True if the words in which two texts differ hold a number, a comparison, a keyword or a negation."""
     ##= man/spec/trace.md#targets-and-quotes
     ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a number, a keyword of RFC
     ##% 2119 or a negation.
@@ -317,7 +317,7 @@ _GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re
 
 
 class QuoteMatcher:
-    """Finds quotes in one section; builds its views when it first needs them."""
+    """Finds quotes in a section; builds its views when they are first needed."""
 
     def __init__(self, section: Section, view: SectionView | None = None, name: str = "") -> None:
         self.section = section
@@ -370,7 +370,7 @@ class QuoteMatcher:
         return QuoteMatcher(self.section, restrict_view(view, start, start + len(data))) if start >= 0 else self
 
     def is_doubtful(self, quote: str) -> bool:
-        """True if a quote that differs by one edit means something else or ends where the section's sentence goes on."""
+        """Return True if a quote that differs by one edit means something else or ends where the section's sentence goes on."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% With its own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence of the
         ##% section continues there.
@@ -474,11 +474,11 @@ class PlainQuoteMatcher:
 
 
 _BLANK = re.compile(b" ")
-_FIRST, _MOST = 24, 256  # The number of bytes to sort words by, and to sort equal words by.
+_FIRST, _MOST = 24, 256  # The number of bytes by which words are sorted, and by which equal words are sorted.
 
 
 class OrderRange(NamedTuple):
-    """A range of sorted places, and their distance from the beginning of the search text."""
+    """A range of sorted places, and their distance from the beginning of the searched text."""
 
     first: int
     size: int
@@ -486,7 +486,7 @@ class OrderRange(NamedTuple):
 
 
 class WordOrder:
-    """Every place after a blank, sorted by the bytes there."""
+    """All places after a blank, sorted by the bytes that follow."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -529,7 +529,7 @@ class OrderedText(SearchText):
     def places(self, part: bytes) -> Iterable[int]:
         ahead, behind = self._ahead.range(part), self._behind.range(part[::-1])
         if min(ahead.size, behind.size) > _MANY:
-            # Callers mostly need only the first place of such a part.
+            # Callers usually need only the first place of such a part.
             return super().places(part)
         if ahead.size <= behind.size:
             starts = self._ahead.starts(ahead)

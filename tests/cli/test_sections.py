@@ -251,8 +251,8 @@ OTHER = "https://www.rfc-editor.org/rfc/rfc9114.txt"
 def test_a_stray_citation_never_takes_the_id_of_a_configured_specification(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#specifications
     ##= type=test
-    ##% Of specifications with the same name, duvet MUST give a configured one the id without a number, or else the one
-    ##% that most annotations cite.
+    ##% If several specifications have the same name, duvet MUST give the id without a number to a configured one, or
+    ##% else to the one that most annotations cite.
     ##= man/spec/show.md#references
     ##= type=test
     ##% duvet MUST suggest only configured specifications if there are any.

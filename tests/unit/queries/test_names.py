@@ -54,8 +54,8 @@ CATALOGUE = named({**NAMES, "The door MUST be red.": "Dead"})
 )
 def test_an_id_is_a_reference(reference: str, expected: str) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST accept an id in other upper or lower case if no id has the written one. duvet MUST accept the id of a
-    ##% requirement wherever it accepts the digits that begin its hash, alone or as `SPEC#ID`.
+    ##% duvet MUST ignore the case of an id if no id matches exactly. duvet MUST accept the id of a requirement wherever
+    ##% it accepts the digits that begin its hash, alone or as `SPEC#ID`.
     found = resolve_reference(CATALOGUE, reference)
     assert isinstance(found, RequirementRef)
     assert [CATALOGUE.requirements[index].text for index in found.indexes] == [expected]

@@ -357,3 +357,25 @@ def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> 
         (path, 7, unread.strip()),
     ]
     assert [verdict(row["comment_text"])["error"] for row in rows] == [row["error"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("citation", "warning"),
+    [
+        (f"//= tea.md#cup\n{LEAK}", ""),
+        ("tea.md#cup", ""),
+        ("target = 'tea.md#cup'\n[[todo]]\nquote = 'A cup MUST NOT leak.'\n", ""),
+        ("##= tea.md#cup\n##% A cup MUST NOT leak.", "duvet does not read this comment style in src/{}"),
+    ],
+)
+def test_the_comment_style_of_a_file(citation: str, warning: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##% `validate_citation` MUST warn about a comment style that duvet does not read in the given file.
+    path = next(path for _, paths in TEA.project.inputs.sources for path in paths)
+    name = path.removeprefix("src/")
+    step = "Rewrite it with `//=` and `//#`, or get the comment from suggest_citation."
+    wanted = (odd(warning.format(name)), step) if warning else (VALID, "")
+    assert answer(TEA, "validate_citation", citation=citation, file=path) == wanted
+    with pytest.raises(ToolError) as raised:
+        answer(TEA, "validate_citation", citation=citation, file="nowhere.txt")
+    assert raised.value.message == '"nowhere.txt" is not a source file of this project'
