@@ -57,7 +57,7 @@ def test_paths_tell_sections_with_one_heading_apart() -> None:
         ("requirement-2", "requirement-2", "Requirement 2"),
         ("acceptance-criteria-1", "requirement-2/acceptance-criteria", "Requirement 2 › Acceptance Criteria"),  # noqa: RUF001
         ("notes", "feature/notes", "Feature › Notes"),  # noqa: RUF001
-        ("notes-1", "notes-1", "Notes"),
+        ("notes-1", "notes-1", "Feature › Notes"),  # noqa: RUF001
         ("notes-2", "/notes", "Notes"),
         ("pot", "pot", "Pot"),
     ]
@@ -218,6 +218,7 @@ def test_a_text_of_several_rfcs() -> None:
     ##% duvet MUST keep the sections of each RFC in a text that consists of several RFCs, and name them by their RFC, such
     ##% as `rfc8174/section-2`.
     sections = parse_ietf(COMPOSITE.encode(), has_paths=True)
+    assert sections[0].breadcrumb == "RFC 2119 › Abstract"  # noqa: RUF001
     assert [(one.name, one.path, one.title, one.lines) for one in sections] == [
         ("rfc2119/name-abstract", ("RFC 2119",), "Abstract", ("   Authors SHOULD cite this document.",)),
         ("rfc2119/section-1", ("RFC 2119",), "MUST   This word means an absolute requirement.", ()),
