@@ -265,7 +265,8 @@ class Section(Struct, frozen=True):
     @property
     def breadcrumb(self) -> str:
         """The title, behind the titles of the sections above it where others have the same title."""
-        above = self.qualified.count("/")
+        is_numbered = bool(self.anchors) and self.id != self.anchors[-1]
+        above = self.qualified.count("/") or is_numbered
         return BREADCRUMB_SIGN.join([*self.path[-above:], self.title]) if above else self.title
 
 

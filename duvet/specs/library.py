@@ -129,7 +129,7 @@ class Library:
         """The errors of specifications that could not be loaded; duvet doesn't try them again."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, DownloadOutcome] = {}
-        self._parsed: dict[tuple[bytes, Format, RequirementForm | None], ParsedSpecification] = {}
+        self._parsed: dict[tuple[bytes, Format, RequirementForm | None, str], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
         known = self._loaded.get(locator)
@@ -216,18 +216,21 @@ class Library:
     def _parse(self, path: str, data: bytes, locator: Locator, form: RequirementForm | None) -> ParsedSpecification:
         text = decode_utf8(data, path)
         format = detect_format(path, text, locator.format)
-        key = (data, format, form)
-        # A text with two names is parsed once.
+        # The text above all headings is named after the file.
+        stem = find_file_stem(path) if form else ""
+        key = (data, format, form, stem)
+        # Otherwise, a text with two names is parsed once.
         if key not in self._parsed and format is Format.MARKDOWN:
             from duvet.specs.markdown import parse_markdown
 
             try:
-                document = parse_markdown(data, form)
+                document = parse_markdown(data, form, stem)
             except MarkdownError as error:
                 error.path = path
                 raise
             title, sections = document.title, document.sections
-            name = title or (sections[0].title if sections else "")
+            headed = [one for one in sections if not form or one.full_title]
+            name = title or (headed[0].title if headed else "")
             self._parsed[key] = ParsedSpecification(format, name, title, document.description, sections)
         elif key not in self._parsed:
             from duvet.specs.ietf import find_front_title, parse_ietf
