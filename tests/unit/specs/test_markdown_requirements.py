@@ -143,7 +143,8 @@ def test_keywords_in_any_case() -> None:
     assert found(text) == ["MAY: G MAY h."]
     assert found(text, any_case=True) == ["MUST: A must b.", "SHOULD: C Should d.", "MAY: G MAY h."]
     (section,) = sections(f"# Spec\n\n{text}")
-    assert [(one.reason, one.text, one.start) for one in section.plain.uncounted if section.plain] == [
+    assert section.plain
+    assert [(one.reason, one.text, one.start) for one in section.plain.uncounted] == [
         ("lower-case keyword", "A must b.", 8),
         ("lower-case keyword", "C Should d.", 18),
     ]

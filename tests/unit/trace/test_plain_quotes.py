@@ -109,8 +109,8 @@ def test_equal_texts_are_told_apart_by_their_ids() -> None:
 )
 def test_an_edit_must_not_change_the_meaning(quote: str, code: str) -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a number, a keyword of RFC
-    ##% 2119 or a negation.
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word
+    ##% or a number.
     assert states(quote)[0] == [code] * 2
 
 
