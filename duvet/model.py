@@ -90,7 +90,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """Whether a fix may be applied without a look at the code."""
+    """Whether a fix may be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -175,8 +175,8 @@ class RequirementForm(Struct, frozen=True):
     """The form of the requirements in a Markdown specification."""
 
     any_case: bool = False  # Whether keywords in lower case count.
-    needs_id: bool = False  # Whether everything with an id is a requirement, and nothing else.
-    ids: str = ""  # A pattern for ids beside the usual ones.
+    needs_id: bool = False  # Whether exactly the texts with an id are requirements.
+    ids: str = ""  # A pattern for ids in addition to the usual ones.
 
 
 class Statement(Struct, frozen=True, array_like=True):

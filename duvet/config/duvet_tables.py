@@ -190,10 +190,20 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
         )
 
 
+class RequirementFiles(settings.Table, frozen=True, kw_only=True):
+    """The files of extracted requirements."""
+
+    enabled: Annotated[
+        bool,
+        settings.doc("Write extracted requirements to `.duvet/requirements`, for programs that read them there"),
+    ] = False
+
+
 class ExtendedReport(settings.Report, frozen=True, kw_only=True):
     """The reports that `duvet report` writes."""
 
     html: Annotated[ExtendedHtmlReport, settings.doc("The HTML report")] = ExtendedHtmlReport()
+    requirements: Annotated[RequirementFiles, settings.doc("The files of extracted requirements")] = RequirementFiles()
 
 
 # The JSON Schema keywords for the checks of `__post_init__`.
@@ -280,5 +290,6 @@ class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
             super().resolve(path, toml),
             not_applicable=tuple(one.rule() for one in self.not_applicable),
             page=self.report.html.rule(),
+            writes_requirements=self.report.requirements.enabled,
             notes=tuple(one.rule() for one in self.pages) or None,
         )

@@ -1,4 +1,4 @@
-"""Checks patterns of requirement ids, whose matching must not take exponential time."""
+"""Checks patterns for requirement ids, so that matching them can't take exponential time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST_REPEATS = 4
 
 
 def find_pattern_fault(pattern: str) -> str:
-    """Return what is wrong with a pattern of ids; empty if nothing is."""
+    """Return the fault of a pattern for ids; empty if it has none."""
     ##= man/spec/trace.md#markdown
     ##% duvet MUST refuse a pattern of ids that can take exponential time.
     from re import _parser  # type: ignore[attr-defined]

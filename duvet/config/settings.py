@@ -195,6 +195,7 @@ class Config(Struct, frozen=True):
     page: PageRule = PageRule()
     notes: tuple[NotesRule, ...] | None = None
     """The patterns of pages; None if the file has no such table."""
+    writes_requirements: bool = True  # Whether `duvet report` writes extracted requirements to files.
 
     @property
     def specifications_folder(self) -> str:

@@ -1,4 +1,4 @@
-"""The checks of `duvet query`: which annotations are covered by others, and which of them tests have executed."""
+"""The checks of `duvet query`: which annotations are covered by other ones, and which of them tests have executed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from duvet.model import Kind
 from duvet.project.project import Project
 from duvet.queries.execution import Execution, FileModels, Outcome, ReportLines, apply_report, judge_annotation
-from duvet.queries.overlap import AnnotationPool, Covering, QuotedSections
+from duvet.queries.overlap import AnnotationPool, Covering, QuotedSections, TracedPool, WrittenPool
 from duvet.sources.coverage_report import LineHits
 from duvet.trace.records import Trace
 
@@ -32,7 +32,7 @@ _IMPLEMENTING = frozenset({Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION})
 
 
 class QueryFilter(Struct, frozen=True):
-    """The annotations to check: those of any of the sections that contain any of the quotes; an empty filter is off."""
+    """The annotations to check: those in any of the sections with any of the quotes; an empty value selects all."""
 
     sections: tuple[str, ...] = ()
     quotes: tuple[str, ...] = ()
@@ -40,8 +40,8 @@ class QueryFilter(Struct, frozen=True):
     def select(self, trace: Trace, kinds: Iterable[Kind]) -> list[int]:
         """Return the ids of the annotations of these types that the filter lets pass."""
         ##= man/spec/query.md#filters
-        ##% `--section` MUST select annotations by their target as it is written, and `--quote` by a part of their quote
-        ##% regardless of case; with both, an annotation MUST match both.
+        ##% `--section` MUST select annotations by their target as written, and `--quote` by a part of their quote,
+        ##% ignoring case; with both options, an annotation MUST match both.
         quotes = tuple(quote.lower() for quote in self.quotes)
         sections = [section.partition("#") for section in self.sections]
         whole = {path for path, hash_sign, _ in sections if not hash_sign}
@@ -62,7 +62,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """How far the annotations of a first pool cover an annotation, and whether those of a second one overlap with it."""
+    """How far a first pool of annotations covers an annotation, and whether a second pool overlaps with it."""
 
     COMPLETE = "complete"
     MIXED = "mixed"
@@ -72,7 +72,7 @@ class Completeness(StrEnum):
 
 
 class Verdict(Struct, frozen=True):
-    """An annotation, and what covers it in a first and in a second pool."""
+    """An annotation, and the annotations that cover it in a first and in a second pool."""
 
     id: int
     primary: Covering
@@ -96,7 +96,7 @@ class Verdicts(Struct, frozen=True):
         return self.by_completeness.get(completeness, ())
 
     def count(self, completeness: Completeness | None = None) -> int:
-        """Return the number of these annotations, by default of all."""
+        """Return the number of annotations with these verdicts, by default of all."""
         if completeness is None:
             return sum(map(len, self.by_completeness.values()))
         return len(self.of(completeness))
@@ -159,7 +159,7 @@ DUPLICATE_KINDS = (Kind.SPEC, Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.TOD
 
 
 class Query:
-    """Checks the annotations of a project; what several checks need is computed once."""
+    """Checks the annotations of a project; data that several checks need is computed once."""
 
     def __init__(self, project: Project, filter: QueryFilter) -> None:
         self.project = project
@@ -171,37 +171,37 @@ class Query:
         ##= man/spec/query.md#checks
         ##% `implementation` MUST pass only if citations, implications and exceptions quote each requirement completely
         ##% and no todo quotes a part of it.
-        done = AnnotationPool(self.sections, self._list(_IMPLEMENTING))
-        planned = AnnotationPool(self.sections, self._list((Kind.TODO,)))
+        done = self._make_pool(self._list(_IMPLEMENTING))
+        planned = self._make_pool(self._list((Kind.TODO,)))
         targets = self.filter.select(self.trace, (Kind.SPEC,))
         return AnnotationCheck(CheckName.IMPLEMENTATION, self._classify(targets, done, planned))
 
     def check_tests(self) -> AnnotationCheck:
         ##= man/spec/query.md#checks
         ##% `test` MUST pass only if tests quote the text of each citation completely.
-        tests = AnnotationPool(self.sections, self._list((Kind.TEST,)))
+        tests = self._make_pool(self._list((Kind.TEST,)))
         targets = self.filter.select(self.trace, (Kind.CITATION,))
         return AnnotationCheck(CheckName.TEST, self._classify(targets, tests))
 
     def check_duplicates(self) -> DuplicatesCheck:
         ##= man/spec/query.md#checks
-        ##% `duplicates` MUST fail if the text of an annotation is quoted completely by others of the same type.
+        ##% `duplicates` MUST fail if other annotations of the same type quote the whole text of an annotation.
         found = {}
         for kind in DUPLICATE_KINDS:
             ids = self.filter.select(self.trace, (kind,))
-            found[kind] = self._classify(ids, AnnotationPool(self.sections, ids), is_final=False)
+            found[kind] = self._classify(ids, self._make_pool(ids), is_final=False)
         self.sections.check()
         return DuplicatesCheck(found)
 
     def check_coverage(
         self, reports: Sequence[ReportLines], models: FileModels, *, only_executed: bool
     ) -> CoverageCheck:
-        """Compare what tests and implementations ran; with `only_executed`, tests that did not run are left out."""
+        """Compare which tests and implementations ran; with `only_executed`, leave out tests that did not run."""
         annotations = self.trace.annotations
         executions = {
             id: judge_annotation(annotations[id], reports, models) for id in self._list({Kind.TEST, *_IMPLEMENTING})
         }
-        pool = AnnotationPool(self.sections, self._list(_IMPLEMENTING))
+        pool = self._make_pool(self._list(_IMPLEMENTING))
         correlations: list[Correlation] = []
         unimplemented: list[int] = []
         for test in self.filter.select(self.trace, (Kind.TEST,)):
@@ -212,8 +212,8 @@ class Query:
             if covering is None or (only_executed and execution.outcome is Outcome.NOT_EXECUTED):
                 continue
             ##= man/spec/query.md#checks
-            ##% `coverage` MUST pass only if each test ran, quotes text that an implementation quotes, too, and all these
-            ##% implementations ran.
+            ##% `coverage` MUST pass only if each test ran and quotes text that an implementation also quotes, and if
+            ##% all these implementations ran.
             if not covering.groups:
                 unimplemented.append(test)
             else:
@@ -229,8 +229,12 @@ class Query:
 
     @cached_property
     def _sources(self) -> list[str]:
-        """The paths of the sources; a file that is read in two ways counts twice."""
+        """The paths of the sources; a file that is read in two styles counts twice."""
         return [path for styles, paths in self.project.inputs.sources for path in paths for _ in styles]
+
+    def _make_pool(self, ids: Iterable[int]) -> AnnotationPool:
+        make = WrittenPool if self.project.is_like_upstream else TracedPool
+        return make(self.sections, ids)
 
     def _list(self, kinds: Iterable[Kind]) -> list[int]:
         return QueryFilter().select(self.trace, kinds)

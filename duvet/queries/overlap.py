@@ -1,4 +1,4 @@
-"""Annotations that quote the same text: which of them cover the quote of another one, and whether completely."""
+"""Finds annotations that quote the same text, and whether they cover another annotation's quote completely."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import chain
+from typing import Protocol
 
 from msgspec import Struct
 
 from duvet.model import Annotation, Section
 from duvet.text import WHITESPACE, normalise
 from duvet.trace.match import OrderedText, SearchText, make_section_view
-from duvet.trace.records import Trace
+from duvet.trace.records import Fit, Match, Trace
 
-_FEW = 100  # With more quotes than this, sorting the words of a section pays.
+Span = tuple[int, int, int]  # The first byte, the byte after the last one, and the index of a group.
+_FEW = 100  # With more quotes than this, sorting the words of a section saves time.
 
 
 class Covering(Struct, frozen=True):
-    """The annotations of a pool that overlap with the quote of an annotation."""
+    """The annotations in a pool that overlap with an annotation's quote."""
 
     id: int  # The annotation, which never covers itself.
-    is_full: bool = False  # Whether they cover each of its bytes.
+    is_full: bool = False  # Whether they cover all of its bytes.
     groups: tuple[tuple[int, ...], ...] = ()  # The ids of annotations with equal quotes, each group in order.
 
     @property
@@ -36,11 +38,12 @@ class Covering(Struct, frozen=True):
 
 
 class SectionText:
-    """The normalised text of a section, and where quotes occur in it."""
+    """The normalised text of a section, and the places of quotes in it."""
 
     def __init__(self, section: Section) -> None:
         ##= man/spec/query.md#covered-text
-        ##% `duvet query` MUST find quotes exactly, apart from white space: a quote with one wrong character is an error.
+        ##% With the schema of awslabs duvet, `duvet query` MUST find quotes exactly, apart from white space: a quote with
+        ##% one wrong character is an error.
         self._text = SearchText(normalise(make_section_view(section).data.decode()).encode())
         self._known: dict[str, list[int]] = {}
 
@@ -59,8 +62,35 @@ class SectionText:
         return self._known[quote], len(normal)
 
 
+class _SpanIndex:
+    """Spans of a text, each with the group that it belongs to, by size, so that those around a place are found quickly."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._by_magnitude: dict[int, list[Span]] = defaultdict(list)
+        for span in spans:
+            self._by_magnitude[(span[1] - span[0]).bit_length()].append(span)
+        for alike in self._by_magnitude.values():
+            alike.sort()
+
+    def overlapping(self, start: int, end: int) -> Iterator[Span]:
+        for magnitude, spans in self._by_magnitude.items():
+            low = bisect_left(spans, (start - (1 << magnitude), 0, 0))
+            for at in range(low, bisect_left(spans, (end, 0, 0))):
+                if spans[at][1] > start:
+                    yield spans[at]
+
+
+def _is_covered(start: int, end: int, spans: Iterable[Span]) -> bool:
+    """Tell whether spans leave no byte of a stretch open."""
+    for low, high, _ in sorted(spans):
+        if low > start:
+            break
+        start = max(start, high)
+    return start >= end
+
+
 class _Occurrences:
-    """The places of the quotes of a pool in one section, by size, so that those around a place are found quickly."""
+    """The places of a pool's quotes in one section."""
 
     def __init__(self, text: SectionText, annotations: tuple[Annotation, ...], ids: Iterable[int]) -> None:
         by_quote: dict[str, list[int]] = defaultdict(list)
@@ -78,46 +108,29 @@ class _Occurrences:
             places[starts[0], size] = starts
             groups.setdefault((starts[0], size), []).extend(alike)
         self.unfound = tuple(sorted(unfound))
-        self._sizes: list[int] = []
-        self._groups: list[tuple[int, ...]] = []
-        self._by_magnitude: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for key, members in groups.items():
-            for start in places[key]:
-                self._by_magnitude[key[1].bit_length()].append((start, len(self._groups)))
-            self._sizes.append(key[1])
-            self._groups.append(tuple(sorted(members)))
-        for sorted_places in self._by_magnitude.values():
-            sorted_places.sort()
+        self._groups = [tuple(sorted(members)) for members in groups.values()]
+        self._spans = _SpanIndex(
+            (start, start + key[1], group) for group, key in enumerate(groups) for start in places[key]
+        )
 
     def cover(self, id: int, start: int, end: int) -> Covering:
-        """Return what the pool covers of these bytes, which an annotation quotes."""
-        best: dict[int, tuple[int, int, int]] = {}  # By group: overlap, distance and start of the best place, negated.
-        for magnitude, places in self._by_magnitude.items():
-            low = bisect_left(places, (start - (1 << magnitude), 0))
-            for at in range(low, bisect_left(places, (end, 0))):
-                place, group = places[at]
-                overlap = min(end, place + self._sizes[group]) - max(start, place)
-                if overlap > 0:
-                    ranked = (-overlap, abs(place - start), place)
-                    best[group] = min(best.get(group, ranked), ranked)
-        alone = (id,)
-        found = sorted((place, place + self._sizes[group], group) for group, (_, _, place) in best.items())
-        reached, groups = start, []
-        for low, high, group in found:
-            if self._groups[group] != alone:
-                groups.append(self._groups[group])
-                if low <= reached:
-                    reached = max(reached, high)
-        return Covering(id, reached >= end, tuple(groups))
+        """Return how the pool covers these bytes, which an annotation quotes."""
+        best: dict[int, tuple[tuple[int, int, int], Span]] = {}  # The best place of each group, smallest rank first.
+        for span in self._spans.overlapping(start, end):
+            overlap = min(end, span[1]) - max(start, span[0])
+            ranked = ((-overlap, abs(span[0] - start), span[0]), span)
+            best[span[2]] = min(best.get(span[2], ranked), ranked)
+        found = sorted(span for _, span in best.values() if self._groups[span[2]] != (id,))
+        return Covering(id, _is_covered(start, end, found), tuple([self._groups[span[2]] for span in found]))
 
 
 class UnfoundQuotesError(Exception):
-    """Quotes that are not in their sections as they are written."""
+    """Quotes do not occur literally in their sections."""
 
     def __init__(self, ids: Iterable[int]) -> None:
         super().__init__("Exactly matchable quote not found in section")
         self.ids = tuple(ids)
-        """The annotations in order; one that was compared with several is repeated."""
+        """The annotations in order; an annotation that was compared several times is repeated."""
 
 
 class QuotedSections:
@@ -130,13 +143,17 @@ class QuotedSections:
         for index, coverage in enumerate(trace.coverages):
             for match in coverage.matches:
                 self._sections.update(dict.fromkeys(match.ids, (index, match.section)))
+        self._matches = trace.match_of
         self._texts: dict[tuple[int, int], SectionText] = {}
         self.unfound: list[tuple[int, ...]] = []
         """The annotations whose quotes were not found, for each comparison that failed."""
 
     def key(self, id: int) -> tuple[int, int]:
-        """Return what identifies the section of an annotation."""
+        """Return the key that identifies an annotation's section."""
         return self._sections[id]
+
+    def match(self, id: int) -> Match | None:
+        return self._matches[id]
 
     def text(self, key: tuple[int, int]) -> SectionText:
         if key not in self._texts:
@@ -150,18 +167,26 @@ class QuotedSections:
             raise UnfoundQuotesError(chain.from_iterable(self.unfound))
 
 
-class AnnotationPool:
-    """Annotations that cover text, found by the target as it is written."""
+class AnnotationPool(Protocol):
+    """Annotations that cover text."""
+
+    def cover(self, id: int) -> Covering | None:
+        """Return what covers an annotation; None if its own quote is not found."""
+
+
+class WrittenPool:
+    """Annotations as awslabs duvet compares them: by the target as it is written, and by the exact quote."""
 
     def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
         self.sections = sections
+        self.ids = tuple(ids)
         self._by_target: dict[str, list[int]] = defaultdict(list)
-        for id in ids:
+        for id in self.ids:
             self._by_target[sections.annotations[id].target].append(id)
         self._occurrences: dict[tuple[str, int, int], _Occurrences] = {}
 
     def cover(self, id: int) -> Covering | None:
-        """Return what covers an annotation; None if its own quote is not found."""
+        """Return how the pool covers an annotation; None if the annotation's own quote is not found."""
         annotation = self.sections.annotations[id]
         ##= man/spec/query.md#covered-text
         ##% `duvet query` MUST treat an annotation without a quote as completely covered.
@@ -174,7 +199,8 @@ class AnnotationPool:
             self.sections.unfound.append((id,))
             return None
         ##= man/spec/query.md#covered-text
-        ##% `duvet query` MUST compare annotations only if their targets are written alike.
+        ##% With the schema of awslabs duvet, `duvet query` MUST compare annotations only if their targets are written
+        ##% alike.
         key = (annotation.target, *section)
         if key not in self._occurrences:
             ids = self._by_target.get(annotation.target, ())
@@ -183,3 +209,38 @@ class AnnotationPool:
         if occurrences.unfound:
             self.sections.unfound.append(occurrences.unfound)
         return occurrences.cover(id, starts[0], starts[0] + size)
+
+
+class TracedPool:
+    """Annotations compared by the bytes of the specification that they refer to, as in reports."""
+
+    def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
+        ##= man/spec/query.md#covered-text
+        ##% Except with the schema of awslabs duvet, `duvet query` MUST compare annotations by the bytes of the specification
+        ##% that they refer to, however their targets and quotes are written.
+        self.sections = sections
+        alike: dict[int, list[int]] = defaultdict(list)  # By the first annotation with the same match.
+        for id in ids:
+            match = sections.match(id)
+            if match is not None and match.fit is not Fit.TITLE:
+                alike[match.ids[0]].append(id)
+        self._groups = [tuple(sorted(group)) for group in alike.values()]
+        spans: dict[int, list[Span]] = defaultdict(list)  # By specification.
+        for number, first in enumerate(alike):
+            match = sections.match(first)
+            pieces = match.pieces if match else ()
+            spans[sections.key(first)[0]] += [(one.start, one.end, number) for one in pieces if one.start < one.end]
+        self._spans = {coverage: _SpanIndex(found) for coverage, found in spans.items()}
+
+    def cover(self, id: int) -> Covering | None:
+        match = self.sections.match(id)
+        if match is None or match.fit is Fit.TITLE:
+            return Covering(id, is_full=True)
+        spans = self._spans.get(self.sections.key(id)[0], _SpanIndex(()))
+        groups: dict[int, None] = {}
+        is_full = True
+        for piece in match.pieces:
+            found = [one for one in spans.overlapping(piece.start, piece.end) if self._groups[one[2]] != (id,)]
+            groups.update(dict.fromkeys(group for _, _, group in found))
+            is_full = is_full and _is_covered(piece.start, piece.end, found)
+        return Covering(id, is_full, tuple([self._groups[group] for group in groups]))

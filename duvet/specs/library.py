@@ -1,4 +1,4 @@
-"""Loads the specifications of a run, parses each once, and assigns their ids."""
+"""Loads the specifications of a run, parses each of them once, and assigns ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
 def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
-    """The requested format, or the format that the name and the first character of a file suggest."""
+    """Return the requested format, or the format that the name and the first character of a file suggest."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
     ##% that, or else as IETF text.
@@ -44,7 +44,7 @@ def find_file_stem(path: str) -> str:
 
 
 def name_ietf_specification(path: str, front: str) -> str:
-    """`RFC n` from the name of the file or its first page; a draft has the name of its file."""
+    """Return `RFC n` from the name of the file or its first page; a draft has the name of its file."""
     found = _RFC_FILE.fullmatch(find_file_stem(path)) or _FRONT.match(front)
     return f"RFC {found[1]}" if found else find_file_stem(path)
 
@@ -54,7 +54,7 @@ def assign_ids(
     known: Iterable[Specification] = (),
     rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id; of equal ids, all but that of the least rank get a number."""
+    """Sort the new specifications, and give each a unique id; of equal ids, all but the first by rank get a number."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
@@ -90,7 +90,7 @@ class Policy(Struct, frozen=True):
 Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]
 """Downloads URLs into files; returns the text or the error of each."""
 
-_FRONT_LENGTH = 8192  # The characters that contain the first page of a text.
+_FRONT_LENGTH = 8192  # The number of characters that contain the first page of a text.
 
 
 class ParsedSpecification(Struct, frozen=True):
@@ -104,7 +104,7 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications, and caches what it reads and parses.
+    """Loads specifications, and caches their texts and parsed contents.
 
     With `forms`, the forms of requirements by the names of specifications, texts are read as in our own schema; without,
     they are read as awslabs duvet reads them.
@@ -126,7 +126,7 @@ class Library:
         self.memory = memory or Cache()
         self.forms = forms
         self.failures: dict[Locator, DuvetError] = {}
-        """The errors of specifications that could not be loaded, which are not tried again."""
+        """The errors of specifications that could not be loaded; duvet doesn't try them again."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, DownloadOutcome] = {}
         self._parsed: dict[tuple[bytes, Format, RequirementForm | None], ParsedSpecification] = {}
@@ -172,7 +172,7 @@ class Library:
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
     def form_of(self, locator: Locator) -> RequirementForm | None:
-        """Return the form of the requirements of a specification; None if it is read as awslabs duvet reads it."""
+        """Return the form of a specification's requirements; None to read it as awslabs duvet does."""
         return None if self.forms is None else self.forms.get(locator.name, RequirementForm())
 
     def load_from(self, path: str, locator: Locator, form: RequirementForm | None = None) -> Specification:
@@ -217,7 +217,7 @@ class Library:
         text = decode_utf8(data, path)
         format = detect_format(path, text, locator.format)
         key = (data, format, form)
-        # The same text under two names is parsed once.
+        # A text with two names is parsed once.
         if key not in self._parsed and format is Format.MARKDOWN:
             from duvet.specs.markdown import parse_markdown
 

@@ -127,8 +127,7 @@ def parse_markdown(data: bytes, form: RequirementForm | None = None) -> Markdown
         outline.read(walk_markdown(_parser(), text))
         sections = outline.sections()
     else:
-        # Three blanks in place of a byte order mark change no offset.
-        events = list(walk_markdown(extended_parser(), text.replace(BOM, "   ", 1) if text[:1] == BOM else text))
+        events = list_extended_events(text)
         outline.read(iter(events))
         sections = add_plain_texts(outline.sections(), read_blocks(data, events), form)
     title = next((s.title for s, part in zip(sections, outline.parts, strict=True) if part.level == "H1"), "")
@@ -157,6 +156,12 @@ def extended_parser() -> Markdown:
         | Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
         | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
     )
+
+
+def list_extended_events(text: str) -> list[MarkdownEvent]:
+    """Return the events of a text as our own schema reads it."""
+    # Three blanks in place of a byte order mark change no offset.
+    return list(walk_markdown(extended_parser(), text.replace(BOM, "   ", 1) if text[:1] == BOM else text))
 
 
 def remove_markup(text: str) -> str:
@@ -275,8 +280,8 @@ class _Outline:
             one = Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks)
             if not self.is_like_upstream:
                 ##= man/spec/trace.md#sections
-                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them
-                ##% apart by the headings above them or, in IETF text, by their titles.
+                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish
+                ##% them by the headings above them or, in IETF text, by their titles.
                 above = [each for each in above if each[0] < part.level]
                 path = tuple([each[1] for each in above])
                 above.append((part.level, title, wanted))
@@ -286,7 +291,7 @@ class _Outline:
 
 
 def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, int]:
-    """The text of the paragraph that has begun, shortened, and the start of its last event.
+    """Return the shortened text of the current paragraph, and the start of its last event.
 
     The text of a paragraph of images alone, such as badges, is empty.
     """
@@ -311,7 +316,7 @@ def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, in
 
 
 def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tuple[tuple[int, int] | None, int]:
-    """The bytes from the first text of a heading to the last, and the start of the last event.
+    """Return the bytes from the first text of a heading to the last, and the start of the last event.
 
     Markup after a text belongs to the title; an entity is not a text of the file.
     """

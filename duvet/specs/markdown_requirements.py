@@ -33,7 +33,7 @@ _LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
 
 
 def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: RequirementForm) -> list[Section]:
-    """Give each section the words and the requirements of its blocks; both are in the order of the file."""
+    """Add to each section the words and the requirements of its blocks; both are in file order."""
     starts = [block.runs[0].start for block in blocks]
     order = sorted(range(len(sections)), key=lambda index: sections[index].heading)
     ids = compile_ids(form.ids)
@@ -52,13 +52,13 @@ def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: 
 
 
 class _Item(Struct):
-    """A list item: its own blocks, and the items in it."""
+    """A list item: its own blocks, and the items inside it."""
 
     blocks: list[int]
     children: list[_Item]
     number: int | None = None
     name: str = ""
-    level: Level = Level.AUTO  # Of its own blocks.
+    level: Level = Level.AUTO  # The level of its own blocks.
 
 
 class _SectionReader:
@@ -183,7 +183,7 @@ class _SectionReader:
         return last
 
     def _named_lines(self, index: int) -> list[tuple[str, int, int]]:
-        """The lines of a paragraph that begin with an id, if the first one does: name, first and last character."""
+        """If a paragraph begins with an id, return each part that begins with one, as the id and its range."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         found = self.ids.split(text, block.marked)
         if found is None:
@@ -196,7 +196,7 @@ class _SectionReader:
         return [(name, at + low, at + high) for (name, low, _), high in zip(named, ends, strict=True)]
 
     def _read_paragraph(self, index: int, *, has_list: bool) -> tuple[int, str]:
-        """Read a paragraph; return the number of further blocks that belong to it, and the lead-in that it ends with."""
+        """Read a paragraph; return the number of further blocks that belong to it, and its final lead-in to a list."""
         named = self._named_lines(index)
         if named:
             taken, last = 0, len(named) - 1
@@ -217,12 +217,14 @@ class _SectionReader:
                 lead = text[low:high]
                 if not self._leads(index + 1):
                     lead = ""
-            if not lead:
+            if lead and self.form.needs_id:
+                self.uncounted.append(("no id", at + low, at + high))
+            elif not lead:
                 self._state([(at + low, at + high)], level, "")
         return 0, lead
 
     def _count_unnamed(self, index: int) -> int:
-        """The number of blocks of the list at the index if none of its items has an id."""
+        """Return the number of blocks in the list at the index, or 0 if any of its items has an id."""
         last = index
         while last < len(self.blocks) and self.blocks[last].depth:
             if self.blocks[last].opens_item and self.ids.split(self.texts[last], self.blocks[last].marked):
@@ -231,7 +233,7 @@ class _SectionReader:
         return last - index
 
     def _leads(self, index: int) -> bool:
-        """Tell whether an item of the list at the index has no keyword of its own."""
+        """Return whether any item of the list at the index lacks a keyword."""
         last = index
         while last < len(self.blocks) and self.blocks[last].depth:
             last += 1
@@ -262,7 +264,7 @@ class _SectionReader:
         return top
 
     def _gather(self, item: _Item) -> tuple[list[int], list[_Item], Level]:
-        """The blocks that belong to an item, the items in it that stand alone, and the level of the former."""
+        """Return the blocks that belong to an item, the independent items inside it, and the level of the blocks."""
         blocks, alone, level = list(item.blocks), [], item.level
         waiting = item.children[::-1]
         while waiting:
@@ -304,7 +306,7 @@ class _SectionReader:
     # Tables
 
     def _read_row(self, index: int, heads: list[str]) -> list[str]:
-        """Read a row; return the heads of its table."""
+        """Read a row; return the column headings of its table."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         cells = [text[low:high] for low, high in block.cells]
         if block.is_head:
@@ -325,7 +327,7 @@ class _SectionReader:
         if name and not headed:
             kept = _drop_fields(block, text, kept)
         words = headed or CELL_BREAK.join([text[low:high] for low, high in kept])
-        # A sentence is all that has to be quoted; other cells are context.
+        # Only the sentence has to be quoted; other cells are context.
         ranges = [(at + low, at + high) for low, high in kept]
         speaking = [one for one in ranges if self._level(*one)]
         if speaking and all(len(self.text[low:high].split()) >= _FEW_WORDS for low, high in speaking):
@@ -334,7 +336,7 @@ class _SectionReader:
         return heads
 
     def _find_row_id(self, heads: list[str], cells: list[str]) -> tuple[str, int, int]:
-        """Return the id of a row, the index of its cell, and the length of the id there."""
+        """Return the id of a row, the index of the id's cell, and the length of the id in it."""
         for number, cell in enumerate(cells[:2]):
             if _ID_HEAD.match(heads[number]) and re.fullmatch(r"\d+(?:\.\d+)*", cell):
                 return cell, number, len(cell)
@@ -343,7 +345,7 @@ class _SectionReader:
         return "", -1, 0
 
     def _headed_cells(self, heads: list[str], cells: list[str], named: int) -> tuple[str, Level]:
-        """The cells with the words above them if these hold a keyword that applies to the row."""
+        """Return the cells; cells under a heading with a keyword that applies to the row include the heading."""
         level = max(
             (
                 find_level(head)
@@ -388,7 +390,7 @@ def _plain_title(title: str) -> str:
 
 
 def _find_number(section: Section) -> str:
-    """The number of the requirement whose acceptance criteria a section lists, such as `3` of `Requirement 3`."""
+    """If a section lists a requirement's acceptance criteria, return its number, such as `3` for `Requirement 3`."""
     own = _NUMBERED_TITLE.match(_plain_title(section.title))
     if own:
         return own[1]
@@ -399,7 +401,7 @@ def _find_number(section: Section) -> str:
 
 
 def _drop_repeated_ids(readers: Iterable[_SectionReader]) -> None:
-    """Leave out rows and items without a keyword that only refer to a requirement of the document."""
+    """Leave out rows and items that have no keyword and only refer to another requirement of the document."""
     ranked = list(readers)
     best: dict[str, Level] = {}
     for reader in ranked:

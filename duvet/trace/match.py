@@ -19,7 +19,7 @@ from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
 
 
 class SectionView(Struct, frozen=True):
-    """The lines that are not blank, trimmed and joined with single blanks."""
+    """The non-blank lines of a section, trimmed and joined with single blanks."""
 
     section: Section
     data: bytes
@@ -267,16 +267,18 @@ class NearQuoteFinder:
         return (found, fit) if found else None
 
     def is_cut(self, quote: str) -> bool:
-        """True if everywhere only the end of the quote differs, and the sentence of the section goes on there."""
+        """Return True if all matches differ only at the end of the quote, and the section's sentence continues there."""
         normal = normalise(quote)
         front, last = normal[:-1].encode(), normal[-1:]
         if not front or front[-1:] in _MARKS:
             return False
-        rests = [self._normal.data[at + len(front) :].decode() for at in self._normal.places(front)]
-        return bool(rests) and all(_GOES_ON.match(rest) and rest[:1] != last for rest in rests)
+        data, ends = self._normal.data, (at + len(front) for at in self._normal.places(front))
+        rests = (data[end : end + _MOST_READ].decode(errors="ignore") for end in ends)
+        found = [bool(_GOES_ON.match(rest)) and rest[:1] != last for rest in rests]
+        return bool(found) and all(found)
 
     def changes_meaning(self, quote: str) -> bool:
-        """True if the word that differs by one edit is a number, a keyword or a negation, in the quote or the text."""
+        """Return True if the edit is in a word, and not only in its case or in the punctuation behind it."""
         normal = normalise(quote).encode()
         near = find_one_edit(normal, self._normal)
         return near is not None and is_meaningful_edit(
@@ -284,20 +286,13 @@ class NearQuoteFinder:
         )
 
 
-_TELLING = re.compile(
-    r"\d|[<>=\u2264\u2265\u2260\u00b1]"
-    r"|\b(?:must|shall|should|may|required|recommended|optional|not|no|never|none|nor|neither|without|cannot|unless|except"
-    r"|n['\u2019]t|won|don|isn|can)\b|n['\u2019]t\b",
-    re.IGNORECASE,
-)
-_LAST_MARKS = ".,;:!?"
+_LAST_MARKS = f".,;:!?{WHITESPACE}"
 
 
 def is_meaningful_edit(one: str, other: str) -> bool:
-    """True if the words in which two texts differ hold a number, a comparison, a keyword or a negation."""
+    """Return True if two texts differ in a word, and not only in its case or in the punctuation behind it."""
     ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a number, a keyword of RFC
-    ##% 2119 or a negation.
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
     front = 0
     while front < min(len(one), len(other)) and one[front] == other[front]:
         front += 1
@@ -312,17 +307,18 @@ def is_meaningful_edit(one: str, other: str) -> bool:
         end = len(text) - back
         while end < len(text) and not text[end].isspace():
             end += 1
-        words.append(text[start:end].rstrip(_LAST_MARKS))
-    return words[0] != words[1] and any(map(_TELLING.search, words))
+        words.append(text[start:end].rstrip(_LAST_MARKS).casefold())
+    return words[0] != words[1]
 
 
 _MARKS = (b".", b"!", b"?")
+_MOST_READ = 16  # The bytes that show whether a sentence goes on.
 # Neither a full stop, nor the next item of a list, nor the next sentence.
 _GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re.DOTALL)
 
 
 class QuoteMatcher:
-    """Finds quotes in one section; builds its views when it first needs them."""
+    """Finds quotes in a section; builds its views when they are first needed."""
 
     def __init__(self, section: Section, view: SectionView | None = None, name: str = "") -> None:
         self.section = section
@@ -366,14 +362,16 @@ class QuoteMatcher:
     def restrict(self, text: str, name: str) -> QuoteMatcher:
         """Return a matcher for this requirement of the section alone; for the whole section if it isn't found."""
         if self.section.plain is not None:
-            return QuoteMatcher(self.section, name=name)
+            found = QuoteMatcher(self.section, name=name)
+            found._words = self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
+            return found
         view = self._view = self._view or make_section_view(self.section)
         data = text.encode()
         start = view.data.find(data)
         return QuoteMatcher(self.section, restrict_view(view, start, start + len(data))) if start >= 0 else self
 
     def is_doubtful(self, quote: str) -> bool:
-        """True if a quote that differs by one edit means something else or ends where the section's sentence goes on."""
+        """Return True if a quote that differs by one edit means something else or ends where the section's sentence goes on."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% With its own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence of the
         ##% section continues there.
@@ -487,11 +485,11 @@ class PlainQuoteMatcher:
 
 
 _BLANK = re.compile(b" ")
-_FIRST, _MOST = 24, 256  # The number of bytes to sort words by, and to sort equal words by.
+_FIRST, _MOST = 24, 256  # The number of bytes by which words are sorted, and by which equal words are sorted.
 
 
 class OrderRange(NamedTuple):
-    """A range of sorted places, and their distance from the beginning of the search text."""
+    """A range of sorted places, and their distance from the beginning of the searched text."""
 
     first: int
     size: int
@@ -499,7 +497,7 @@ class OrderRange(NamedTuple):
 
 
 class WordOrder:
-    """Every place after a blank, sorted by the bytes there."""
+    """All places after a blank, sorted by the bytes that follow."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -542,7 +540,7 @@ class OrderedText(SearchText):
     def places(self, part: bytes) -> Iterable[int]:
         ahead, behind = self._ahead.range(part), self._behind.range(part[::-1])
         if min(ahead.size, behind.size) > _MANY:
-            # Callers mostly need only the first place of such a part.
+            # Callers usually need only the first place of such a part.
             return super().places(part)
         if ahead.size <= behind.size:
             starts = self._ahead.starts(ahead)

@@ -75,6 +75,7 @@ NOT_RUN = re.compile(r"https://|ssh |/mnt/|--open|--watch|duvet( -C \S+)? mcp$|-
 """Examples that need the network, a model or another folder, or that run until they are interrupted."""
 FAILING = (
     "duvet diff origin/main --fail-on regression",
+    "duvet query",
     "duvet report --ci",
     "duvet report --require-citations",
     "duvet restore .duvet/",

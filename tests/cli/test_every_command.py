@@ -128,8 +128,8 @@ def test_answers_follow_the_files_and_write_nothing_but_the_cache(
     line: str, duvet_command: str, tmp_path: Path
 ) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
-    ##% the cache.
+    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
+    ##% downloads and the cache.
     texts, edit = QUESTIONS[line]
     folder = make(tmp_path / "project", texts)
     duvet, args = runner(duvet_command, folder), shlex.split(line)

@@ -54,6 +54,7 @@ COMMANDS = {
     ("prompt",): f"{READ} cython_runtime yaml",
     ("prompt", "explain_section", "--arg", "section=spec.md#heating"): f"{READ} cython_runtime yaml jinja2 markupsafe",
     ("diff",): PARSED,
+    ("query", "-c", "test,duplicates"): "click msgspec pyromark",
     ("show", "5d4daa0c"): READ,
     ("show", "spec.md#heating"): READ,
     ("cite", "spec.md#pouring", "--at", "src/a.rs:3", "--dry-run"): READ,

@@ -154,7 +154,7 @@ def test_checks(name: str, args: tuple[str, ...], code: int, duvet: Run, gold: S
 def test_coverage(name: str, args: tuple[str, ...], code: int, duvet: Run, java: Path, gold: Snapshot) -> None:
     ##= man/spec/query.md#checks
     ##= type=test
-    ##% `coverage` MUST pass only if each test ran, quotes text that an implementation quotes, too, and all these
+    ##% `coverage` MUST pass only if each test ran and quotes text that an implementation also quotes, and if all these
     ##% implementations ran.
     ##= man/spec/query.md#checks
     ##= type=test
@@ -203,9 +203,10 @@ def test_without_the_grammar(java: Path) -> None:
     assert query("all.xml") == (
         1,
         (
-            "error: coverage of Java files requires the extra `symbols`\n"
+            "error: coverage of Java files requires the extra `symbols` [DUV122]\n"
             " --> src/k/Kettle.java\n"
             "  = help: run: pip install 'duvet-cli[symbols]'\n"
+            'run "duvet explain DUV122" for details\n'
         ),
     )
     make(java, {"other.xml": report(sing_py={3: 1})})
@@ -239,8 +240,8 @@ def test_without_the_grammar(java: Path) -> None:
 def test_wrong_usage(args: str, message: str, duvet: Run) -> None:
     ##= man/spec/query.md#results
     ##= type=test
-    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if one fails or can't be run, and with 2 for wrong
-    ##% usage.
+    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if one fails or can't be run, and with 2 for a usage
+    ##% error.
     message = message.replace("CHECKS", "implementation, test, coverage, executed-coverage, duplicates")
     message = message.replace("REPORT", "--coverage-report <COVERAGE_REPORT>", 1) if "provided" in message else message
     message = message.replace("  FORMAT", "  --coverage-format <COVERAGE_FORMAT>")
@@ -351,7 +352,7 @@ def test_tables_of_duplicates(schema: str, duvet: Run, folder: Path) -> None:
     make(folder, {".duvet/config.toml": config + tables})
     done = duvet("query", "-c", "duplicates", "-v")
     assert done.code == 1
-    note = "             `[duplicates]` in the configuration is not applied: each duplicate fails\n"
+    note = "             .duvet/config.toml: `[duplicates]` is not applied: each duplicate fails\n"
     assert note in done.err
     make(folder, {".duvet/config.toml": config})
     assert duvet("query", "-c", "duplicates", "-v").err == done.err.replace(note, "")

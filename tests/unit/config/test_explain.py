@@ -66,6 +66,7 @@ def test_every_setting() -> None:
         "report.json.path .duvet/reports/report.json default",
         "report.snapshot.enabled False default",
         "report.snapshot.path .duvet/snapshot.txt default",
+        "report.requirements.enabled False default",
         "specification[0].source s file 5",
         "specification[0].format None default",
         "specification[0].keywords None default",

@@ -6,7 +6,7 @@ import pytest
 
 from duvet.model import Kind
 from duvet.project.project import Project
-from duvet.queries.overlap import AnnotationPool, QuotedSections, UnfoundQuotesError
+from duvet.queries.overlap import QuotedSections, TracedPool, UnfoundQuotesError, WrittenPool
 from duvet.tree.files import MemoryTree
 
 SPECIFICATION = """\
@@ -30,15 +30,15 @@ pattern = "*.rs"
 """
 
 
-def pool_of(*quotes: str, target: str = "s.md#a") -> tuple[QuotedSections, AnnotationPool]:
+def pool_of(*quotes: str, target: str = "s.md#a", config: str = CONFIG) -> tuple[QuotedSections, WrittenPool]:
     """Annotations of these quotes: one that is asked about, and those that may cover it."""
     lines = [f"//= {one.partition('|')[0] if '|' in one else target}\n//# {one.rpartition('|')[2]}\n" for one in quotes]
-    files = {"s.md": SPECIFICATION, ".duvet/config.toml": CONFIG, "a.rs": "\n".join(lines)}
+    files = {"s.md": SPECIFICATION, ".duvet/config.toml": config, "a.rs": "\n".join(lines)}
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
     sections = QuotedSections(project.trace)
     ids = [id for id, one in enumerate(sections.annotations) if one.kind is Kind.CITATION]
     assert len(ids) == len(quotes)
-    return sections, AnnotationPool(sections, ids)
+    return sections, WrittenPool(sections, ids)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,8 @@ def pool_of(*quotes: str, target: str = "s.md#a") -> tuple[QuotedSections, Annot
 def test_covering(quote: str, others: list[str], ids: list[int], is_full: bool) -> None:
     ##= man/spec/query.md#covered-text
     ##= type=test
-    ##% `duvet query` MUST compare annotations only if their targets are written alike.
+    ##% With the schema of awslabs duvet, `duvet query` MUST compare annotations only if their targets are written
+    ##% alike.
     ##= man/spec/query.md#covered-text
     ##= type=test
     ##% `duvet query` MUST treat an annotation without a quote as completely covered.
@@ -83,13 +84,47 @@ def test_covering(quote: str, others: list[str], ids: list[int], is_full: bool) 
 def test_quotes_with_one_wrong_character() -> None:
     ##= man/spec/query.md#covered-text
     ##= type=test
-    ##% `duvet query` MUST find quotes exactly, apart from white space: a quote with one wrong character is an error.
+    ##% With the schema of awslabs duvet, `duvet query` MUST find quotes exactly, apart from white space: a quote with
+    ##% one wrong character is an error.
     sections, pool = pool_of("it MUST whistle.", "it MUST whistl.", "The kettle MUST stop", "s.md#b|The ketle")
     found = [pool.cover(id) for id in range(4)]
     assert [one and [*one.ids] for one in found] == [[], None, [], None]
     with pytest.raises(UnfoundQuotesError) as raised:
         sections.check()
     assert raised.value.ids == (1, 1, 1, 3)
+
+
+OURS = """\
+'$schema' = "duvet-cli/config/v1"
+[[source]]
+pattern = "*.rs"
+[[specification]]
+source = "s.md"
+"""
+
+
+@pytest.mark.parametrize(
+    ("quote", "others", "ids", "is_full"),
+    [
+        ("it MUST whistle.", [], [], False),
+        ("it MUST whistle.", ["it MUST  whistle.", "./s.md#a|it MUST whistle."], [1], True),
+        ("it MUST whistle.", ["it MUST", "MUST whistle.", "it MUST"], [1, 2, 3], True),
+        ("it MUST whistle.", ["it MUST whistle"], [1], False),
+        ("The kettle MUST stop, and it MUST whistle.", ["The kettle MUST stop, and", "it MUST whistle."], [1, 2], True),
+        ("it MUST whistle.", ["s.md#b|The kettle MUST stop."], [], False),
+        ("", ["", "it"], [], True),
+    ],
+)
+def test_bytes_of_the_specification(quote: str, others: list[str], ids: list[int], is_full: bool) -> None:
+    ##= man/spec/query.md#covered-text
+    ##= type=test
+    ##% Except with the schema of awslabs duvet, `duvet query` MUST compare annotations by the bytes of the specification
+    ##% that they refer to, however their targets and quotes are written.
+    sections, written = pool_of(quote, *others, config=OURS)
+    found = TracedPool(sections, written.ids).cover(written.ids[0])
+    assert found is not None
+    assert ([*found.ids], found.is_full) == ([written.ids[id] for id in ids], is_full)
+    sections.check()
 
 
 def test_many_quotes() -> None:
@@ -99,7 +134,7 @@ def test_many_quotes() -> None:
     lines = "\n".join(f"//= s.md#a\n//# {quote}\n" for quote in quotes)
     files = {"s.md": text, ".duvet/config.toml": CONFIG, "a.rs": lines}
     sections = QuotedSections(Project(tree=MemoryTree({path: one.encode() for path, one in files.items()})).trace)
-    pool = AnnotationPool(sections, range(len(quotes)))
+    pool = WrittenPool(sections, range(len(quotes)))
     found = [pool.cover(id) for id in range(len(quotes))]
     assert [one and ([*one.ids], one.is_full) for one in found[:3]] == [
         ([1, 2], False),

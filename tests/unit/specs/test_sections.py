@@ -48,7 +48,7 @@ def find(known: Specification, name: str) -> list[str]:
 def test_paths_tell_sections_with_one_heading_apart() -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them apart by the
+    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish them by the
     ##% headings above them or, in IETF text, by their titles.
     assert [(one.id, one.name, one.breadcrumb) for one in parse(FEATURE).sections] == [
         ("feature", "feature", "Feature"),
@@ -89,11 +89,11 @@ def test_paths_tell_sections_with_one_heading_apart() -> None:
 def test_a_path_of_headings_is_a_name(name: str, names: list[str]) -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% duvet MUST accept the end of the path of headings to a section as its name, such as
-    ##% `requirement-2/acceptance-criteria`, and a path that begins with a slash as the whole path.
+    ##% duvet MUST accept as a section's name the end of its path of headings, such as
+    ##% `requirement-2/acceptance-criteria`, or, after a slash, its whole path.
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% If several sections have the same path, it MUST name the first of them.
+    ##% If several sections have the same path, the path MUST name the first of them.
     known = parse(FEATURE)
     assert find(known, name) == names
     index = find_section_index(known, name)
