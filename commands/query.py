@@ -32,7 +32,7 @@ _WIDTH = 80  # The width of diagnostics in a file or a pipe.
 
 
 class _ChoiceList(click.ParamType[tuple[str, ...]]):
-    """Words of a list, separated by commas."""
+    """A list of words, separated by commas."""
 
     name = "choice"
 
@@ -75,7 +75,7 @@ def _name_option(param: click.Parameter | None) -> str:
 
 
 class QueryCommand(Subcommand):
-    """Has its own `-q` and `-v`, and describes wrong usage as awslabs duvet does."""
+    """Has its own `-q` and `-v`, and describes usage errors as awslabs duvet does."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*click.Command.get_params(self, ctx), NO_CACHE.make_hidden_option()]
@@ -122,7 +122,7 @@ class QueryCommand(Subcommand):
     type=TEXT_TYPE,
     multiple=True,
     metavar="<QUOTE>",
-    help="Check only annotations that quote this text, in any case; repeatable.",
+    help="Check only annotations that quote this text, ignoring case; repeatable.",
 )
 @click.option(
     "-r",
@@ -153,9 +153,8 @@ def query(
     coverage_format: tuple[str, ...] | None,
     verbose: bool,
 ) -> None:
-    """Queries requirement traceability using coverage data and annotations. Each check passes or fails, and prints the
-    annotations that fail. Works as in awslabs duvet: it reads .duvet/config.toml of the working directory, and nothing
-    above it.
+    """Each check passes or fails, and prints the annotations that fail. As in awslabs duvet, the command reads
+    .duvet/config.toml in the working directory, but not in folders above it.
 
     \b
     implementation     code quotes each requirement completely
@@ -164,8 +163,8 @@ def query(
     executed-coverage  the same, without the tests that did not run
     duplicates         no annotation repeats others of its type
 
-    --section and --quote choose the annotations to check, never those that they are compared with, except for
-    duplicates.
+    --section and --quote select the annotations to check, but not the annotations to compare them with, except for
+    `duplicates`.
 
     The coverage checks read JaCoCo's XML. Java files need `pip install 'duvet-cli[symbols]'`.
 
@@ -197,7 +196,7 @@ def query(
 
 
 class QueryProgress(ProgressLines):
-    """Prints the steps of `duvet query`, and its result as the end of the first one."""
+    """Prints the steps of `duvet query`, and its result as the end of the first step."""
 
     def __init__(self, settings: TerminalSettings) -> None:
         super().__init__(settings)
@@ -222,7 +221,7 @@ class QueryProgress(ProgressLines):
         """Print a text that may be long, and the time since the start."""
         pieces = iter(result)
         verb, _, rest = next(pieces).partition(" ")
-        # The line end before the first word counts.
+        # The line end before the first word counts, too.
         verb = verb.rjust(LABEL_WIDTH)
         print_notice(f"\x1b[32;1m{verb}\x1b[0m {rest}" if self.settings.colour else f"{verb} {rest}")
         for piece in pieces:
@@ -270,7 +269,8 @@ def run_query(
         return FAILED
     has_passed = all(result.has_passed for result in results)
     ##= man/spec/query.md#results
-    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if one fails or can't be run, and with 2 for wrong usage.
+    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if one fails or can't be run, and with 2 for a usage
+    ##% error.
     if not (has_passed and progress.settings.quiet):
         progress.finish(renderer.render(results))
     return 0 if has_passed else FAILED

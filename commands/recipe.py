@@ -260,7 +260,7 @@ def _check_recipes(paths: Sequence[str], problem_output: ProblemOutput, options:
     written = problem_output.write(problems)
     if not is_runnable(problems) or not written:
         return FAILED
-    print_remark(f"{format_count(len(found), 'recipe')}, no errors")
+    print_remark(f"checked {format_count(len(found), 'recipe')}: no errors")
     if not can_run and application.line is None:
         print_remark(f"recipes can't run here: {_LEFT_OUT}")
     return OK
@@ -339,8 +339,8 @@ def _call_recipe_tool(application: Application, arguments: Mapping[str, object])
     on_terminal = wants_bar(current_settings())
     try:
         ##= man/spec/gateway.md#recipes
-        ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, 1 after a failure, and
-        ##% 2 for wrong variables.
+        ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, with 1 after a failure,
+        ##% and with 2 for invalid variables.
         invoke_tool(application, tool, arguments, prints_progress=on_terminal, **{RUNS_SERVICE: runs.append})
     except ToolError as error:
         if not runs:

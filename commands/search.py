@@ -97,8 +97,8 @@ def search(
     query = SearchQuery(" ".join(words), choice, raw, limit)
     embedder = _find_embedder() if semantic else None
     ##= man/spec/trace.md#reports
-    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
-    ##% the cache.
+    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
+    ##% downloads and the cache.
     catalogue, files = require_catalogue(options), open_project_files()
     try:
         answer = search_requirements(catalogue, query, open_cache() or Cache(), files, embedder)

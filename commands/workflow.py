@@ -114,7 +114,9 @@ def check(ctx: click.Context, /, name: str | None, format: str | None, output: s
     problems = find_workflow_problems(application, name)
     if not problem_output.write(problems) or has_errors(problems):
         ctx.exit(FAILED)
-    print_remark(f"{format_count(len(application.tools.workflows) if name is None else 1, 'workflow')}, no errors")
+    print_remark(
+        f"checked {format_count(len(application.tools.workflows) if name is None else 1, 'workflow')}: no errors"
+    )
 
 
 @workflow.command("run")

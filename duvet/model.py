@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from enum import IntEnum, StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -89,7 +90,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """Whether a fix may be applied without a look at the code."""
+    """Whether a fix may be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -170,6 +171,71 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
     name: str = ""  # The id that the specification gives the requirement, such as `FR-001`.
 
 
+class RequirementForm(Struct, frozen=True):
+    """The form of the requirements in a Markdown specification."""
+
+    any_case: bool = False  # Whether keywords in lower case count.
+    needs_id: bool = False  # Whether exactly the texts with an id are requirements.
+    ids: str = ""  # A pattern for ids in addition to the usual ones.
+
+
+class Statement(Struct, frozen=True, array_like=True):
+    """A requirement as a section states it; ranges count characters of the section's plain text."""
+
+    level: Level
+    text: str
+    ranges: tuple[tuple[int, int], ...]  # The words that have to be quoted; context such as a lead-in is left out.
+    name: str = ""  # The id that people gave it, such as `FR-001`.
+    lead: str = ""  # The sentence above its list that the text begins with.
+
+
+class Uncounted(Struct, frozen=True, array_like=True):
+    """A sentence with a keyword that is not a requirement."""
+
+    reason: str  # `lower-case keyword` or `no id`
+    text: str
+    start: int  # The byte of the file at which it begins.
+
+
+class PlainText(Struct, frozen=True, array_like=True):
+    """The words of a Markdown section without its markup.
+
+    A blank stands for a line end within a block, and a line feed between two blocks. Each run is a stretch of the text
+    that the file contains as it is; a character that the file writes in another way is a run of its own.
+    """
+
+    text: str
+    offsets: tuple[int, ...]  # The first character of each run.
+    starts: tuple[int, ...]  # The first byte of each run in the file.
+    ends: tuple[int, ...]
+    code: tuple[tuple[int, int], ...] = ()  # The characters of each code span.
+    statements: tuple[Statement, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()
+
+    def quote(self, start: int, end: int) -> str:
+        """Return a stretch of the text on one line, with code as people write it."""
+        parts, at = [], start
+        for low, high in self.code[max(0, bisect_right(self.code, (start, start)) - 1) :]:
+            if low >= end:
+                break
+            if start <= low and high <= end and "`" not in self.text[low:high]:
+                parts += [self.text[at:low], "`", self.text[low:high], "`"]
+                at = high
+        return " ".join("".join([*parts, self.text[at:end]]).split())
+
+    def byte_at(self, character: int) -> int:
+        """Return the byte of the file at which a character begins; behind the last one, where that ends."""
+        index = bisect_right(self.offsets, character) - 1
+        if index < 0:
+            return self.starts[0] if self.starts else 0
+        first = self.offsets[index]
+        last = self.offsets[index + 1] if index + 1 < len(self.offsets) else len(self.text)
+        shift = character - first
+        if last - first != self.ends[index] - self.starts[index]:
+            shift = len(self.text[first:character].encode())
+        return min(self.starts[index] + shift, self.ends[index])
+
+
 BREADCRUMB_SIGN = " \u203a "  # Between the titles of a breadcrumb.
 
 
@@ -185,6 +251,7 @@ class Section(Struct, frozen=True):
     breaks: frozenset[int] = frozenset()
     """Indexes of lines before which a list item begins or ends: no sentence crosses them."""
     path: tuple[str, ...] = ()  # The titles of the sections above it, outermost first.
+    plain: PlainText | None = None  # The words of a Markdown section, in our own schema.
     anchors: tuple[str, ...] = ()
     """The ids of the sections above it and its own, each without the number that makes it unique; empty if there are
     no paths of headings, as with the schema of awslabs duvet."""
@@ -251,6 +318,7 @@ class Specification(Struct, frozen=True, dict=True):
     description: str
     data: bytes
     sections: tuple[Section, ...]
+    form: RequirementForm | None = None  # None if it is read as awslabs duvet reads it.
     is_configured: bool = False  # False if only annotations name it.
 
     @cached_property

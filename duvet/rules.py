@@ -65,6 +65,7 @@ COMMENT_NO_TARGET = Rule("DUV025", "comment-no-target")
 COMMENT_KEY_NOT_ALLOWED = Rule("DUV026", "comment-key-not-allowed")
 COMMENT_STRAY_CONTENT = _warning("DUV027", "comment-stray-content")
 COMMENT_CUT = _warning("DUV028", "comment-cut")
+COMMENT_STYLE_UNREAD = _warning("DUV029", "comment-style-unread")
 
 # Requirement files
 REQUIREMENT_SYNTAX = Rule("DUV030", "requirement-syntax")
@@ -75,6 +76,7 @@ REQUIREMENT_BAD_VALUE = Rule("DUV034", "requirement-bad-value")
 REQUIREMENT_REPEATED_KEY = Rule("DUV035", "requirement-repeated-key")
 REQUIREMENT_STALE = _warning("DUV036", "requirement-stale")
 REQUIREMENT_CLASH = _warning("DUV037", "requirement-clash")
+SENTENCE_LOST = _warning("DUV039", "sentence-lost")
 
 # Targets
 TARGET_UNRESOLVED = Rule("DUV040", "target-unresolved")

@@ -43,7 +43,7 @@ _Diagnostics = Iterator[Diagnostic]
 
 
 class CheckRenderer:
-    """Renders results as awslabs duvet does, so that scripts can read either."""
+    """Renders results as awslabs duvet does, so that scripts can read the output of both."""
 
     def __init__(self, annotations: Sequence[Annotation], canvas: Canvas, *, verbose: bool = False) -> None:
         self.annotations = annotations
@@ -67,7 +67,7 @@ class CheckRenderer:
         yield f"\nOverall: {_judge(all(result.has_passed for result in results))}\n"
 
     def render_unfound(self, ids: Iterable[int]) -> Iterator[str]:
-        """Yield the errors of quotes that are not in their sections as they are written."""
+        """Yield the errors for quotes that do not occur literally in their sections."""
         errors = (
             Diagnostic("Exactly matchable quote not found in section", self._slice(id, "Quote"), help=_UNFOUND_HELP)
             for id in ids

@@ -1,4 +1,4 @@
-"""Diagnostics drawn around the source that they are about, as awslabs duvet draws them."""
+"""Diagnostics, drawn around excerpts of the source as in awslabs duvet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORD = re.compile(r"\S+?[-/](?=\w)|\S+ *| +")
 
 
 class Slice(Struct, frozen=True):
-    """A part of a file, in characters, and what it is."""
+    """A range of characters in a file, and its label."""
 
     path: str
     start: int
@@ -31,7 +31,7 @@ class Slice(Struct, frozen=True):
 class Diagnostic(Struct, frozen=True):
     message: str
     slice: Slice | None = None
-    related: Iterable[Slice] = ()  # Further places; each is drawn as advice of its own.
+    related: Iterable[Slice] = ()  # Further places; each of them is drawn as separate advice.
     help: str = ""
     is_advice: bool = False
 
@@ -51,7 +51,7 @@ class SourceText(Struct, frozen=True):
 
 
 class Canvas(Struct, frozen=True):
-    """What the drawing depends on besides the diagnostics."""
+    """The properties of the output that the drawing depends on."""
 
     read: Callable[[str], SourceText]
     width: int = 80
@@ -67,7 +67,7 @@ class Canvas(Struct, frozen=True):
             yield from self._draw_one(Diagnostic(message, slice, is_advice=True))
 
     def draw_errors(self, diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
-        """Yield the lines of errors that ended the run, within a frame that counts them if there are several."""
+        """Yield the lines of the errors that ended the run; several errors are counted in a frame around them."""
         first, *more = diagnostics
         if not more:
             yield from self.draw(first)
@@ -136,7 +136,7 @@ class Canvas(Struct, frozen=True):
 
 
 def _mark(source: SourceText, slice: Slice, line: int, is_block: bool) -> Iterator[str]:
-    """Yield the lines that mark a slice, with its label: below its last line."""
+    """Yield the lines that mark a slice; the label goes below its last line."""
     label = escape_cell(slice.label)
     if is_block:
         yield f"╰──── {label}"
@@ -151,7 +151,7 @@ def _mark(source: SourceText, slice: Slice, line: int, is_block: bool) -> Iterat
 
 
 def _show(line: str) -> str:
-    """Return a line of a source as it is drawn: tabs are columns, and control characters are escaped."""
+    """Return a source line for drawing, with expanded tabs and escaped control characters."""
     first, *more = line.split("\t")
     shown = escape_cell(first)
     for part in more:

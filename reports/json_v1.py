@@ -84,7 +84,7 @@ def _specification(coverage: records.Coverage) -> Json:
 
 
 def _has_text(match: records.Match) -> bool:
-    """Check for text on a line: a quote of the section's title has none, nor has one of a single byte."""
+    """Return whether a quote has text on a line; a quote of the title has none, and neither has one of a single byte."""
     return any(piece.line != records.TITLE_LINE and piece.start < piece.end for piece in match.pieces)
 
 
@@ -128,7 +128,7 @@ def _target_paths(report: records.Finished) -> list[str | None]:
 
 @lru_cache(maxsize=256)
 def _is_spelling(path: str, found: str) -> bool:
-    """Check whether the path of a target leads to the file without a search in other folders."""
+    """Return whether the path of a target leads to the file without a search in other folders."""
     return locate_specification(path) == locate_specification(found)
 
 

@@ -74,8 +74,8 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
             "message": {"text": text},
         }
         ##= man/spec/problems.md#sarif
-        ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
-        ##% the repository, or absolute outside of it.
+        ##% Each SARIF result MUST have a location, by default the configuration, whose URI is relative to the root of
+        ##% the repository or, for a file outside the repository, absolute.
         # GitHub rejects the whole log if one result has no location.
         path = make_root_relative(problem.path or CONFIG_PATH, view.folder)
         if _WINDOWS.match(path):

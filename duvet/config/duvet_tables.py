@@ -13,6 +13,7 @@ from duvet.config import project_file, settings
 from duvet.config.fields import describe_missing_field
 from duvet.config.languages import Language
 from duvet.config.toml import TomlDocument
+from duvet.model import RequirementForm
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 
 _DEFAULT = settings.ServerRule()
@@ -189,10 +190,20 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
         )
 
 
+class RequirementFiles(settings.Table, frozen=True, kw_only=True):
+    """The files of extracted requirements."""
+
+    enabled: Annotated[
+        bool,
+        settings.doc("Write extracted requirements to `.duvet/requirements`, for programs that read them there"),
+    ] = False
+
+
 class ExtendedReport(settings.Report, frozen=True, kw_only=True):
     """The reports that `duvet report` writes."""
 
     html: Annotated[ExtendedHtmlReport, settings.doc("The HTML report")] = ExtendedHtmlReport()
+    requirements: Annotated[RequirementFiles, settings.doc("The files of extracted requirements")] = RequirementFiles()
 
 
 # The JSON Schema keywords for the checks of `__post_init__`.
@@ -205,10 +216,60 @@ _NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_O
 ##= man/spec/trace.md#configuration
 ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys in
 ##% its own schema.
+class KeywordCase(project_file.ConfigChoice):
+    """The keywords that make a requirement."""
+
+    means: bool
+
+    UPPERCASE = "uppercase", False
+    ANY = "any", True
+
+
+class RequirementBasis(project_file.ConfigChoice):
+    """What makes a sentence a requirement."""
+
+    means: bool
+
+    KEYWORDS = "keywords", False
+    IDS = "ids", True
+
+
+class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True):
+    """A specification whose requirements are extracted."""
+
+    keywords: Annotated[
+        KeywordCase,
+        settings.doc(
+            "Keywords of a Markdown specification: only those in capitals, or also `must`, `shall` and `should`"
+        ),
+    ] = KeywordCase.UPPERCASE
+    requirements: Annotated[
+        RequirementBasis,
+        settings.doc("Requirements of a Markdown specification: sentences with keywords, or everything with an id"),
+    ] = RequirementBasis.KEYWORDS
+    ids: Annotated[str, settings.doc("Regular expression for ids of requirements beside the usual ones")] = ""
+
+    def __post_init__(self) -> None:
+        if not self.ids:
+            return
+        from duvet.config.id_pattern import find_pattern_fault
+
+        fault = find_pattern_fault(self.ids)
+        if fault:
+            raise settings.TableError(
+                CONFIG_BAD_VALUE, f"invalid pattern: {fault}", "write a simpler pattern, such as `[A-Z]+-\\d+`", "ids"
+            )
+
+    def rule(self) -> settings.SpecificationRule:
+        form = RequirementForm(self.keywords.means, self.requirements.means, self.ids)
+        return replace(super().rule(), form=form)
+
+
 class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
     """The configuration of a project."""
 
     source: Annotated[tuple[_Source, ...], settings.doc("Source files to scan for annotations")] = ()
+    specification: Annotated[tuple[_Specification, ...], settings.doc("Specifications to trace")] = ()
     schema: Annotated[project_file.SchemaName, project_file.restrict_schema_names(extended=True)] = field(
         name="$schema"
     )
@@ -228,5 +289,6 @@ class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
             super().resolve(path, toml),
             not_applicable=tuple(one.rule() for one in self.not_applicable),
             page=self.report.html.rule(),
+            writes_requirements=self.report.requirements.enabled,
             notes=tuple(one.rule() for one in self.pages) or None,
         )

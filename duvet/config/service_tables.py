@@ -78,7 +78,7 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     rate: Annotated[
         float, doc("Requests per second and client; 0 means no limit; only with `http`", ge=0, le=1_000_000)
     ] = 1000.0
-    log_level: Annotated[LogLevel, doc("Least severe level to log")] = LogLevel.WARN
+    log_level: Annotated[LogLevel, doc("Minimum level to log")] = LogLevel.WARN
     log_format: Annotated[LogFormat, doc("Format of log lines")] = LogFormat.TEXT
     tool_timeout: Annotated[Seconds, doc("Time limit in seconds for tools of installed packs")] = 30.0
     shutdown_timeout: Annotated[Seconds, doc("Seconds that running calls have to finish when the server stops")] = 3.0

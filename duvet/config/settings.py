@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from duvet.config.toml import TomlDocument
-from duvet.model import Format, Kind, Place
+from duvet.model import Format, Kind, Place, RequirementForm
 from duvet.rules import Rule
 from duvet.tree.files import STORE_FOLDER
 from duvet.version import VERSION
@@ -51,6 +51,7 @@ class SpecificationRule(Struct, frozen=True):
 
     source: str  # A URL, or a path in the project.
     format: Format = Format.AUTO
+    form: RequirementForm = RequirementForm()
 
 
 class NotApplicableRule(Struct, frozen=True):
@@ -193,6 +194,7 @@ class Config(Struct, frozen=True):
     page: PageRule = PageRule()
     notes: tuple[NotesRule, ...] | None = None
     """The patterns of pages; None if the file has no such table."""
+    writes_requirements: bool = True  # Whether `duvet report` writes extracted requirements to files.
 
     @property
     def specifications_folder(self) -> str:

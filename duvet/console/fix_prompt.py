@@ -18,10 +18,10 @@ _QUESTION = "Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: "
 
 
 def require_terminal(ctx: click.Context, diff: bool, unsafe: bool) -> None:
-    """Refuse --interactive with options that contradict it, and without a terminal to ask on."""
+    """Refuse --interactive with options that contradict it, or without a terminal."""
     if diff or unsafe:
         other = "--diff" if diff else "--unsafe-fixes"
-        raise click.UsageError(f"--interactive and {other} exclude each other", ctx)
+        raise click.UsageError(f"--interactive and {other} can't be used together", ctx)
     if sys.stdin is None or sys.stderr is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("--interactive requires a terminal; use --diff, then --unsafe-fixes", ctx)
 
@@ -72,7 +72,7 @@ def _show_fix(problem: Problem, text: str) -> None:
 
 
 def _ask() -> str:
-    """Return the first letter of a valid answer; `q` at the end of the input."""
+    """Return the first letter of a valid answer, or `q` at the end of the input."""
     while True:
         print_notice(_QUESTION)
         sys.stderr.flush()

@@ -169,8 +169,7 @@ def load_specification(card: SpecificationCard) -> Specification:
 
     cache = open_cache()
     # The card has the path of the text, so the configuration isn't read.
-    has_paths = any(section.anchors for section in card.sections)
-    library = Library(cache.tree if cache else DiskTree(), "", memory=cache, has_paths=has_paths)
+    library = Library(cache.tree if cache else DiskTree(), "", memory=cache)
     return load_card_specification(card, library)
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -20,9 +20,9 @@ from duvet.console.problems import has_errors, promote_setup_problems, promote_w
 from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
-from duvet.console.streams import is_stream_output, print_notice, render_bytes, write_outputs
+from duvet.console.streams import is_stream_output, print_notice, print_remark, render_bytes, write_outputs
 from duvet.errors import DuvetError, NotFoundError, OutputError, UnreadableError, describe_os_error
-from duvet.model import Kind, Problem, Severity
+from duvet.model import Kind, Place, Problem, Severity, Specification
 from duvet.project.project import Project
 from duvet.project.validation import find_missing_reasons, find_setup_problems
 from duvet.queries.citations import list_comment_styles, read_code_below
@@ -35,7 +35,7 @@ from duvet.reports.snapshot import render_snapshot
 from duvet.reports.summary import summarize_run
 from duvet.sources.scan import make_unreadable_problem
 from duvet.specs import extraction
-from duvet.text import colour_diff_line, make_unified_diff
+from duvet.text import colour_diff_line, format_count, make_unified_diff
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.coverage import GateResult
 from duvet.trace.gates import (
@@ -55,6 +55,8 @@ from duvet.version import VERSION
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
+    from duvet.progress import Progress
+    from duvet.specs.census import Census
 
 _SLOW_STEP = 1.0  # Seconds after which a terminal shows a step.
 
@@ -72,7 +74,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         if not project.is_like_upstream and not current_settings().verbose:
             slow = _SLOW_STEP if sys.stderr.isatty() else math.inf
             project.progress = QuietProgress(current_settings(), slow)
-        found += write_requirements(project, project.extraction, prune=request.prune)
+        found += _update_requirement_files(project, prune=request.prune)
     except OutputError as error:
         found.append(_make_unwritable_problem(error))
     except DuvetError as error:
@@ -88,6 +90,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     found += find_setup_problems(project)
     if project.config and project.config.extended:
         found += _find_reasonless_exceptions(project)
+        found += check_counts(project)
     gates = list_gates(project, request)
     if gates or _is_ci(project, request):
         found = promote_setup_problems(found)
@@ -116,6 +119,33 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         () if unwritten else tuple(path for path, _ in files if not is_stream_output(path)),
         "" if unwritten else changed,
     )
+
+
+class CountedProject(Protocol):
+    @property
+    def progress(self) -> Progress: ...
+
+    @property
+    def censuses(self) -> Iterable[tuple[Specification, Census]]: ...
+
+
+def check_counts(project: CountedProject) -> Iterator[Problem]:
+    """Note why sentences with keywords are not counted, and report those for which there is no reason."""
+    ##= man/spec/trace.md#count-check
+    ##% `duvet report --verbose` MUST list, for each specification, the reasons for not counting sentences with their number
+    ##% and their first lines.
+    for specification, census in project.censuses:
+        path = specification.path
+        if project.progress.wants_notes:
+            project.progress.note(path, census.description)
+            for reason in census.reasons:
+                project.progress.note(path, f"not counted: {reason.description}")
+        ##= man/spec/trace.md#count-check
+        ##% `duvet report` MUST warn about each sentence that duvet neither counts nor has a reason for.
+        for line in census.lost:
+            message = "duvet lost this sentence: it has a keyword, but is not a requirement, and there is no reason why"
+            hint = "this is a bug in duvet; please report it with the sentence"
+            yield rules.SENTENCE_LOST.problem(message, path, Place(line), hint=hint)
 
 
 def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
@@ -150,8 +180,44 @@ def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: problem.sort_key))
 
 
+def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]:
+    """Write the requirement files that the configuration asks for, and remove those that nothing needs."""
+    extracted, config = project.extraction, project.config
+    if config is None or not config.extended:
+        return write_requirements(project, extracted, prune=prune)
+    ##= man/spec/trace.md#requirement-files
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
+    ##% and remove the files that duvet wrote and that nothing needs, but no others.
+    if config.writes_requirements:
+        _write_requirement_files(project, extracted)
+    unneeded = extraction.list_unneeded_files(extracted, project.library, writes=config.writes_requirements)
+    removed = 0
+    for path in unneeded:
+        # A file that can't be removed does no harm, because duvet does not read it.
+        with suppress(OutputError):
+            _remove_requirement_file(project, path)
+            removed += 1
+    if removed:
+        print_remark(f"removed {format_count(removed, 'requirement file')} that duvet wrote and nothing needs")
+        _remove_empty_folders(project, {path.rpartition("/")[0] for path in unneeded}, extracted.all_below)
+    return [] if config.writes_requirements else list(extraction.find_ignored_files(extracted, project.tree))
+
+
 def write_requirements(project: Project, extracted: extraction.Extraction, *, prune: bool) -> list[Problem]:
     """Write the requirement files that changed; remove stale ones with `prune`, or else return a warning for each."""
+    _write_requirement_files(project, extracted)
+    stale = extraction.list_unneeded_files(extracted, project.library, writes=True)
+    if not prune:
+        return list(stale.values())
+    ##= man/spec/trace.md#requirements
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
+    for path in stale:
+        _remove_requirement_file(project, path)
+    return []
+
+
+def _write_requirement_files(project: Project, extracted: extraction.Extraction) -> None:
     memory = project.memory
     with store_together() as write:
         changed = [path for path, data in extracted.files.items() if not memory.has_content(path, data)]
@@ -159,24 +225,25 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
             store_changed(project.disk.at(path), extracted.files[path], write)
     for path in changed:
         memory.note_written(path, extracted.files[path])
-    stale = {path: extraction.make_stale_problem(path) for path in extraction.find_stale_files(extracted, project.tree)}
-    stale |= {
-        path: extraction.make_orphaned_problem(path, name)
-        for path, name in extraction.find_orphaned_files(extracted, project.library)
-    }
-    if not prune:
-        return list(stale.values())
-    ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
-    ##% `--prune`.
-    for path in stale:
-        try:
-            os.unlink(project.disk.at(path))
-        except OSError as error:
-            raise OutputError(f"can't remove this file: {describe_os_error(error)}", path=path) from error
-        memory.note_removed(path)
-        project.progress.end(f"Removed {show_path(path)}")
-    return []
+
+
+def _remove_requirement_file(project: Project, path: str) -> None:
+    try:
+        os.unlink(project.disk.at(path))
+    except OSError as error:
+        raise OutputError(f"can't remove this file: {describe_os_error(error)}", path=path) from error
+    project.memory.note_removed(path)
+    project.progress.end(f"Removed {show_path(path)}")
+
+
+def _remove_empty_folders(project: Project, folders: set[str], top: str) -> None:
+    """Remove these folders, and those around them up to `top`, where they are empty now."""
+    for folder in folders:
+        at = folder
+        with suppress(OSError):
+            while top and f"{at}/".startswith(f"{top}/"):
+                os.rmdir(project.disk.at(at))
+                at = at.rpartition("/")[0]
 
 
 class Gate(NamedTuple):

@@ -70,7 +70,7 @@ def make_shell_error(error: ToolError) -> Exception:
 
 
 def require_tool(registry: Registry, name: str) -> Tool:
-    """Return the tool with that name or alias; raise NotFoundError if there is none."""
+    """Return the tool with that name or alias; raise NotFoundError for an unknown name."""
     try:
         return registry.require(name)
     except ToolError as error:

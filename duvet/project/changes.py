@@ -1,4 +1,4 @@
-"""Watches the files that a run has read, and waits for changes: the watch mode of `duvet report` and of the server."""
+"""Watches the files that a run has read, and waits for changes, for `duvet report --watch` and the server."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class RecordedAnswers:
         if not isinstance(project.tree, RecordedTree):
             raise TypeError("the tree of the project has to be a RecordedTree")
         self.tree = project.tree
-        # A copy, because the project may be asked more, even by another thread.
+        # A copy, because the project may read more files, even in another thread.
         self.record = project.tree.record.copy()
         self.matched = project.matched
         self._listings = list(project.listings)
         self._unmatched = {""} if recalled else set()
 
     def altered(self) -> set[str]:
-        """Return every path whose answer has changed."""
+        """Return all paths for which the answer has changed."""
         found = set(find_altered_paths(self.record, self.tree))
         if any(True for _ in find_refilled_folders(self.record, self.tree)):
             found |= self.listed_otherwise()
@@ -67,7 +67,7 @@ class RecordedAnswers:
         return _list_input_paths(now) ^ _list_input_paths(before) or {""}
 
     def _find_changed_listings(self) -> set[str]:
-        """Return the same for files that are read beside the trace."""
+        """Return the same for files that are read in addition to the trace."""
         tree, found = RecordedTree(self.tree.disk), set[str]()
         for names, before in self._listings:
             found.update(set(names(tree)) ^ set(before))
@@ -92,7 +92,7 @@ class EventHints(Struct):
 
 
 class WatchedPlaces:
-    """The real folders, links followed, that contain what was asked, and their parents up to the project."""
+    """The real folders (with links resolved) that contain the recorded paths, and their parents up to the project."""
 
     def __init__(self, record: TreeRecord, disk: DiskTree) -> None:
         self.folders: set[str] = set()
@@ -101,7 +101,7 @@ class WatchedPlaces:
         self._at = disk.at
         self._listed = record.folders
         self._around: set[str] = set()
-        """Every parent folder by its own name and by that of a link that leads to it."""
+        """Every parent folder, by its own name and by the names of links that lead to it."""
         self._spelled: dict[str, list[str]] = defaultdict(list)
         """The paths by which each real folder was asked for."""
         self._linked: dict[str, list[str]] = defaultdict(list)
@@ -146,7 +146,7 @@ class WatchedPlaces:
         return _resolve_path(path)
 
     def grown(self) -> bool:
-        """Check whether a missing folder exists by now."""
+        """Return whether a missing folder now exists."""
         return any(map(os.path.isdir, self._missing))
 
     def hints(self, events: Iterable[FolderEvent]) -> EventHints:
@@ -221,7 +221,7 @@ class FollowedReading:
             return self.everything(anew=True)
         ##= man/spec/watch.md#noticing-changes
         ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
-        ##% patterns match other files, until it is interrupted.
+        ##% patterns match different files, until it is interrupted.
         changed = self.answers.altered_among(hints.paths)
         if not hints.listing:
             return changed
@@ -248,7 +248,7 @@ class FollowedReading:
 
 
 class ChangeWatcher:
-    """Wait until a file that affects the project changes.
+    """Waits until a file that affects the project changes.
 
     After each reading, `follow` the project; then `wait`. No change in between is missed. One thread does both,
     and any thread may `stop` it. The tree of the project has to be a RecordedTree, such as that of a DiskCache. If the
@@ -282,11 +282,11 @@ class ChangeWatcher:
         self._changed = self._followed.everything()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:
-        """Check whether the project's run has written all of these paths itself."""
+        """Return whether the project's run has written all of these paths itself."""
         return self._answers.tree.written.issuperset(paths)
 
     def wait(self) -> tuple[str, ...] | None:
-        """Return the changed paths as soon as there are any; None after `stop`."""
+        """Wait for changes, and return the changed paths; None after `stop`."""
         changed, self._changed = self._changed, set()
         while not changed:
             events = self._watcher.wait(self._stop)

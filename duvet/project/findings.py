@@ -14,7 +14,7 @@ from duvet.tree.files import Tree
 
 
 class Finding(Struct, frozen=True, array_like=True):
-    """A problem, and the annotation that it is about."""
+    """A problem and its annotation."""
 
     problem: Problem
     id: int = -1  # The index of the annotation in the trace; -1 for a problem of no annotation.
@@ -23,7 +23,7 @@ class Finding(Struct, frozen=True, array_like=True):
 
 
 class Checked(Struct, frozen=True):
-    """The problems of the selected inputs, and how much was checked."""
+    """The problems of the selected inputs, and the numbers of checked files and annotations."""
 
     problems: tuple[Problem, ...]
     annotations: int
@@ -39,7 +39,7 @@ class Findings(Struct, frozen=True, array_like=True):
     generated: tuple[str, ...] = ()  # The requirement files that duvet writes.
 
     def of(self, paths: Collection[str]) -> Checked:
-        """The problems of these inputs and of the configuration; problems marked `once` are not repeated."""
+        """Return the problems of these inputs and of the configuration; problems marked `once` are not repeated."""
         selected = frozenset(paths)
         # A problem without a path comes from the command line.
         relevant = {*selected, self.config, ""}
@@ -57,7 +57,7 @@ class Findings(Struct, frozen=True, array_like=True):
         return Checked(tuple(problems), sum(self.files[path] for path in counted), len(counted))
 
     def invalid(self) -> dict[int, tuple[Problem, ...]]:
-        """The errors of each annotation that has any, by its index in the trace."""
+        """Return the errors of each faulty annotation, by its index in the trace."""
         found: dict[int, list[Problem]] = {}
         for one in self.found:
             if one.id >= 0 and one.problem.severity is Severity.ERROR:

@@ -45,7 +45,7 @@ _FEWEST_WORDS = 3  # A shorter quote may be in the only section that contains it
 _SECOND = 95.0  # Text more similar to a quote than this is a second good correction.
 _FAR = 90.0  # The similarity that text in another section needs to be proposed.
 _SIMILAR_NAME = 60
-_TYPO = 90.0  # A quote less similar than this has more than a typo.
+_TYPO = 90.0  # If a quote is less similar than this, it contains more than a typo.
 _NO_SOURCE = Source()
 # Text with these may begin or end a comment, or a string around it.
 _MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
@@ -71,18 +71,20 @@ class ResolvedTarget(NamedTuple):
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
     def holds(self, quote: str) -> bool:
-        """True if what the target names contains the quote unchanged, or the quote is empty."""
+        """Return True if the section or requirement of the target contains the quote unchanged, or the quote is empty."""
         if self.named:
             return self.section is not None and self.near.holds_named(self.named, quote)
         return self.section is not None and self.near.holds(self.section, quote)
 
 
 def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
-    """Find a section of a specification, or the one section with the requirements that have this id."""
+    """Find a section of a specification, or the only section that contains the requirements with this id."""
     index = find_section_index(near.specification, section)
     named = tuple(near.names.find(section)) if index is None else ()
     if len({one.section for one in named}) == 1:
         index = named[0].section
+    elif index is None and not named:
+        index = near.headed.get(section, near.headed.get(section.casefold()))
     return ResolvedTarget(near, index, named)
 
 
@@ -105,12 +107,12 @@ class SpecificationTexts:
         return resolve_section(self._neighbourhood(specification), section)
 
     def is_valid(self, annotation: Annotation) -> bool:
-        """True if the section or requirement that an annotation names contains its quote."""
+        """Return True if the section or requirement that an annotation names contains its quote."""
         spot = self.spot(annotation)
         return spot is not None and spot.holds(annotation.quote)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Every configured specification except one, with its name in targets; without any, every cited one."""
+        """Yield every configured specification (or else every cited one) except one, with its name in targets."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]
@@ -162,7 +164,7 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
 
 
 def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correction:
-    """Correct a quote that the requirement with the id in the target does not contain."""
+    """Correct a quote that does not occur in the requirement whose id the target names."""
     quote, name = annotation.quote, spot.named[0].name
     ids = list(dict.fromkeys(one.name for one in spot.near.names.containing(quote)))
     if ids:
@@ -223,7 +225,7 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
 
 
 def _show_change(old: str, new: str) -> str:
-    """The new text with the differing words marked, and a note if they may change what the code has to do."""
+    """Return the new text with the differing words marked, and a note if they may change what the code has to do."""
     note = describe_changed_meaning(old, new)
     return make_word_diff(old, new) + (f"\nnote: {note}" if note else "")
 
@@ -365,7 +367,7 @@ class AnnotationFixer:
         self._readings: dict[str, _ReadingsByStyle] = {}
 
     def add_fixes(self, pairs: Sequence[tuple[Annotation, Problem]]) -> list[Problem]:
-        """The problems with hints, and with a fix where exactly one correction fits."""
+        """Return the problems with hints, and with a fix where exactly one correction fits."""
         corrected = [(annotation, problem, self._correct(annotation, problem)) for annotation, problem in pairs]
         fixed = [
             replace(problem, hint=correction.hint or problem.hint, fix=self._fix(annotation, correction))
@@ -438,14 +440,14 @@ class AnnotationFixer:
         own = spot.near.near(spot.section, annotation.quote)
         moved = self.texts.spot(replace(annotation, target=correction.target or ""))
         if moved is not None and (moved.near, moved.section) == (spot.near, spot.section):
-            # Another requirement of the section has the quote.
+            # Another requirement of the section contains the quote.
             return ""
         if own is None or not own.is_clear or self.history.has_moved(spot.near.specification, annotation.quote):
             return ""
         return "the section that is cited has similar text"
 
     def _edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:
-        """The edits that make the correction; none if the file no longer contains the annotation."""
+        """Return the edits that make the correction; none if the file no longer contains the annotation."""
         if annotation.path not in self._readings:
             self._readings[annotation.path] = self._read(annotation.path, text)
         readings = self._readings[annotation.path]
@@ -469,7 +471,7 @@ class AnnotationFixer:
         return {style: scan_comments(path, text, style)[0] for style in styles}
 
     def _is_valid(self, annotation: Annotation, correction: Correction, text: str) -> bool:
-        """True if the annotation is right in this text and all others are unchanged."""
+        """Return True if the annotation is right in this text and all others are unchanged."""
         ##= man/spec/validate.md#fixes
         ##% A fix MUST make its annotation valid and MUST NOT change anything else in the file. A second `duvet validate
         ##% --fix` MUST NOT change anything.
@@ -487,7 +489,7 @@ class AnnotationFixer:
 
 
 def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fixed: Sequence[Problem]) -> set[int]:
-    """The indexes of unsafe fixes that would give different quotes the same new words."""
+    """Return the indexes of unsafe fixes that would give different quotes the same new words."""
     ##= man/spec/validate.md#safe-fixes
     ##% duvet MUST NOT fix citations with different quotes so that they quote the same requirement, unless the fixes are
     ##% safe.
@@ -510,7 +512,7 @@ def _drop_fix(problem: Problem) -> Problem:
 
 
 def _explain_doubt(problem: Problem) -> Problem:
-    """The problem with a hint that says why its fix is unsafe, and how to apply it."""
+    """Return the problem with a hint that says why its fix is unsafe, and how to apply it."""
     fix = problem.fix
     if fix is None or fix.applicability is Applicability.SAFE:
         return problem
@@ -535,7 +537,7 @@ def _without_place(annotation: Annotation) -> Annotation:
 
 
 def _is_dangerous(annotation: Annotation, correction: Correction) -> bool:
-    """True if the new words could end the comment, or continue its last line."""
+    """Return True if the new words could end the comment, or continue its last line."""
     pairs = [(annotation.target, correction.target), (annotation.quote, correction.quote)]
     changes = [(old, new) for old, new in pairs if new is not None]
     return any(new.count(mark) != old.count(mark) for old, new in changes for mark in _MARKS) or any(

@@ -1,4 +1,4 @@
-"""Earlier texts of specifications: their versions in git, and the snapshot. They tell a typo from a changed requirement."""
+"""Earlier texts of specifications, from git and the snapshot, which distinguish a typo from a changed requirement."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from duvet.project.project import Project
 
 _VARIABLES = ("PATH", "HOME", "SYSTEMROOT")
-_MOST_REVISIONS = 200  # Of older revisions, duvet does not know the text.
+_MOST_REVISIONS = 200  # duvet does not know the text of older revisions.
 _MOST_BYTES = 1 << 25
-_SIMILAR = 75.0  # A sentence this similar to a quote may be the one that the quote was copied from.
-_SHORT = 12  # Characters of a commit's name.
+_SIMILAR = 75.0  # The quote may have been copied from a sentence that is at least this similar.
+_SHORT = 12  # Number of characters to show of a commit's name.
 
 _LEAD = re.compile(r"^(?:[ \t>|]|[-*+\u2022][ \t]|\[[ xX]\][ \t]|\d+[.)][ \t]|#+[ \t])+", re.MULTILINE)
 _LINK_TARGET = re.compile(r"\]\([^()\s]*\)|\]\[[^\[\]\n]*\]")
@@ -37,7 +37,7 @@ def squeeze_text(text: str) -> str:
 
 
 def differs_in_form(old: str, new: str) -> bool:
-    """True if two quotes differ only in white space, markup, and the case of their first letter."""
+    """Return True if two quotes differ only in white space, markup, and the case of their first letter."""
     one, other = squeeze_text(old), squeeze_text(new)
     return one == other or (one[1:] == other[1:] and one[:1].casefold() == other[:1].casefold())
 
@@ -46,7 +46,7 @@ class SpecificationRevision(NamedTuple):
     """A committed version of a specification, with its squeezed text."""
 
     commit: str
-    path: str  # Its path at that time, from the top of the repository.
+    path: str  # Its path at that time, relative to the top of the repository.
     text: str
 
 
@@ -54,11 +54,11 @@ class SpecificationRevisions(NamedTuple):
     """The committed versions of a specification, newest first."""
 
     known: list[SpecificationRevision]
-    is_complete: bool  # False if there are older ones, or if the clone lacks them.
+    is_complete: bool  # False if there are older versions, or if the clone lacks them.
 
 
 class TextHistory:
-    """Finds out whether a quote was always wrong, or the specification changed after it was right."""
+    """Determines whether a quote was always wrong, or was right until the specification changed."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -79,7 +79,7 @@ class TextHistory:
         return self._doubts[key]
 
     def has_moved(self, specification: Specification, quote: str) -> bool:
-        """True if the last committed text with these words has them as often as the specification has now."""
+        """Return True if the last committed text with these words contains them as often as the specification does now."""
         words = squeeze_text(quote)
         now = squeeze_text(specification.data.decode(errors="replace")).count(words)
         counts = (one.text.count(words) for one in self._read_revisions(specification.path).known)
@@ -105,7 +105,7 @@ class TextHistory:
             return ""
         fuzz = load_rapidfuzz().fuzz
         if before is not None and fuzz.partial_ratio(old_words, before.text, score_cutoff=_SIMILAR) == 0:
-            # That version has no other wording of it: the requirement is newer.
+            # That version contains no other wording of the requirement, so the requirement is newer.
             return ""
         commit = self._find_last_change(annotation, text) if revisions.is_complete else ""
         written = self._read_at(commit, revisions) if commit else ""
@@ -114,7 +114,7 @@ class TextHistory:
     def _find_newer_requirement(
         self, annotation: Annotation, words: str, text: str, revisions: SpecificationRevisions
     ) -> str:
-        """Return why a citation without a quote may be older than its requirement; empty if nothing says so."""
+        """Return why a citation without a quote may be older than its requirement; empty if there is no sign of this."""
         if all(words in one.text for one in revisions.known):
             return ""
         commit = self._find_last_change(annotation, text)
@@ -149,7 +149,7 @@ class TextHistory:
         project = self.project
         if not _is_on_disk(project.tree):
             return None
-        # What the tree answers is recorded, so that cached results depend on the commit.
+        # The tree records its answers, so cached results depend on the commit.
         repository = GitRepository(project.tree, project.root)
         top = repository.top(repository.start)
         if top is None:
@@ -186,7 +186,7 @@ class TextHistory:
         return SpecificationRevisions(found, len(found) == len(listed) and not is_shallow)
 
     def _find_last_change(self, annotation: Annotation, text: str) -> str:
-        """Return the last commit that changed a quote, `HEAD` for an uncommitted change; empty if unknown."""
+        """Return the last commit that changed a quote, or `HEAD` for an uncommitted change; empty if unknown."""
         git = self._git
         try:
             if git is None or self.project.disk.read(annotation.path).decode(errors="replace") != text:
@@ -226,7 +226,7 @@ def _is_on_disk(tree: Tree | None) -> bool:
 
 
 def _list_versions(git: GitCommand, path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the commits that changed a file, newest first, with the object and the path that it had then."""
+    """Yield the commits that changed a file, newest first, with the file's object and path at that time."""
     options = ("--follow", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--format=%H")
     out = git.ask("-c", "core.quotePath=false", "log", *options, "--", path)
     commit = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property, partial
@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from duvet import rules
 from duvet.config.project_file import CONFIG_PATH, read_config
 from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
-from duvet.model import Annotation, Problem, Specification
+from duvet.model import Annotation, Format, Place, Problem, RequirementForm, Specification
 from duvet.progress import Progress
 from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
+from duvet.sources.fragments import UnreadCitation
 from duvet.sources.glob import spell_paths
-from duvet.specs.extraction import Extraction, extract_configured
+from duvet.specs.extraction import Extraction, extract_configured, list_unneeded_files
 from duvet.specs.library import DownloadOutcome, Library, Policy
-from duvet.specs.locator import locate_specification
+from duvet.specs.locator import locate_specification, resolve_specification, strip_extension
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count
 from duvet.trace.build import add_problems, build_trace
@@ -36,6 +38,7 @@ from duvet.tree.files import DiskTree, MemoryTree, Tree
 from duvet.tree.recorder import RecordedTree
 
 if TYPE_CHECKING:
+    from duvet.specs.census import Census
     from duvet.trace.catalogue import Catalogue, SpecificationCard
     from duvet.trace.gates import RequirementsByTarget
 
@@ -117,19 +120,31 @@ class InputReader:
     """Reads the inputs; unchanged files come from the cache."""
 
     def __init__(
-        self, tree: Tree, memory: Cache, extraction: Extraction, report: scan.ProblemReporter, progress: Progress
+        self,
+        tree: Tree,
+        memory: Cache,
+        extraction: Extraction,
+        report: scan.ProblemReporter,
+        progress: Progress,
+        *,
+        specifications: tuple[bytes, ...],
     ) -> None:
+        self.specifications = specifications
+        """The names of specifications whose citations are looked for in all comment styles."""
         self.tree = tree
         self.memory = memory
         self.extraction = extraction
         self.report = report
         self.progress = progress
         self.by_path: dict[str, list[Annotation]] = {}
+        self.unread: dict[str, list[UnreadCitation]] = {}
+        """The citations in comment styles that are not read, by path."""
 
     def annotations(self, inputs: InputFiles) -> tuple[Annotation, ...]:
         self.progress.begin("Parsing annotations")
         for styles, paths in inputs.sources:
-            self._read(paths, (styles,), partial(self._scan, styles))
+            key = (styles, *self.specifications)
+            self._read(paths, key, partial(self._scan, styles))
         extracted = self.extraction.annotations
         for path in inputs.requirements:
             self._add(path, extracted.get(path, []))
@@ -142,7 +157,7 @@ class InputReader:
         return found
 
     def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> scan.ScannedFile:
-        return scan.scan_file(scan.SourceFile(path, styles), self.tree)
+        return scan.scan_file(scan.SourceFile(path, styles), self.tree, self.specifications)
 
     def _read(self, paths: Iterable[str], key: object, read: Callable[[str], scan.ScannedFile]) -> None:
         def read_or_report(path: str) -> scan.ScannedFile | None:
@@ -155,6 +170,8 @@ class InputReader:
         for path, scanned in self.memory.parse_files("annotations", scan.ScannedFile, paths, key, read_or_report):
             for problem in scanned.problems:
                 self.report(problem)
+            if scanned.unread:
+                self.unread[path] = scanned.unread
             self._add(path, scanned.annotations)
 
     def _add(self, path: str, annotations: list[Annotation]) -> None:
@@ -166,7 +183,7 @@ class InputReader:
 
 
 class Options(Struct, frozen=True):
-    """Settings of a run beside the configuration."""
+    """The settings of a run in addition to the configuration."""
 
     config_path: str | None = None
     sources: tuple[SourceRule, ...] = ()
@@ -218,11 +235,11 @@ class Project:
         self.memory = memory or Cache()
         self.progress = progress or Progress()
         self.today = today
-        """The date that expiry dates are compared with; without one, none has passed."""
+        """The date to compare expiry dates with; without it, no entry expires."""
         self.matched: tuple[InputPatterns, InputFiles] | None = None
-        """The patterns of the inputs and the inputs themselves, once they are known."""
+        """The patterns of the inputs, and the inputs themselves, once they are known."""
         self.listings: list[tuple[Callable[[Tree], Sequence[str]], Sequence[str]]] = []
-        """Other functions that list files that are read, with their results."""
+        """Other functions that list input files, with their results."""
 
     @cached_property
     def config(self) -> Config | None:
@@ -235,7 +252,7 @@ class Project:
             if not self.tree.exists(path):
                 return None
         else:
-            # One file has one name: extracted requirements are found again below it.
+            # Use one name for the file, because extracted requirements are found by it.
             path = posixpath.normpath(named.replace(os.sep, "/"))
             whole = posixpath.normpath(posixpath.join(self.root, path))
             path = whole.removeprefix(f"{self.root}/") if whole.startswith(f"{self.root}/") else path
@@ -243,7 +260,7 @@ class Project:
 
     @property
     def is_like_upstream(self) -> bool:
-        """Return whether the project has the schema of awslabs duvet, or is described by its options alone."""
+        """Return whether the project uses awslabs duvet's schema, or is described only by awslabs duvet's options."""
         if self.config is None:
             return bool(self.options.sources or self.options.requirements)
         return not self.config.extended
@@ -252,12 +269,23 @@ class Project:
     def library(self) -> Library:
         """The specifications, loaded when they are needed."""
         ##= man/spec/trace.md#reports
-        ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads
-        ##% and the cache.
-        # Only a project on disk is completed by downloads.
+        ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
+        ##% downloads and the cache.
+        # Only a project on disk gets missing specifications by download.
         fetch = self._fetch if self.on_disk else None
-        has_paths = not self.is_like_upstream
-        return Library(self.tree, self.downloads, fetch, self.root, self.memory, has_paths=has_paths)
+        return Library(self.tree, self.downloads, fetch, self.root, self.memory, self._forms)
+
+    @property
+    def _forms(self) -> dict[str, RequirementForm] | None:
+        """The forms of requirements, by specification name; None to read specifications as awslabs duvet does."""
+        if self.is_like_upstream:
+            return None
+        forms: dict[str, RequirementForm] = {}
+        for rule in self.config.specifications if self.config else ():
+            # An invalid name is reported at its place.
+            with suppress(DuvetError):
+                forms.setdefault(locate_specification(rule.source, rule.format).name, rule.form)
+        return forms
 
     @property
     def downloads(self) -> str:
@@ -292,10 +320,27 @@ class Project:
             self.config, self.options.sources, self.options.requirements, self.extraction.files, self.root
         )
         self.progress.begin("Scanning sources")
-        found = patterns.match(self.tree, self.memory)
+        found = self._leave_generated_out(patterns.match(self.tree, self.memory))
         self.progress.end(f"Scanned {self.progress.count(found.count, 'source')}")
         self.matched = (patterns, found)
         return found
+
+    def _leave_generated_out(self, found: InputFiles) -> InputFiles:
+        """Return the inputs without files that duvet wrote earlier, because only the current extraction counts."""
+        ##= man/spec/trace.md#requirement-files
+        ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
+        ##% in one.
+        config = self.config
+        if config is None or not config.extended:
+            return found
+        extracted = self.extraction
+        try:
+            unneeded = list_unneeded_files(extracted, self.library, writes=config.writes_requirements)
+        except DuvetError:
+            # A folder that can't be listed is a problem of the patterns.
+            return found
+        kept = [path for path in found.requirements if path in extracted.files or path not in unneeded]
+        return replace(found, requirements=kept)
 
     @cached_property
     def trace(self) -> Trace:
@@ -306,7 +351,14 @@ class Project:
     def _built(self) -> Trace:
         extraction, inputs = self.extraction, self.inputs
         problems = [*extraction.problems, *inputs.problems]
-        reading = InputReader(self.tree, self.memory, extraction, problems.append, self.progress)
+        reading = InputReader(
+            self.tree,
+            self.memory,
+            extraction,
+            problems.append,
+            self.progress,
+            specifications=() if self.is_like_upstream else self._specification_names,
+        )
         annotations = reading.annotations(inputs)
         trace = build_trace(
             annotations,
@@ -318,7 +370,55 @@ class Project:
             allows_cuts=self.allows_cuts,
             configured=tuple(self._configured()),
         )
-        return trace if self.is_like_upstream else add_problems(trace, find_name_problems(trace))
+        if self.is_like_upstream:
+            return trace
+        found = [*find_name_problems(trace), *self._find_unread_styles(trace, reading.unread)]
+        return self._place_in_config(add_problems(trace, found))
+
+    @property
+    def _specification_names(self) -> tuple[bytes, ...]:
+        """What the targets of the configured specifications contain: the last parts of their names."""
+        rules = self.config.specifications if self.config else ()
+        names = (strip_extension(rule.source.rstrip("/").rpartition("/")[2]) for rule in rules)
+        return tuple(sorted({name.encode() for name in names if name}))
+
+    def _find_unread_styles(self, trace: Trace, unread: Mapping[str, list[UnreadCitation]]) -> Iterator[Problem]:
+        """Yield a warning for each file and comment style in which specifications of this project are cited in vain."""
+        if not unread:
+            return
+        ##= man/spec/trace.md#comment-styles
+        ##% With duvet's own schema, duvet MUST warn about citations of a known specification in a comment style that the
+        ##% sources do not read, and name the style that they read.
+        known = {coverage.specification.locator.name for coverage in trace.coverages}
+        known |= {specification.locator.name for specification in self._configured()}
+        styles_by_path = {path: styles for styles, paths in self.inputs.sources if styles for path in paths}
+        for path, own in unread.items():
+            styles = dict.fromkeys(f"`{one.meta}` and `{one.content}`" for one in styles_by_path[path])
+            for one in own:
+                cited = [self._names_known(target, known) for target in one.targets]
+                if not any(cited):
+                    continue
+                count = f"{format_count(sum(cited), 'citation')} here" if sum(cited) > 1 else "this citation"
+                message = f"duvet does not read {count}: the source has no comment style `{one.mark.rstrip('=')}=`"
+                hint = f"write {' or '.join(styles)}, or add a `[[source]]` with this `comment-style`"
+                place = one.places[cited.index(True)]
+                yield rules.COMMENT_STYLE_UNREAD.problem(message, path, place, label="not read", hint=hint)
+
+    def _names_known(self, target: str, known: Collection[str]) -> bool:
+        with suppress(DuvetError):
+            return resolve_specification(target.partition("#")[0], Format.AUTO, self.root, self.tree).name in known
+        return False
+
+    def _place_in_config(self, trace: Trace) -> Trace:
+        """Return the trace with the problems of extracted requirements at the configuration, as no file contains them."""
+        config, generated = self.config, self.extraction.files
+        if config is None or not any(one.path in generated for one in trace.problems):
+            return trace
+        problems = {
+            replace(one, path=config.path, place=Place(), label="", notes=()) if one.path in generated else one
+            for one in trace.problems
+        }
+        return replace(trace, problems=tuple(sorted(problems, key=lambda one: one.sort_key)))
 
     @property
     def allows_cuts(self) -> bool:
@@ -332,7 +432,7 @@ class Project:
 
     @property
     def setup_problems(self) -> tuple[Problem, ...]:
-        """The warnings that make every gate fail, because it would have nothing to check."""
+        """The warnings that make every gate fail, because the gate would have nothing to check."""
         from duvet.trace.gates import find_setup_problems
 
         found = find_setup_problems(self.config, self.requirements, self.inputs.unmatched)
@@ -379,6 +479,16 @@ class Project:
     def specification(self, card: SpecificationCard) -> Specification:
         return load_card_specification(card, self.library)
 
+    @property
+    def censuses(self) -> Iterator[tuple[Specification, Census]]:
+        """The counts of the sentences with keywords in the configured specifications; none with upstream's schema."""
+        from duvet.specs.census import Census, take_census
+
+        for one in () if self.is_like_upstream else self._configured():
+            key = f"{one.locator.format.name}\n{one.form}"
+            count = partial(take_census, one)
+            yield one, self.memory.parse_text("census", Census, one.path, key, one.data, count)
+
     def _configured(self) -> Iterator[Specification]:
         for rule in self.config.specifications if self.config else ():
             # The trace reports those that could not.
@@ -386,7 +496,7 @@ class Project:
                 yield self.library.load(locate_specification(rule.source, rule.format))
 
     def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
-        """All data of a report; links given here override the configuration."""
+        """Return all data of a report; links given here override the configuration."""
         if self.config:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link

@@ -33,7 +33,7 @@ _VENDORED = frozenset(
     ]
 )
 _VENDOR_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
-_HIDDEN_SPECIFICATIONS = ".kiro"  # The only hidden folder that holds specifications.
+_HIDDEN_SPECIFICATIONS = ".kiro"  # The only hidden folder that contains specifications.
 _PROPOSALS = "openspec/changes"  # Changes that are not yet part of the specification.
 _SPECIFICATION_FOLDERS = frozenset(
     [
@@ -64,7 +64,7 @@ _PLAN_PATH = re.compile(
 _KEYWORD = re.compile(rb"\b(?:MUST|SHALL|SHOULD|MAY|REQUIRED|RECOMMENDED|OPTIONAL)\b")
 # Requirements that duvet can't extract: ids such as FR-001, and EARS in lower case.
 _UNMARKED = re.compile(rb"\b(?:N?FR|REQ|AC)[-_ ]?\d+\b|(?i:\b(?:when|while|if|where)\b[^\n]*\bshall\b)")
-_MOST_BYTES = 4 << 20  # Longer files are not looked into.
+_MOST_BYTES = 4 << 20  # Longer files are not searched.
 _FEWEST = 3  # Requirements that make a specification of a Markdown file in any folder and of any name.
 
 # Files of these are configuration or markup, even where they could hold citations.
@@ -125,7 +125,7 @@ def _list_files(tree: Tree, root: str) -> Iterator[str]:
             path = posixpath.join(folder, entry.name)
             if entry.name.startswith(".") and path != _HIDDEN_SPECIFICATIONS:
                 continue
-            # Links could lead around in a circle or out of the project.
+            # Links could form a cycle, or lead out of the project.
             if entry.is_symlink() or not path.isprintable() or ignored.hides(path, is_folder(entry)):
                 continue
             if not is_folder(entry):
@@ -177,12 +177,12 @@ def _find_test_pattern(path: str) -> str:
 
 
 def _escape(folder: str) -> str:
-    """Return the pattern that matches this very folder; some frameworks have folders such as `[id]`."""
+    """Return the pattern that matches exactly this folder; some frameworks have folders such as `[id]`."""
     return re.sub(r"([*?\[])", r"[\1]", folder)
 
 
 def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
-    """Return one pattern for each name of a folder or file; a name in several places gets a pattern for any folder."""
+    """Return one pattern for each folder or file name; the pattern of a name in several places matches in any folder."""
     by_end: dict[str, list[str]] = {}
     for pattern in patterns:
         folder, _, name = pattern.partition("**/")

@@ -28,7 +28,7 @@ from duvet.tree.files import MemoryTree
 from duvet.tree.outputs import store_together
 
 _FEW_LINES = 2
-# A fix makes its annotation valid, so that a second pass finds little to do, and a third nothing.
+# A fix makes its annotation valid, so a second pass finds little to do, and a third pass nothing.
 _MOST_PASSES = 5
 
 Value = TypeVar("Value")
@@ -76,12 +76,13 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     yield from project.setup_problems
     trace, places = project.trace, AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
-    # A second spelling has a problem of its own.
+    # A second spelling has a separate problem.
     known |= {other.locator.name for other, _ in find_second_spellings(trace.coverages, project.root)}
     for coverage in trace.coverages:
         specification = coverage.specification
         ids = [id for match in coverage.matches for id in match.ids]
-        if specification.locator.name in known or any(trace.annotations[id].kind is Kind.SPEC for id in ids):
+        is_stated = any(trace.annotations[id].kind is Kind.SPEC for id in ids)
+        if not ids or is_stated or specification.locator.name in known:
             continue
         first = trace.annotations[min(ids)]
         message = f"{quote_text(specification.locator.name)} is cited, but not configured"
@@ -92,12 +93,15 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
 
 
 def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
-    """The problems of the trace; a problem that the trace reports once is found for each of its annotations."""
+    """Yield the problems of the trace; a problem that the trace reports once is repeated for each of its annotations."""
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST find every problem that `duvet report` finds with an annotation.
     trace = project.trace
     listed = dict.fromkeys(trace.problems)
+    generated = () if project.is_like_upstream else project.extraction.files
     for id, failure in trace.failures.items():
+        if trace.annotations[id].path in generated:
+            continue
         problem = failure.of(trace.annotations[id], places)
         listed.pop(problem, None)
         yield Finding(problem, id, failure.once, failure.is_reported)
@@ -161,7 +165,7 @@ def _find_duplicates(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding
         last[key] = annotation
         if before is None:
             continue
-        # Duplicates that are farther apart are about different code.
+        # Duplicates that are farther apart belong to different code.
         between = places.text(before.path)[before.source.text_end : annotation.source.text_start]
         if between.count("\n") - 1 <= _FEW_LINES:
             notes = (Note(places.of(before, before.source.target), "first annotation"),)
@@ -202,7 +206,7 @@ def _problem(
 
 
 def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:
-    # Only the project on disk downloads missing specifications.
+    # Only a project on disk downloads missing specifications.
     project.extraction  # noqa: B018
     return Project(
         project.root,
@@ -216,7 +220,7 @@ def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:
 
 
 class _OverlayCache(Cache):
-    """Reads another cache, except for some files, and writes nothing about these to it."""
+    """Uses another cache, but neither reads nor writes its data about some files."""
 
     def __init__(self, memory: Cache, files: Mapping[str, bytes]) -> None:
         self.memory = memory
@@ -247,10 +251,10 @@ class FixResult(Struct, frozen=True):
 
 
 def is_safely_fixed(problem: Problem, text: str) -> bool:
-    """True if the fix of a problem is safe."""
+    """Return True if the fix of a problem is safe."""
     ##= man/spec/validate.md#safe-fixes
-    ##% With our schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with the reason
-    ##% why its fix is unsafe.
+    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with
+    ##% the reason why its fix is unsafe.
     return problem.fix is not None and problem.fix.applicability is Applicability.SAFE
 
 

@@ -1,4 +1,4 @@
-"""The checks of `duvet query`: which annotations are covered by others, and which of them tests have executed."""
+"""The checks of `duvet query`: which annotations are covered by other ones, and which of them tests have executed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _IMPLEMENTING = frozenset({Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION})
 
 
 class QueryFilter(Struct, frozen=True):
-    """The annotations to check: those of any of the sections that contain any of the quotes; an empty filter is off."""
+    """The annotations to check: those in any of the sections with any of the quotes; an empty value selects all."""
 
     sections: tuple[str, ...] = ()
     quotes: tuple[str, ...] = ()
@@ -40,8 +40,8 @@ class QueryFilter(Struct, frozen=True):
     def select(self, trace: Trace, kinds: Iterable[Kind]) -> list[int]:
         """Return the ids of the annotations of these types that the filter lets pass."""
         ##= man/spec/query.md#filters
-        ##% `--section` MUST select annotations by their target as it is written, and `--quote` by a part of their quote
-        ##% regardless of case; with both, an annotation MUST match both.
+        ##% `--section` MUST select annotations by their target as written, and `--quote` by a part of their quote,
+        ##% ignoring case; with both options, an annotation MUST match both.
         quotes = tuple(quote.lower() for quote in self.quotes)
         sections = [section.partition("#") for section in self.sections]
         whole = {path for path, hash_sign, _ in sections if not hash_sign}
@@ -62,7 +62,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """How far the annotations of a first pool cover an annotation, and whether those of a second one overlap with it."""
+    """How far a first pool of annotations covers an annotation, and whether a second pool overlaps with it."""
 
     COMPLETE = "complete"
     MIXED = "mixed"
@@ -72,7 +72,7 @@ class Completeness(StrEnum):
 
 
 class Verdict(Struct, frozen=True):
-    """An annotation, and what covers it in a first and in a second pool."""
+    """An annotation, and the annotations that cover it in a first and in a second pool."""
 
     id: int
     primary: Covering
@@ -96,7 +96,7 @@ class Verdicts(Struct, frozen=True):
         return self.by_completeness.get(completeness, ())
 
     def count(self, completeness: Completeness | None = None) -> int:
-        """Return the number of these annotations, by default of all."""
+        """Return the number of annotations with these verdicts, by default of all."""
         if completeness is None:
             return sum(map(len, self.by_completeness.values()))
         return len(self.of(completeness))
@@ -159,7 +159,7 @@ DUPLICATE_KINDS = (Kind.SPEC, Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.TOD
 
 
 class Query:
-    """Checks the annotations of a project; what several checks need is computed once."""
+    """Checks the annotations of a project; data that several checks need is computed once."""
 
     def __init__(self, project: Project, filter: QueryFilter) -> None:
         self.project = project
@@ -185,7 +185,7 @@ class Query:
 
     def check_duplicates(self) -> DuplicatesCheck:
         ##= man/spec/query.md#checks
-        ##% `duplicates` MUST fail if the text of an annotation is quoted completely by others of the same type.
+        ##% `duplicates` MUST fail if other annotations of the same type quote the whole text of an annotation.
         found = {}
         for kind in DUPLICATE_KINDS:
             ids = self.filter.select(self.trace, (kind,))
@@ -196,7 +196,7 @@ class Query:
     def check_coverage(
         self, reports: Sequence[ReportLines], models: FileModels, *, only_executed: bool
     ) -> CoverageCheck:
-        """Compare what tests and implementations ran; with `only_executed`, tests that did not run are left out."""
+        """Compare which tests and implementations ran; with `only_executed`, leave out tests that did not run."""
         annotations = self.trace.annotations
         executions = {
             id: judge_annotation(annotations[id], reports, models) for id in self._list({Kind.TEST, *_IMPLEMENTING})
@@ -212,8 +212,8 @@ class Query:
             if covering is None or (only_executed and execution.outcome is Outcome.NOT_EXECUTED):
                 continue
             ##= man/spec/query.md#checks
-            ##% `coverage` MUST pass only if each test ran, quotes text that an implementation quotes, too, and all these
-            ##% implementations ran.
+            ##% `coverage` MUST pass only if each test ran and quotes text that an implementation also quotes, and if
+            ##% all these implementations ran.
             if not covering.groups:
                 unimplemented.append(test)
             else:
@@ -229,7 +229,7 @@ class Query:
 
     @cached_property
     def _sources(self) -> list[str]:
-        """The paths of the sources; a file that is read in two ways counts twice."""
+        """The paths of the sources; a file that is read in two styles counts twice."""
         return [path for styles, paths in self.project.inputs.sources for path in paths for _ in styles]
 
     def _make_pool(self, ids: Iterable[int]) -> AnnotationPool:

@@ -53,12 +53,12 @@ class ExecutedLines(Protocol):
 
 
 class DirectModel:
-    """A file in a language without a classifier: the first line of code below an annotation decides."""
+    """A file in a language without a classifier; an annotation was executed if the first line of code below it was."""
 
     def __init__(self, text: str, annotated: Iterable[LineRange]) -> None:
         lines = java.split_source_lines(text)
         skipped = {line for first, last in annotated for line in range(first, last + 1)}
-        self._below = [0] * (len(lines) + 2)  # By line, the first line of code from there on.
+        self._below = [0] * (len(lines) + 2)  # For each line, the first line of code at or below it.
         for line in range(len(lines), 0, -1):
             is_code = line not in skipped and lines[line - 1].strip(WHITESPACE)
             self._below[line] = line if is_code else self._below[line + 1]
@@ -82,7 +82,7 @@ class _DirectLines(Struct, frozen=True):
 
 
 class JavaModel:
-    """A Java file: its scopes and the classes of its lines say which lines ran with those of a report."""
+    """A Java file; its scopes and line classes determine which lines ran together with those in a report."""
 
     def __init__(self, classes: java.LineClasses, annotated: Iterable[LineRange]) -> None:
         properties = list(classes.properties)
@@ -99,7 +99,7 @@ class JavaModel:
         self._smallest = self._find_smallest_scopes()
 
     def _find_targets(self) -> list[int | None]:
-        """Return by line the first line of code from there on; None if the scope or the file ends before."""
+        """Return, for each line, the first line of code at or below it; None if the scope or the file ends before."""
         found: list[int | None] = [None] * (self.last_line + 2)
         code = java.STATEMENT | java.DECLARATION | java.SCOPE_OPEN
         for line in range(self.last_line, 0, -1):
@@ -111,7 +111,7 @@ class JavaModel:
         return found
 
     def _find_linear_lines(self) -> list[bool]:
-        """Return by line whether it is below the first line of a scope without a label."""
+        """Return, for each line, whether it is below the first line of a scope without a label."""
         labels = list(accumulate(bool(one & java.NON_LINEAR) for one in self.properties))
         changes = [0] * (self.last_line + 3)
         for scope in self._scopes:
@@ -121,7 +121,7 @@ class JavaModel:
         return [count > 0 for count in accumulate(changes)]
 
     def _find_smallest_scopes(self) -> list[java.LineScope | None]:
-        """Return by line the smallest scope around it, of equal ones the first that ends."""
+        """Return, for each line, the smallest scope around it; of equally small scopes, the one that ends first."""
         begun: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for index, scope in enumerate(self._scopes):
             begun[scope.first].append((scope.last - scope.first, index))
@@ -139,7 +139,7 @@ class JavaModel:
         return self._targets[line] if line <= self.last_line else None
 
     def has_statements_around(self, line: int) -> bool:
-        """Tell whether the smallest scope around a line contains a statement."""
+        """Return whether the smallest scope around a line contains a statement."""
         scope = self._smallest[line]
         return scope is None or self._statements[scope.last] > self._statements[scope.first - 1]
 
@@ -193,7 +193,7 @@ class _JavaLines(Struct, frozen=True):
 
 
 class FileModels:
-    """The models of the files that reports cover, each built once."""
+    """The models of the files that reports cover; each is built once."""
 
     def __init__(self, tree: Tree, annotations: Sequence[Annotation]) -> None:
         self.tree = tree
@@ -229,11 +229,11 @@ class ReportLines(Struct, frozen=True):
     """The sources that one report covers."""
 
     by_path: Mapping[str, ExecutedLines]
-    faults: Mapping[str, tuple[int, ...]]  # The lines of parse errors by path.
+    faults: Mapping[str, tuple[int, ...]]  # The lines of parse errors, by path.
 
 
 def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: str, models: FileModels) -> ReportLines:
-    """Join a report with the sources; raise DuvetError if it is not clear which source an entry refers to."""
+    """Join a report with the sources; raise DuvetError if an entry may refer to several sources."""
     by_path: dict[str, ExecutedLines] = {}
     faults: dict[str, tuple[int, ...]] = {}
     for path, entry in sorted(join_sources(report, sources, root).items()):
@@ -245,7 +245,7 @@ def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: s
 
 
 def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> dict[str, str]:
-    """Return the entry of a report by the path of the source that ends in it."""
+    """Return the entries of a report, by the path of the source that ends with the entry's path."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for entry in entries:
         by_name[entry.replace("\\", "/")].append(entry)
@@ -255,8 +255,8 @@ def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> d
         parts = os.path.join(root, source).replace("\\", "/").split("/")
         found = [entry for start in range(len(parts)) for entry in by_name.get("/".join(parts[start:]), ())]
         ##= man/spec/query.md#coverage-reports
-        ##% `duvet query` MUST assign an entry of a report to the source whose absolute path ends in it, and refuse an
-        ##% entry of several sources and a source with several entries.
+        ##% `duvet query` MUST assign each entry of a report to the source whose absolute path ends with the entry's
+        ##% path, and refuse an entry that matches several sources or a source that matches several entries.
         if len(found) > 1:
             raise DuvetError(
                 f"coverage is ambiguous for {source}: its path matches multiple report entries "

@@ -93,8 +93,8 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
 
 
 def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[_Spot]:
-    """Return the sections with this name, or the requirement ids, each with its specification."""
-    from duvet.trace.locations import find_sections, make_section_error, require_specification
+    """Return the sections of this name, or the ids of requirements, each with its specification."""
+    from duvet.trace.locations import find_headed_section, find_sections, make_section_error, require_specification
 
     spec, _, section = name.rpartition("#")
     names = (spec,) if spec else specifications
@@ -111,6 +111,7 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
         found = catalogue.named.get(section) or catalogue.named_in_any_case.get(section.casefold(), ())
         named = [catalogue.requirements[index] for index in found]
         spots = [(one.specification, "", one.name) for one in named if one.specification in dict(cards)]
+        spots = spots or [(index, id) for index, card in cards if (id := find_headed_section(card, section))]
     if not spots:
         raise make_section_error([card for _, card in cards], section, catalogue.named)
     return spots

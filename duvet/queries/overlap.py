@@ -1,4 +1,4 @@
-"""Annotations that quote the same text: which of them cover the quote of another one, and whether completely."""
+"""Finds annotations that quote the same text, and whether they cover another annotation's quote completely."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from duvet.text import WHITESPACE, normalise
 from duvet.trace.match import OrderedText, SearchText, make_section_view
 from duvet.trace.records import Fit, Match, Trace
 
-Span = tuple[int, int, int]  # The first byte, the one behind the last, and the index of a group.
-_FEW = 100  # With more quotes than this, sorting the words of a section pays.
+Span = tuple[int, int, int]  # The first byte, the byte after the last one, and the index of a group.
+_FEW = 100  # With more quotes than this, sorting the words of a section saves time.
 
 
 class Covering(Struct, frozen=True):
-    """The annotations of a pool that overlap with the quote of an annotation."""
+    """The annotations in a pool that overlap with an annotation's quote."""
 
     id: int  # The annotation, which never covers itself.
-    is_full: bool = False  # Whether they cover each of its bytes.
+    is_full: bool = False  # Whether they cover all of its bytes.
     groups: tuple[tuple[int, ...], ...] = ()  # The ids of annotations with equal quotes, each group in order.
 
     @property
@@ -38,7 +38,7 @@ class Covering(Struct, frozen=True):
 
 
 class SectionText:
-    """The normalised text of a section, and where quotes occur in it."""
+    """The normalised text of a section, and the places of quotes in it."""
 
     def __init__(self, section: Section) -> None:
         ##= man/spec/query.md#covered-text
@@ -90,7 +90,7 @@ def _is_covered(start: int, end: int, spans: Iterable[Span]) -> bool:
 
 
 class _Occurrences:
-    """The places of the quotes of a pool in one section."""
+    """The places of a pool's quotes in one section."""
 
     def __init__(self, text: SectionText, annotations: tuple[Annotation, ...], ids: Iterable[int]) -> None:
         by_quote: dict[str, list[int]] = defaultdict(list)
@@ -114,7 +114,7 @@ class _Occurrences:
         )
 
     def cover(self, id: int, start: int, end: int) -> Covering:
-        """Return what the pool covers of these bytes, which an annotation quotes."""
+        """Return how the pool covers these bytes, which an annotation quotes."""
         best: dict[int, tuple[tuple[int, int, int], Span]] = {}  # The best place of each group, smallest rank first.
         for span in self._spans.overlapping(start, end):
             overlap = min(end, span[1]) - max(start, span[0])
@@ -125,12 +125,12 @@ class _Occurrences:
 
 
 class UnfoundQuotesError(Exception):
-    """Quotes that are not in their sections as they are written."""
+    """Quotes do not occur literally in their sections."""
 
     def __init__(self, ids: Iterable[int]) -> None:
         super().__init__("Exactly matchable quote not found in section")
         self.ids = tuple(ids)
-        """The annotations in order; one that was compared with several is repeated."""
+        """The annotations in order; an annotation that was compared several times is repeated."""
 
 
 class QuotedSections:
@@ -149,7 +149,7 @@ class QuotedSections:
         """The annotations whose quotes were not found, for each comparison that failed."""
 
     def key(self, id: int) -> tuple[int, int]:
-        """Return what identifies the section of an annotation."""
+        """Return the key that identifies an annotation's section."""
         return self._sections[id]
 
     def match(self, id: int) -> Match | None:
@@ -186,7 +186,7 @@ class WrittenPool:
         self._occurrences: dict[tuple[str, int, int], _Occurrences] = {}
 
     def cover(self, id: int) -> Covering | None:
-        """Return what covers an annotation; None if its own quote is not found."""
+        """Return how the pool covers an annotation; None if the annotation's own quote is not found."""
         annotation = self.sections.annotations[id]
         ##= man/spec/query.md#covered-text
         ##% `duvet query` MUST treat an annotation without a quote as completely covered.

@@ -101,7 +101,7 @@ def find_by_name(
         )
 
     ##= man/spec/names.md#references
-    ##% duvet MUST accept an id in other upper or lower case if no id has the written one.
+    ##% duvet MUST ignore the case of an id if no id matches exactly.
     found = select(catalogue.named.get(name, ())) or select(catalogue.named_in_any_case.get(name.casefold(), ()))
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
@@ -116,7 +116,23 @@ def find_by_name(
         if len(sections) == 1 and first.name in title:
             return SectionRef(first.specification, first.section)
         raise _make_ambiguous_error(catalogue, name, list(found))
-    return RequirementRef(found) if found else None
+    return RequirementRef(found) if found else _find_headed_section(catalogue, name, specifications)
+
+
+def _find_headed_section(catalogue: Catalogue, name: str, specifications: Collection[int] | None) -> SectionRef | None:
+    """Return the section whose title begins with this id."""
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    found = [
+        SectionRef(index, id)
+        for index, card in enumerate(catalogue.specifications)
+        if (specifications is None or index in specifications) and (id := locations.find_headed_section(card, name))
+    ]
+    if len(found) > 1:
+        targets = [f"{catalogue.specifications[one.specification].locator}#{one.section}" for one in found]
+        message = f"{quote_text(name)} is the id of sections in {len(found)} specifications"
+        raise NotFoundError(message, hint=_list_candidates("use one of these:", targets))
+    return found[0] if found else None
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
@@ -209,7 +225,7 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
         ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
         ##% `SPEC#ID`.
         ##= man/spec/names.md#references
-        ##% The exact name of a section MUST win over the id of a requirement.
+        ##% The exact name of a section MUST take precedence over a requirement id.
         if locations.find_section(catalogue.specifications[specification], section) is None:
             found = find_by_name(catalogue, section, [specification])
             if found is not None:

@@ -20,20 +20,20 @@ _INK = r"[\S\x1c-\x1f]"
 _REST = r"[^\n]*+"
 
 
-# One expression over the whole text takes a fifteenth of the time of a loop over lines.
+# Matching one expression against the whole text takes a fifteenth of the time of a loop over lines.
 class AnnotationFinder(Struct, frozen=True):
     runs: Callable[[str], Iterator[re.Match[str]]]
-    """Finds consecutive lines with a prefix. The usual form is captured in groups, `quote` last."""
+    """Finds consecutive lines with a prefix. Groups capture the parts of the usual form; `quote` is the last one."""
     texts: Callable[[str], list[str]]
-    """Finds the text behind the prefix on each line of a quote, without empty lines."""
-    without_text: str  # The end of a quote line with nothing behind its prefix; few other lines end so.
+    """Finds the text after the prefix on each line of a quote, except on empty lines."""
+    without_text: str  # The end of a quote line with no text after its prefix; few other lines end like this.
 
 
 @lru_cache
 def make_finder(meta: str, content: str) -> AnnotationFinder:
     # Lines are matched without their indentation, so a prefix that begins with white space never matches.
     possible = [re.escape(one) for one in (meta, content) if one[:1] not in WHITESPACE and "\n" not in one]
-    # An empty prefix matches each line that is not blank.
+    # An empty prefix matches every line that is not blank.
     first = f"(?:{'|'.join(possible) or '(?!)'})" if meta and content else _INK
     ##= man/spec/trace.md#annotations
     ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
@@ -58,7 +58,7 @@ class LineRun(Struct, frozen=True):
 
     line: int
     start: int  # The offset of the first prefix.
-    found: re.Match[str]  # A match that may begin earlier, on a line that does not begin with a prefix.
+    found: re.Match[str]  # A match; it may begin earlier, on a line without a prefix.
 
     @property
     def text(self) -> str:
@@ -66,7 +66,7 @@ class LineRun(Struct, frozen=True):
 
 
 def may_have_annotations(data: bytes, meta: str, content: str) -> bool:
-    """True if the file contains a prefix; most don't, and need no further look."""
+    """Return True if the file contains a prefix; most don't, and need no further look."""
     return meta.encode() in data or content.encode() in data
 
 
@@ -292,7 +292,7 @@ class SourceStyle(Struct, frozen=True):
 
 
 def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: AnnotationFinder) -> Annotation | None:
-    """The annotation of a valid run in the usual form (target, fields, quote); None for any other."""
+    """Return the annotation of a valid run in the usual form (target, fields, quote); None for any other."""
     found = run.found
     if found.lastgroup != "quote" or found.start() != run.start:
         return None
@@ -323,7 +323,7 @@ def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: Annotat
 
 @lru_cache(maxsize=512)
 def _parse_usual_fields(kind: Kind, meta: str, fields: str) -> Annotation | None:
-    """The fields below a target, which recur often; None if they have a problem."""
+    """Return the fields below a target (cached, because they often recur); None if they have a problem."""
     texts = [line.lstrip(WHITESPACE)[len(meta) :].strip(WHITESPACE) for line in fields.split("\n")[1:]]
     parsed = read_fields("", "", [parse_field("", 0), *(parse_field(text, 0) for text in texts)], kind)
     return None if parsed.problems else parsed.annotation

@@ -12,7 +12,7 @@ LineHits = dict[int, bool]
 
 _NAME = r"[^\s<>/!?=\"'][^\s<>/=\"']*+"
 _QUOTED = r"\"[^\"]*+\"|'[^']*+'"
-# Entities are never expanded, and what comes between elements is skipped without looking at it.
+# Entities are never expanded, and text between elements is skipped without being examined.
 _MARKUP = re.compile(
     rf"""<(?:
         !--.*?-->
@@ -29,7 +29,7 @@ _ATTRIBUTE = re.compile(rf"\s*+({_NAME})\s*+=\s*+({_QUOTED})(?=\s|\Z)|\s*+\Z|(?P
 _REFERENCE = re.compile(r"&(?:#x([0-9A-Fa-f]{1,6})|#([0-9]{1,7})|([A-Za-z]+));|&")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _NUMBER = re.compile(r"\+?[0-9]{1,30}")
-# A line as JaCoCo writes it; there may be millions.
+# A line in the form that JaCoCo writes; a report may contain millions of them.
 _USUAL_LINE = re.compile(
     "".join(rf"\s++{name}=\"(?P<{name}>[0-9]{{1,9}})\"" for name in ("nr", "mi", "ci", "mb", "cb")) + r"\s*+"
 )
@@ -39,11 +39,11 @@ _MOST = (1 << 64) - 1
 
 
 class _FaultError(Exception):
-    """What is wrong with an element."""
+    """An element is not valid."""
 
 
 def read_jacoco_xml(data: bytes, path: str) -> dict[str, LineHits]:
-    """Return the lines by file, as `PACKAGE/NAME`; raise DuvetError for a report that is not well-formed."""
+    """Return the lines by file (`PACKAGE/NAME`); raise DuvetError if the report is not well-formed."""
     text = decode_utf8(data, path).removeprefix("\ufeff")
     reader = _JacocoReader()
     at = 0
@@ -68,7 +68,7 @@ class _CoveredFile:
     def hits(self) -> LineHits:
         ##= man/spec/query.md#coverage-reports
         ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and any other line if an
-        ##% instruction was covered; a line without instructions and branches says nothing.
+        ##% instruction was covered; a line with neither MUST be ignored.
         hits = self.statements | self.branches
         both = self.statements.keys() & self.branches.keys()
         return hits | {line: self.statements[line] or self.branches[line] for line in both}
@@ -114,7 +114,7 @@ class _JacocoReader:
             self._packages.append(_read_name(attributes))
         elif name == "sourcefile" and self._packages:
             key = f"{self._packages[-1]}/{_read_name(attributes)}".lstrip("/")
-            # The last list of a file counts.
+            # If a file occurs several times, the last list of lines counts.
             self.files.pop(key, None)
             self.files[key] = file = _CoveredFile()
             self._sources.append(file)

@@ -1,4 +1,4 @@
-"""Inserts and edits annotations in a source without changing anything else."""
+"""Inserts and edits annotations in a source, without changing anything else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINE_WIDTH = 80
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a quote; all kinds of white space separate them, as in the search for quotes."""
+    """Return the words of a quote; all kinds of white space separate them, as in the search for quotes."""
     return [word for word in text.translate(_BLANKS).split(" ") if word]
 
 
@@ -28,12 +28,12 @@ _BLANKS = dict.fromkeys(map(ord, WHITESPACE), " ")
 
 
 def measure_line(line: str) -> int:
-    """The width of a line with its tabs expanded."""
+    """Return the width of a line with its tabs expanded."""
     return len(line.expandtabs(4))
 
 
 def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
-    """Wrap words into lines of these widths; all further lines have the last width.
+    """Wrap words into lines with these widths; the last width applies to all further lines.
 
     A word that is too long gets its own line.
     """
@@ -51,7 +51,7 @@ def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
 
 
 def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
-    """Distribute the words of a new quote over the lines of the old one, which keep the words that both share.
+    """Distribute the words of a new quote over the lines of the old one, keeping shared words on their lines.
 
     The text is wrapped again from the first line that gets too long. A line without remaining words is empty.
     """
@@ -62,7 +62,7 @@ def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Se
     placed: list[list[str]] = [[] for _ in lines]
     for tag, low, high, first, last in SequenceMatcher(None, old, words, autojunk=False).get_opcodes():
         for step, word in enumerate(words[first:last]):
-            # An added word follows the old word before it.
+            # An added word goes after the old word before it.
             at = max(0, low - 1) if tag == "insert" else min(low + step, high - 1)
             placed[home[at]].append(word)
     for index, line in enumerate(placed):
@@ -88,7 +88,7 @@ def format_annotation(
     fields: Mapping[str, str] | None = None,
     most: int = LINE_WIDTH,
 ) -> list[str]:
-    """The lines of a new annotation in the style of a source, wrapped at `most` columns.
+    """Return the lines of a new annotation in the style of a source, wrapped at `most` columns.
 
     The type is written unless it is the default of the source. Fields are named as in a comment: `reason`, `level`,
     `feature`, `tracking-issue`.
@@ -107,18 +107,18 @@ def format_annotation(
 
 
 def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
-    """The edit that inserts lines above this line, or at the end of the text, with its line ends."""
+    """Return the edit that inserts lines above this line, or at the end of the text, using the text's line ends."""
     starts, end = line_starts(text), find_line_end(text, line)
     new = "".join(one + end for one in lines)
     if line <= len(starts):
         return Edit(line, 1, line, 1, new)
-    # A last line without an end gets one.
+    # Add a line end to a last line that has none.
     ended = "" if text.endswith("\n") or not text else end
     return make_edit(text, len(text), len(text), ended + new)
 
 
 def find_line_end(text: str, line: int) -> str:
-    """The line end of a line, or of the line above if it has none."""
+    """Return the line end of a line, or of the line above if it has none."""
     starts = line_starts(text)
     following = starts[min(line, len(starts) - 1)]
     return "\r\n" if text.endswith("\r\n", 0, following) else "\n"
@@ -228,7 +228,7 @@ def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], 
     line = lines[index]
     if new[index]:
         return make_edit(text, line.first, line.last, " ".join(new[index]))
-    # A line without words left is removed.
+    # Remove a line that has no words left.
     if any(new[:index]):
         return make_edit(text, lines[index - 1].end, line.end, "")
     return make_edit(text, line.start, lines[index + 1].start, "")
@@ -249,7 +249,7 @@ _ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for pattern i
 
 
 def find_comment_pair(path: str, meta: str) -> CommentPair | None:
-    """The block comment that such an annotation needs in that file; None if each line is a comment."""
+    """Return the delimiters of the block comment that the annotation needs; None if each line is a comment by itself."""
     if not meta.startswith(STARS.meta[0]):
         return None
     return _ML if path.endswith(_ENDINGS) else _C
@@ -300,7 +300,7 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
                 message, hint = f"the file must start with {what}", "choose another line"
     else:
         above = text[: line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
-        # A backslash continues a line; two of them are one of TeX's own signs.
+        # A backslash continues a line; two of them are a TeX command.
         if (len(above) - len(above.rstrip("\\"))) % 2 == 1:
             message, hint = "this line continues the line above", "choose the line where the statement starts"
     if message:
@@ -365,6 +365,6 @@ def _lines_and_content(one: Annotation, text: str) -> tuple[int, int, tuple[str,
 
 
 def choose_style(styles: Iterable[SourceStyle], kind: Kind | None) -> SourceStyle:
-    """The first style whose default is this type, or else the first style."""
+    """Return the first style whose default is this type, or else the first style."""
     known = list(styles)
     return next((style for style in known if style.kind is kind), known[0])

@@ -1,4 +1,4 @@
-"""Annotations outside comments: inside string literals, or pasted in any comment style."""
+"""Annotations that are not read as comments: in string literals, in unread comment styles, or pasted in any style."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from duvet.config.languages import Language
-from duvet.model import Annotation, Problem
+from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.text import WHITESPACE, trim
+from duvet.text import WHITESPACE, find_place, trim
 
 _ESCAPED = r"(?:[^{quote}\\\n]|\\.)*+"
 _PLAIN = "|".join(f"{quote}{_ESCAPED.format(quote=quote)}{quote}" for quote in ('"', "'"))
@@ -76,7 +76,7 @@ def _family(path: str) -> LiteralFamily | None:
 
 
 def may_have_literals(path: str) -> bool:
-    """True if the multi-line literals of the file's language are known."""
+    """Return True if the multi-line literals of the file's language are known."""
     return _family(path) is not None
 
 
@@ -111,6 +111,60 @@ def _spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
             yield line, line + found[0].count("\n")
 
 
+class UnreadCitation(Struct, frozen=True):
+    """The first line in a file that looks like the target of a citation in a comment style that is not read there."""
+
+    mark: str  # The sign that begins the line, such as `//=`.
+    targets: tuple[str, ...]  # All such targets with this sign.
+    places: tuple[Place, ...]
+
+
+_TARGET_AT_END = (
+    r"[ \t]*(?:source[ \t]*=[ \t]*)?([^\s\"'`(){};,=#<>|&]+#[^\s\"'`(){};,]+)[ \t]*(?:\*+[/)]|-->)?[ \t]*\r?(?:\n|\Z)"
+)
+_COMMENT_SIGN = re.compile(r"(?:[^\w\s\"'`]{1,8}|@?rem|REM|dnl)[ \t]?", re.IGNORECASE)
+
+
+@lru_cache
+def _compile_unread(metas: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[bytes]]:
+    """Expressions for targets behind other signs than these, in text and in bytes."""
+    # A search for the equals sign is fast, and few lines with other signs end with a target.
+    known = "".join(rf"(?<!\s{re.escape(meta)})" for meta in metas if meta.endswith("="))
+    expression = f"={known}{_TARGET_AT_END}"
+    return re.compile(expression), re.compile(expression.encode())
+
+
+def find_unread_citations(path: str, data: bytes, styles: Sequence[SourceStyle]) -> list[UnreadCitation]:
+    """Lines outside string literals that look like targets in a comment style other than these."""
+    in_text, in_bytes = _compile_unread(tuple(style.meta for style in styles))
+    if not in_bytes.search(data):
+        return []
+    text = data.decode(errors="replace")
+    known = tuple(sign for style in styles for sign in (style.meta, style.content) if sign)
+    found: dict[str, list[tuple[str, Place]]] = {}
+    for match in in_text.finditer(text):
+        start = text.rfind("\n", 0, match.start()) + 1
+        before = text[start : match.start()].lstrip(WHITESPACE)
+        line = text[match.start() - len(before) : match.end()]
+        if _COMMENT_SIGN.fullmatch(before) and not line.startswith(known):
+            place = find_place(text, match.start() - len(before), match.end(1))
+            found.setdefault(f"{before}=", []).append((match[1], place))
+    if not found:
+        return []
+    lines = sorted(place.line for places in found.values() for _, place in places)
+    literal = set(lines_in_literals(path, text, lines))
+    kept = {mark: [one for one in places if one[1].line not in literal] for mark, places in found.items()}
+    return [UnreadCitation(mark, *map(tuple, zip(*places, strict=True))) for mark, places in kept.items() if places]
+
+
+def is_read_in(text: str, styles: Sequence[SourceStyle]) -> bool:
+    """True if a file with these styles would have an annotation of this text, or if it has no comment sign at all."""
+    if any(scan_comments("", text, style)[0] for style in styles):
+        return True
+    first = next(filter(None, map(trim, text.split("\n"))), "")
+    return _BARE.fullmatch(first) is not None and _NAMING.fullmatch(first) is None
+
+
 _FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
 _SIGNS = r"[^\w\s=]{1,8}? ?"  # The signs that begin a comment in most languages; in some it is a word.
 _META = re.compile(rf"(?P<mark>{_SIGNS})=")
@@ -135,7 +189,7 @@ class _Lead(NamedTuple):
 
 
 def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedText:
-    """The annotations of a text; configured styles are read exactly as in a source."""
+    """Return the annotations of a text; configured styles are read exactly as in a source."""
     ##= man/spec/mcp.md#tools
     ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
     ##% entry of a requirement file, and with code around them.
@@ -149,7 +203,7 @@ def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedT
 
 
 def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
-    """The lines in the style of any language, for text in which no configured style names a target."""
+    """Return the lines in the style of any language, for text in which no configured style names a target."""
     first = next(filter(None, lines), "")
     if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
         return _rewrite_plain(lines)
@@ -170,7 +224,7 @@ def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> lis
 
 
 def _find_leads(lines: Sequence[str], match: Callable[[str], re.Match[str] | None]) -> list[_Lead]:
-    """The styles of the lines that match; the first quoted line decides between `#` and `%`."""
+    """Return the styles of the lines that match; the first quoted line decides between `#` and `%`."""
     leads = []
     for mark in dict.fromkeys(found["mark"] for line in lines if (found := match(line))):
         either = rf"(?:{re.escape(mark)}|\*)" if _STARS.fullmatch(mark) else re.escape(mark)
@@ -202,7 +256,7 @@ def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
 
 
 def _rewrite_plain(lines: Iterable[str]) -> list[str | None]:
-    """Lines without any comment sign: a target, perhaps with fields, and its quote."""
+    """Convert lines without comment markers: a target, optional fields, and a quote."""
     found: list[str | None] = []
     for line in filter(None, lines):
         if found and not _FIELD.match(line):

@@ -11,7 +11,7 @@ from duvet.tree.files import Tree
 from duvet.tree.git import GitRepository
 
 IgnoreRule = Callable[[str], bool | None]
-"""Whether a path below the file is ignored; None if no line matches. Folders end with a slash."""
+"""Returns whether a path below the file is ignored; None if no line matches. Folders end with a slash."""
 
 _TOKEN = re.compile(rb"(?P<stars>\*+)|(?P<any>\?)|(?P<open>\[[!^]?)|\\(?P<escaped>.)|[^*?\[\\]+", re.DOTALL)
 _MEMBER = re.compile(
@@ -51,7 +51,7 @@ def parse_gitignore(data: bytes) -> IgnoreRule:
 
 
 def _rule(line: bytes) -> tuple[bytes, bool] | None:
-    """The expression of a line, and whether it ignores what it matches; None if it matches nothing."""
+    """Return the regular expression of a line, and whether matching paths are ignored; None if it matches nothing."""
     if line.startswith(b"#"):
         return None
     line = line.removesuffix(b"\r")
@@ -81,7 +81,7 @@ def _expression(pattern: bytes, *, names_folders: bool) -> bytes:
             raise _NothingError
         before, at = at, token.end()
         if token["stars"]:
-            # git compares the text before the first star literally, so that `**` begins a new pattern there.
+            # git compares the text before the first star literally, so `**` after it begins a new pattern.
             is_whole = len(token["stars"]) > 1 and (is_plain or pattern[before - 1 : before] == b"/")
             expression, at = _stars(pattern, at, is_whole=is_whole and names_folders)
         elif token["open"]:
@@ -138,7 +138,7 @@ class IgnoredPaths:
         """The git folder that all working trees of a repository share, by the top of the tree; empty without one."""
 
     def hides(self, path: str, is_folder: bool) -> bool:
-        """True if git ignores the path or a folder around it."""
+        """Return True if git ignores the path or a folder around it."""
         whole = posixpath.join(self._repository.start, path)
         if "/." in whole:
             whole = posixpath.normpath(whole)
@@ -152,7 +152,7 @@ class IgnoredPaths:
         return known[0] or self._is_named(f"{whole}/" if is_folder else whole, known[1])
 
     def _is_named(self, path: str, top: str) -> bool:
-        """True if the nearest file with a matching line ignores the path; folders end with a slash."""
+        """Return True if the nearest file with a matching line ignores the path; folders end with a slash."""
         start = len(path)
         while start > len(top):
             start = path.rfind("/", 0, start - 1) + 1
@@ -176,7 +176,7 @@ class IgnoredPaths:
         return says(path) if says else None
 
     def _top(self, folder: str) -> str:
-        """The top of the repository; without one, the working directory, or `/` for paths outside of it."""
+        """Return the top of the repository; without one, the working directory, or `/` for paths outside of it."""
         ##= man/spec/trace.md#sources
         ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
         inside = folder.startswith(self._repository.start)

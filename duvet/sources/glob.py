@@ -34,7 +34,7 @@ class PatternError(DuvetError):
 
 
 class PatternComponent(Struct, frozen=True):
-    """One folder or file name of a pattern: a literal, a test, or (with neither) any number of folders."""
+    """A component of a pattern: a literal name, a test for a name, or (with neither) any number of folders."""
 
     literal: str | None = None
     matches: PathPredicate | None = None
@@ -115,7 +115,7 @@ def _spell_path(pattern: PathPattern, path: str) -> str:
 
 
 def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:
-    """A test for the paths that a pattern matches, and for everything in folders that it matches."""
+    """Return a test for the paths that a pattern matches, and for everything in folders that it matches."""
     expressions = []
     for pattern in patterns:
         if pattern.components:
@@ -133,7 +133,7 @@ def _component(name: str, pattern: str, offset: int) -> PatternComponent:
     expression = ""
     for token in _TOKEN.finditer(name):
         if token["open"]:
-            # The bracket that closes it is behind a slash.
+            # The closing bracket is after a slash.
             raise PatternError(pattern, offset + token.start(), "invalid range pattern")
         if token["star"] or token["any"]:
             expression += "[^/]*" if token["star"] else "[^/]"
@@ -168,7 +168,7 @@ _END = re.compile(r"(?<=[^/])(?:/|\Z)")
 
 
 def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem], None]) -> list[str]:
-    """Every path that the pattern matches, folders too, sorted; unreadable folders are reported."""
+    """Return the sorted paths that the pattern matches, including folders; report unreadable folders."""
     found = _Walk(tree, pattern.components, report).run(pattern.root)
     if pattern.wants_folders:
         found = {path for path in found if not tree.is_file(path)}
@@ -197,7 +197,7 @@ class _Walk:
         self.report = report
         self.found: set[str] = set()
         self.todo: list[tuple[str, int, tuple[object, ...]]] = []
-        """A folder, the component to look for there, and the folders around it if a link led there."""
+        """A folder, the component to look for in it, and the folders around it if a link led there."""
         self.linked: set[object] = set()
         """The folders that links have led to."""
         self.looped: set[object] = set()
@@ -242,7 +242,7 @@ class _Walk:
                 self.found.add(start + entry.name)
             if is_folder(entry):
                 folders.append((start + entry.name, entry.is_symlink()))
-        # In one order everywhere, because which link comes first decides where a folder is entered.
+        # Sort, because the first link to a folder determines where the folder is entered.
         for path, is_link in sorted(folders):
             inside = self._enter(folder, path, is_link, above)
             if inside is not None:
@@ -260,7 +260,7 @@ class _Walk:
             self._report_unreadable(error)
 
     def _enter(self, folder: str, path: str, is_link: bool, above: tuple[object, ...]) -> tuple[object, ...] | None:
-        """The folders around the content of the path; None if the path leads back into one of them."""
+        """Return the folders around the content of the path; None if the path leads back into one of them."""
         if not is_link and not above:
             return above
         try:
@@ -296,7 +296,7 @@ def make_path_start(folder: str) -> str:
 
 
 def parse_legacy_pattern(pattern: str) -> SourceRule:
-    """The rule of a `--source-pattern`; blanks in its style count, and empty parts don't."""
+    """Parse a `--source-pattern`; blanks in its style are significant, and empty parts are ignored."""
     if not pattern.startswith("("):
         return SourceRule(patterns=(pattern,))
     style, bracket, glob = pattern[1:].partition(")")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
 
 STATEMENT, DECLARATION, SCOPE_OPEN, SCOPE_CLOSE, COMMENT, ANNOTATION, BLANK, NON_LINEAR = (1 << bit for bit in range(8))
-"""The properties of a line as bits; a line without any is unknown."""
+"""The properties of a line, as bits; a line without properties is unknown."""
 
 
 class LineScope(Struct, frozen=True):
@@ -39,7 +39,7 @@ class LineClasses(Struct, frozen=True):
         return len(self.properties) - 1
 
 
-# What a node marks: its first line, or all of its lines, with a property.
+# The property that a type of node gives to its first line, or to all of its lines.
 _FIRST_LINE = {
     "if_statement": STATEMENT,
     "for_statement": STATEMENT,
@@ -84,7 +84,7 @@ _COMMENTS = frozenset({"line_comment", "block_comment"})
 
 
 def split_source_lines(text: str) -> list[str]:
-    """Return the lines of a file; a line end at the end of the file begins no further line."""
+    """Return the lines of a file; a final line end does not begin another line."""
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines
 
@@ -187,5 +187,5 @@ def _classify_text(line: str) -> int:
     trimmed = line.strip(WHITESPACE)
     if not trimmed:
         return BLANK
-    # These are the default marks of annotations, whatever marks the project uses.
+    # These are the default prefixes of annotations, regardless of the project's prefixes.
     return ANNOTATION if trimmed.startswith(("//=", "//#")) else 0

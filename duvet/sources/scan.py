@@ -13,12 +13,13 @@ from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import SourceStyle, may_have_annotations, scan_comments
+from duvet.sources.fragments import UnreadCitation, find_unread_citations
 from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expand_pattern, make_path_start, match_any
 from duvet.text import decode_utf8, path_key, quote_text
 from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
 
 Hides = Callable[[str, bool], object]
-"""Whether a path (and whether it is a folder) is hidden; hidden folders hide their content."""
+"""Called with a path and whether it is a folder; returns whether it is hidden. A hidden folder hides its content."""
 
 
 class FilteredTree:
@@ -64,6 +65,7 @@ class RuleOrigin(Struct, frozen=True):
 class ScannedFile(Struct, frozen=True):
     annotations: list[Annotation]
     problems: list[Problem] = []
+    unread: list[UnreadCitation] = []
 
 
 def find_sources(
@@ -74,7 +76,7 @@ def find_sources(
     within: Callable[[Tree], Tree] | None = None,
     unmatched: ProblemReporter | None = None,
 ) -> list[SourceFile]:
-    """Every file that a rule matches, once, with all its styles.
+    """Return every file that a rule matches (each file once), with all its styles.
 
     `within` filters each rule's tree further, and `unmatched` gets a problem for each pattern that matches no file,
     or for the patterns of a language if none of them does.
@@ -101,10 +103,10 @@ def find_sources(
 def _make_unmatched_problems(
     rule: SourceRule, origin: RuleOrigin, found: Mapping[int, Sequence[str]]
 ) -> Iterator[Problem]:
-    """A problem for each pattern that matches no file; `found` has the paths by the index of the pattern."""
+    """Yield a problem for each pattern that matches no file; `found` has the paths by the index of the pattern."""
     patterns = {index: quote_text(rule.patterns[index]) for index, paths in found.items() if not paths}
     if len(rule.patterns) > 1 and any(rule.patterns == language.patterns for language in Language):
-        # Few projects have every kind of file of a language.
+        # Few projects contain every kind of file that a language has.
         patterns = {0: ", ".join(patterns.values())} if len(patterns) == len(found) else {}
     for index, names in patterns.items():
         message = f"no file matches {names}"
@@ -129,7 +131,7 @@ def _exclude(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report
 def find_matching_files(
     key: str, patterns: Iterable[str], tree: Tree, report: ProblemReporter, origin: RuleOrigin
 ) -> list[str]:
-    """The paths that patterns match; invalid patterns are reported."""
+    """Return the paths that patterns match; invalid patterns are reported."""
     return [
         path for _, pattern in _compile(key, patterns, report, origin) for path in expand_pattern(pattern, tree, report)
     ]
@@ -147,10 +149,15 @@ def _compile(
             report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, place, hint=error.hint))
 
 
-def scan_file(file: SourceFile, tree: Tree) -> ScannedFile:
-    """The annotations of one file, in order if it has one style; DuvetError if it can't be read."""
+def scan_file(file: SourceFile, tree: Tree, specifications: Sequence[bytes] = ()) -> ScannedFile:
+    """Return the annotations of one file, in order if it has one style; raise DuvetError if the file can't be read.
+
+    Citations in other comment styles are looked for if the file contains one of these names of specifications.
+    """
     data = tree.read(file.path)
-    found = ScannedFile([], [])
+    # The search for a name is many times faster than that for targets.
+    is_named = any(name in data for name in specifications)
+    found = ScannedFile([], [], find_unread_citations(file.path, data, file.styles) if is_named else [])
     relevant = [style for style in file.styles if may_have_annotations(data, style.meta, style.content)]
     if not relevant and data.isascii():
         return found
@@ -193,11 +200,11 @@ class InnerTree(FilteredTree):
 
 
 def order_annotations(by_path: dict[str, list[Annotation]]) -> tuple[Annotation, ...]:
-    """All annotations sorted by path, place and kind, without duplicates."""
+    """Return all annotations sorted by path, place and kind, without duplicates."""
     found: list[Annotation] = []
     for path in sorted(by_path, key=path_key):
         own = by_path[path]
-        # Most files are in order, without two annotations on a line.
+        # Most files are already in order, without two annotations on one line.
         is_ordered = all(one.line < other.line for one, other in pairwise(own))
         found += own if is_ordered else sorted(dict.fromkeys(own), key=_sort_key)
     return tuple(found)

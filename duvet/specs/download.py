@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MAX_PARALLEL_DOWNLOADS = 8
-_PAUSE = 0.05  # The seconds between two progress messages about one download.
+_PAUSE = 0.05  # Seconds between two progress messages about a download.
 
 SizeListener = Callable[[int], None]
 """Called with the number of bytes received; an exception that it raises ends the download."""
@@ -53,10 +53,10 @@ class DownloadClients:
             except BaseException:
                 client.close()
                 raise
-        # The last three come from proxies and certificates of the environment.
+        # The last three come from proxies and certificates in the environment.
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, ImportError) as error:
             raise FetchRefusal(str(error) or type(error).__name__) from error
-        # A download must not depend on the cookies of another.
+        # A download must not depend on the cookies of another one.
         client.cookies.clear()
         with self._lock:
             self._idle.append(client)
@@ -71,7 +71,7 @@ class DownloadClients:
         if idle is not None:
             try:
                 return idle, idle.send(idle.build_request("GET", url), stream=True)
-            # The server may have closed the idle connection: try a new one.
+            # The server may have closed the idle connection, so try a new one.
             except (httpx2.NetworkError, httpx2.RemoteProtocolError):
                 idle.close()
             except BaseException:
@@ -85,7 +85,7 @@ class DownloadClients:
 
     @cached_property
     def _certificates(self) -> SSLContext:
-        # Loading them takes longer than the rest of a client.
+        # Loading the certificates takes longer than creating the rest of the client.
 
         return httpx2.create_ssl_context()
 
@@ -153,14 +153,14 @@ def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy,
 
 
 class _DownloadRun:
-    """Starts a thread for each download; only the calling thread shows progress and writes files."""
+    """Runs each download in a thread; only the calling thread shows progress and writes files."""
 
     def __init__(self, urls: Mapping[str, str], policy: Policy, display: Downloads) -> None:
         self.urls = urls
         self.policy = policy
         self.display = display
         self.clients = DownloadClients(policy)
-        # The URLs in order; those whose files conflict (same file, or one in the other) share a lane and run in turn.
+        # The URLs in order; URLs with conflicting files (the same file, or one inside the other) share a lane.
         files = set(urls.values())
         lanes: dict[str, deque[str]] = {}
         for url, file in urls.items():

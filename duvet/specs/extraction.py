@@ -1,4 +1,4 @@
-"""Extracts requirements: sentences with RFC 2119 keywords, into annotations and requirement files."""
+"""Extracts requirements (sentences with RFC 2119 keywords) into annotations and requirement files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
-from unicodedata import category
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,70 +14,15 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config.settings import Config
 from duvet.errors import DuvetError, ProblemsError, describe_plainly
-from duvet.model import Annotation, ExtractedSentence, Level, Locator, Place, Problem, Section, Severity, Specification
+from duvet.model import Annotation, ExtractedSentence, Locator, Place, Problem, Section, Severity, Specification
 from duvet.specs import requirement_files
+from duvet.specs.keywords import Keyword, find_keywords
 from duvet.specs.library import Library
 from duvet.specs.locator import format_locator, locate_specification, strip_extension
 from duvet.text import WHITESPACE, find_line_index, format_count, group_equal_texts, line_starts, path_parts, quote_text
 from duvet.tree.files import Tree, is_folder
 
-_NEGATED = ("MUST", "SHALL", "SHOULD")
-_WORDS = {
-    "MUST": Level.MUST,
-    "SHALL": Level.MUST,
-    "REQUIRED": Level.MUST,
-    "SHOULD": Level.SHOULD,
-    "RECOMMENDED": Level.SHOULD,
-    "MAY": Level.MAY,
-    "OPTIONAL": Level.MAY,
-}
-
-# The look-behind follows the word, because expressions that begin with letters are found fast. A word in front of a
-# quotation mark is explained, not used.
-_KEYWORD = re.compile(
-    "(?:" + "|".join(rf"{word}(?<!\w{word})" + r"(?: NOT\b)?+" * (word in _NEGATED) for word in _WORDS) + r')\b(?!")',
-    re.ASCII,
-)
-_NOT = "NOT "
-_OTHER_WORDS = re.compile("[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
-"""Characters that belong to words besides letters, marks, digits and connectors."""
-
-
-class Keyword(Struct, frozen=True):
-    start: int
-    end: int
-    level: Level
-    rank: int  # The index of the keyword: awslabs duvet searches each line for one keyword after the other.
-
-
-_MEANINGS = {
-    word + suffix: (level, rank) for rank, (word, level) in enumerate(_WORDS.items()) for suffix in ("", " NOT")
-}
-
-
-def find_keywords(text: str) -> Iterator[Keyword]:
-    is_plain = text.isascii()
-    for found in _KEYWORD.finditer(text):
-        start, end = found.span()
-        before, after = text[start - 1 : start], text[end : end + 1]
-        # No letter of any script touches the keyword.
-        if is_plain or not (_is_word(before) or (_is_word(after) and not text.endswith(" NOT", start, end))):
-            # The keyword NOT RECOMMENDED begins earlier, which matters only behind a dot.
-            if text.endswith(f".{_NOT}", 0, start):
-                start -= len(_NOT)
-            level, rank = _MEANINGS[found[0]]
-            yield Keyword(start, end, level, rank)
-
-
-def _is_word(char: str) -> bool:
-    if char <= "\x7f":
-        return False
-
-    kind = category(char)
-    return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or _OTHER_WORDS.match(char) is not None
-
-
-# A dot in front of white space ends a sentence, any other hides the character behind it.
+# A dot before white space ends a sentence; any other dot hides the character after it.
 SENTENCE_END = re.compile(r"[^.]*(?:\.[^ \t\n][^.]*)*\.(?=[ \t\n]|\Z)")
 _BLANK = " \t\n"
 
@@ -86,24 +30,24 @@ _BLANK = " \t\n"
 class SentenceOpenings:
     """Finds the beginnings of sentences in linear time.
 
-    A sentence begins behind the last dot on its line, or on a line before. If that dot ends no sentence, the first one
-    on its line that does counts.
+    A sentence begins after the last dot on its line or an earlier one. If that dot doesn't end a sentence, the first
+    dot on its line that does is used.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._dot = -1
         self._dots_to = 0
-        """The last dot, and the end of the text that was searched for it."""
+        """The last dot, and the end of the searched text."""
         self._newline = -1
         self._newlines_to = 0
         self._known: dict[int, int] = {}
-        """The beginnings of sentences after dots that end none."""
+        """The beginnings of sentences after dots that don't end a sentence."""
         self._ends: dict[int, int] = {}
         """The end of the first sentence of a line, by the beginning of the line."""
 
     def before(self, offset: int, floor: int) -> int:
-        """The beginning of the sentence at the offset, not before the floor; both rise from call to call."""
+        """Return the beginning of the sentence at the offset, but at least the floor; both must increase from call to call."""
         text = self.text
         dot = text.rfind(".", max(floor, self._dots_to), offset)
         self._dots_to = offset
@@ -142,7 +86,7 @@ class SentenceOpenings:
             known[place] = known[dot]
 
     def _first_end(self, line: int, dot: int) -> int:
-        """The end of the first sentence on a line if a dot cuts it off, or 0."""
+        """Return the end of the first sentence on a line if a dot cuts it off, or 0."""
         text, ends = self.text, self._ends
         if line not in ends:
             stop = text.find("\n", dot)
@@ -153,7 +97,7 @@ class SentenceOpenings:
         first = dot
         while first > line and text[first - 1] == ".":
             first -= 1
-        # Of two dots in a row, the first hides the second.
+        # The first of two consecutive dots hides the second.
         return dot if (dot - first) % 2 else 0
 
 
@@ -167,12 +111,19 @@ class _Sentence(Struct, frozen=True):
 
 
 def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
-    """The requirements of a section in the order of its text, without repetitions."""
+    """Return the requirements of a section in the order of its text, without repetitions."""
+    if section.plain is not None:
+        ##= man/spec/trace.md#markdown
+        ##% Requirements of a section with the same text and different ids MUST be different requirements.
+        alike = group_equal_texts(section.plain.statements, lambda one: f"{one.name}\0{one.text}")
+        return tuple(
+            [ExtractedSentence(max([one.level for one in group]), (group[0].text,), group[0].name) for group in alike]
+        )
     # Sentences end where a list item begins or ends, as at an empty line.
     breaks = [0, *sorted(section.breaks), len(section.lines)]
     text = _PARAGRAPH.join("\n".join(section.lines[start:end]) for start, end in pairwise(breaks))
     found = []
-    for group in group_equal_texts(_sentences(text), lambda each: "\n".join(each.pieces)):
+    for group in group_equal_texts(find_sentences(text), lambda each: "\n".join(each.pieces)):
         ##= man/spec/trace.md#requirements
         ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the
         ##% level of its strongest keyword.
@@ -182,7 +133,8 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     return tuple([ExtractedSentence(level, pieces) for _, level, pieces in sorted(found)])
 
 
-def _sentences(text: str) -> list[_Sentence]:
+def find_sentences(text: str) -> list[_Sentence]:
+    """Return the sentences of IETF text that have a keyword."""
     spans: dict[tuple[int, int], list[Keyword]] = {}
     openings = SentenceOpenings(text)
     floor = ceiling = end = -1
@@ -201,7 +153,7 @@ def _sentences(text: str) -> list[_Sentence]:
 
 
 def _first_found(text: str, sentences: list[_Sentence]) -> _Sentence:
-    """The sentence that awslabs duvet finds first: it searches each line for one keyword after the other."""
+    """Return the sentence that awslabs duvet finds first: it searches each line for one keyword after the other."""
     starts = line_starts(text)
 
     def found_at(sentence: _Sentence) -> tuple[int, int, int]:
@@ -217,7 +169,7 @@ _LONGEST, _KEPT = 240, 50
 
 
 def requirements_folder(source: str, out: str, downloads: str = "") -> str:
-    """The folder below `out` for the requirements of the specification in the file `source`.
+    """Return the folder below `out` for the requirements of the specification in the file `source`.
 
     It repeats the path of the source, relative to the first of these folders that contains the source: the folder of
     downloads of a configuration, `out`, and the root or the working directory.
@@ -228,7 +180,7 @@ def requirements_folder(source: str, out: str, downloads: str = "") -> str:
 
 
 def requirements_file(folder: str, section: str, extension: str = "toml") -> str:
-    """The file in that folder for a section; an id never names another folder."""
+    """Return the file in that folder for a section; an id never names another folder."""
     ##= man/spec/trace.md#requirements
     ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
     ##% specification, and leave unchanged ones alone.
@@ -252,12 +204,12 @@ class Extraction(Struct, frozen=True):
     annotations: dict[str, list[Annotation]]
     folders: dict[str, str]  # The beginning of the targets in each folder.
     problems: list[Problem]
-    all_below: str = ""  # The folder that contains no other files; empty if it may contain others.
+    all_below: str = ""  # A folder that contains only these files; empty if it may contain others.
 
 
 def extract_configured(config: Config, library: Library, root: str) -> Extraction:
     """Extract the requirements of every configured specification, in memory."""
-    # Without any configured specification, the files in the folder come from elsewhere.
+    # If no specification is configured, the files in the folder come from elsewhere.
     is_owner = config.specifications and config.finds_extracted
     extraction = Extraction({}, {}, {}, [], config.requirements_folder if is_owner else "")
     library.prefetch(_located(config))
@@ -316,7 +268,7 @@ def _extract(config: Config, library: Library, specification: Specification, roo
             )
         return own
 
-    how = f"{name}\n{folder}\n{specification.locator.format.name}"
+    how = f"{name}\n{folder}\n{specification.locator.format.name}\n{specification.form}"
     own = library.memory.parse_text("requirements", _SpecificationFiles, path, how, specification.data, extract)
     lost = [
         all.annotations[path][0].target
@@ -334,7 +286,7 @@ WRITERS_BY_EXTENSION = {"toml": requirement_files.render_toml_file, "rs": requir
 def extract_specification(
     specification: Specification, out: str, downloads: str, root: str, extension: str
 ) -> tuple[Extraction, int]:
-    """The files for one specification below a folder, and the number of requirements in them."""
+    """Return the files for one specification below a folder, and the number of requirements in them."""
     name = format_locator(specification.locator, root)
     folder = requirements_folder(specification.path, out, downloads)
     extraction = Extraction({}, {}, {folder: f"{name}#"} if extension == "toml" else {}, [])
@@ -353,7 +305,7 @@ def list_extracted_sections(specification: Specification) -> Iterator[tuple[Sect
             yield section, found
 
 
-# The form of a file that an extraction wrote; compiled only when a file may be stale.
+# Matches a file that an extraction wrote; compiled only when a file may be stale.
 _GENERATED = rb"""
     target[ ]=[ ]"(?P<target>[^\n]*)"\n
     \n
@@ -372,7 +324,7 @@ def _match(data: bytes) -> re.Match[bytes] | None:
 
 
 def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
-    """Files that an earlier extraction wrote for sections that no longer have requirements."""
+    """Yield files that an earlier extraction wrote for sections that no longer have requirements."""
     current = set(map(posixpath.normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
@@ -386,7 +338,7 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
 
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
-    """True if an extraction wrote exactly this file; duvet never removes files that people wrote or changed."""
+    """Return True if an extraction wrote exactly this file; duvet never removes files that people wrote or changed."""
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
     ##% `--prune`.
@@ -401,14 +353,35 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
     return [requirements_file(folder, section) for section in sections] == [path]
 
 
+def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, Problem]:
+    """Return extracted files that nothing needs, each with its problem; with `writes`, leave out current ones."""
+    needed = extraction if writes else replace(extraction, files={})
+    found = {path: make_stale_problem(path) for path in find_stale_files(needed, library.tree)}
+    orphaned = find_orphaned_files(extraction, library)
+    return found | {path: make_orphaned_problem(path, name) for path, name in orphaned}
+
+
+def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
+    """Yield a problem for each changed requirement file in the place of a generated one; duvet does not read it."""
+    ##= man/spec/trace.md#requirement-files
+    ##% duvet MUST warn about a file that it does not read because duvet extracts the requirements of its section.
+    for folder in extraction.folders:
+        for path in sorted(f"{folder}/{entry.name}" for entry in tree.entries(folder) if not is_folder(entry)):
+            if path not in extraction.files:
+                continue
+            message = "duvet does not read this file, because it extracts the requirements of this section itself"
+            hint = "move what you added to `.duvet/exceptions` or `.duvet/todos`, and delete the file"
+            yield rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)
+
+
 def make_stale_problem(path: str) -> Problem:
     message = "this extracted file is outdated: its section no longer contains requirements"
     return rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint="remove it with `--prune`")
 
 
 def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tuple[str, str]]:
-    """Files extracted from specifications that are no longer configured, with the names of the specifications."""
-    # The files of a specification that can't be loaded now may have any name.
+    """Yield files extracted from specifications that are no longer configured, with the names of the specifications."""
+    # The files of a specification that can't be loaded may have any name.
     if not extraction.all_below or any(one.severity is Severity.ERROR for one in extraction.problems):
         return
     folders = [extraction.all_below]
@@ -426,7 +399,7 @@ def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tu
 
 
 def _extracted_from(folder: str, path: str, out: str, library: Library) -> str:
-    """The specification that a file was extracted from; empty if people wrote, changed or moved it."""
+    """Return the specification that a file was extracted from; empty if people wrote, changed or moved it."""
     try:
         found = _match(library.tree.read(path))
         name = found["target"].decode().partition("#")[0] if found else ""

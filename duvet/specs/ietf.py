@@ -25,13 +25,13 @@ _ANNOUNCEMENTS = ("rfc", "request for comments", "internet-draft", "internet dra
 
 
 def find_front_title(text: str) -> str:
-    """The title: the first centred block below the header, on one line; empty without one."""
+    """Return the title: the first centred block below the header, on one line; empty without one."""
     page = text.removeprefix(BOM).lstrip().partition("\f")[0].rstrip()
     blocks = [block.split("\n") for block in re.split(r"\n\s*\n", page.replace("\r\n", "\n"))]
     below = dropwhile(lambda block: not any(words in "\n".join(block).lower() for words in _ANNOUNCEMENTS), blocks)
     next(below, None)
     for block in below:
-        # Full lines of a paragraph are centred, too, but there are more of them, or they end with a dot.
+        # The full lines of a paragraph are centred, too, but there are more of them, or they end with a dot.
         if len(block) <= _MOST_LINES and not block[-1].endswith(".") and all(map(_is_centred, block)):
             lines = (line for line in block if not line.strip().lstrip("<").startswith("draft-"))
             return " ".join(" ".join(lines).split())
@@ -53,7 +53,7 @@ SectionNumbers = tuple[int, ...]
 LARGEST_NUMBER = 199
 LETTER_A = 1000  # Letters follow all numbers, so that one comparison is enough for both.
 
-_GAP = r"[^\S\x1c-\x1f]"  # White space, without the separators that only Python counts as such.
+_GAP = r"[^\S\x1c-\x1f]"  # White space, without the separators that only Python counts as white space.
 
 _NUMBERED = re.compile(rf"(?:[A-Z]\.?)?[0-9.]+(?=:?{_GAP}+(.*))|(?:[A-Z]\.)?[0-9.]+\Z")
 _APPENDIX = re.compile(r"Appendix |APPENDIX |Annex ")
@@ -103,7 +103,7 @@ def is_successor(numbers: SectionNumbers, last: SectionNumbers) -> bool:
 
 
 def _numbers_of(number: str) -> SectionNumbers | None:
-    """The parts of a number: an optional capital, then integers, the first of which is not zero."""
+    """Return the parts of a number: an optional capital, then integers, the first of which is not zero."""
     letter = LETTER_A + ord(number[0]) - ord("A") if "A" <= number[:1] <= "Z" else 0
     rest = number[1:].removeprefix(".") if letter else number
     if letter and not rest:
@@ -134,7 +134,7 @@ _NAMED_IDS = {title: f"name-{make_anchor(title)}" for title in _NAMED.split("; "
 _BREAKS = (b"b", b"p")
 _ALONE = b"bb"  # The lines around a title without a number.
 
-# Most lines need no further look.
+# Most lines need no further checks.
 _TITLE = re.compile(rb"\n(?=[0-9]|[A-Z](?:[0-9.]|[A-Za-z' ]{4,30}\r?\n|(?:ppendix|PPENDIX|nnex) ))")
 _HEAD = re.compile(rb"\nRFC [1-9][0-9]*  ")
 _PAGE_NUMBER = re.compile(rb"\[Page [0-9]+\](\r?\n)?")
@@ -188,7 +188,7 @@ def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
         return _qualify(found, data)
     sections: dict[str, Section] = {}
     for section in found:
-        sections.pop(section.id, None)  # Of several sections with one id, the last is kept, at its place.
+        sections.pop(section.id, None)  # If several sections have the same id, keep the last one, at its place.
         sections[section.id] = section
     return tuple(sections.values())
 
@@ -213,7 +213,7 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
         end = starts[number] if number < len(starts) else len(data)
         placed.append((_cut(section, end), path, above))
     ##= man/spec/trace.md#sections
-    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them apart by the
+    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish them by the
     ##% headings above them or, in IETF text, by their titles.
     counts = Counter((*above, section.id) for section, _, above in placed)
     taken: Counter[str] = Counter()
@@ -283,7 +283,7 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
 
 
 def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
-    # Text is kept, and one empty line for each gap that doesn't begin with a running head.
+    # Keep the text, and one empty line for each gap that doesn't begin with a running head.
     keep = bytearray(b"\1") * len(lines.kinds)
     for gap in _IETF_GAP.finditer(lines.kinds):
         start, end = gap.span()

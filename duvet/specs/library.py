@@ -1,16 +1,16 @@
-"""Loads the specifications of a run, parses each once, and assigns their ids."""
+"""Loads the specifications of a run, parses each of them once, and assigns ids."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.errors import DuvetError, FetchError, MarkdownError
-from duvet.model import Format, Locator, Section, Specification
+from duvet.model import Format, Locator, RequirementForm, Section, Specification
 from duvet.specs.locator import cache_path, canonical_url, locator_key, make_anchor, strip_extension
 from duvet.text import decode_utf8
 from duvet.tree.cache import Cache
@@ -23,7 +23,7 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
 def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
-    """The requested format, or the format that the name and the first character of a file suggest."""
+    """Return the requested format, or the format that the name and the first character of a file suggest."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
     ##% that, or else as IETF text.
@@ -44,7 +44,7 @@ def find_file_stem(path: str) -> str:
 
 
 def name_ietf_specification(path: str, front: str) -> str:
-    """`RFC n` from the name of the file or its first page; a draft has the name of its file."""
+    """Return `RFC n` from the name of the file or its first page; a draft has the name of its file."""
     found = _RFC_FILE.fullmatch(find_file_stem(path)) or _FRONT.match(front)
     return f"RFC {found[1]}" if found else find_file_stem(path)
 
@@ -54,7 +54,7 @@ def assign_ids(
     known: Iterable[Specification] = (),
     rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id; of equal ids, all but that of the least rank get a number."""
+    """Sort the new specifications, and give each a unique id; of equal ids, all but the first by rank get a number."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
@@ -90,7 +90,7 @@ class Policy(Struct, frozen=True):
 Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]
 """Downloads URLs into files; returns the text or the error of each."""
 
-_FRONT_LENGTH = 8192  # The characters that contain the first page of a text.
+_FRONT_LENGTH = 8192  # The number of characters that contain the first page of a text.
 
 
 class ParsedSpecification(Struct, frozen=True):
@@ -104,7 +104,11 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications, and caches what it reads and parses."""
+    """Loads specifications, and caches their texts and parsed contents.
+
+    With `forms`, the forms of requirements by the names of specifications, texts are read as in our own schema; without,
+    they are read as awslabs duvet reads them.
+    """
 
     def __init__(
         self,
@@ -113,21 +117,19 @@ class Library:
         fetcher: Fetcher | None = None,
         cwd: str = "",
         memory: Cache | None = None,
-        *,
-        has_paths: bool = False,
+        forms: Mapping[str, RequirementForm] | None = None,
     ) -> None:
         self.tree = tree
         self.folder = folder
         self.fetcher = fetcher
         self.cwd = cwd
         self.memory = memory or Cache()
-        self.has_paths = has_paths
-        """Whether paths of headings tell sections apart, as in our schema."""
+        self.forms = forms
         self.failures: dict[Locator, DuvetError] = {}
-        """The errors of specifications that could not be loaded, which are not tried again."""
+        """The errors of specifications that could not be loaded; duvet doesn't try them again."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, DownloadOutcome] = {}
-        self._parsed: dict[tuple[bytes, Format], ParsedSpecification] = {}
+        self._parsed: dict[tuple[bytes, Format, RequirementForm | None], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
         known = self._loaded.get(locator)
@@ -137,7 +139,8 @@ class Library:
             raise self.failures[locator]
         try:
             path = self.path(locator)
-            loaded = self._loaded[locator] = self._make(locator, path, self._read(locator, path))
+            loaded = self._make(locator, path, self._read(locator, path), self.form_of(locator))
+            self._loaded[locator] = loaded
         except DuvetError as error:
             self.failures[locator] = error
             raise
@@ -168,13 +171,17 @@ class Library:
     def path(self, locator: Locator) -> str:
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
-    def load_from(self, path: str, locator: Locator) -> Specification:
-        return self._make(locator, path, self.tree.read(path))
+    def form_of(self, locator: Locator) -> RequirementForm | None:
+        """Return the form of a specification's requirements; None to read it as awslabs duvet does."""
+        return None if self.forms is None else self.forms.get(locator.name, RequirementForm())
 
-    def _make(self, locator: Locator, path: str, data: bytes) -> Specification:
-        how = f"{locator.format.name} {self.has_paths}"
+    def load_from(self, path: str, locator: Locator, form: RequirementForm | None = None) -> Specification:
+        return self._make(locator, path, self.tree.read(path), form)
+
+    def _make(self, locator: Locator, path: str, data: bytes, form: RequirementForm | None) -> Specification:
+        how = f"{locator.format.name} {form}"
         parsed = self.memory.parse_text(
-            "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator)
+            "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator, form)
         )
         return Specification(
             id="",
@@ -187,6 +194,7 @@ class Library:
             description=parsed.description,
             data=data,
             sections=parsed.sections,
+            form=form,
         )
 
     def _relative(self, path: str) -> str:
@@ -205,16 +213,16 @@ class Library:
                 raise FetchError(f"{url} has not been downloaded", hint=f"save its text as {path}")
         return self.tree.read(path)
 
-    def _parse(self, path: str, data: bytes, locator: Locator) -> ParsedSpecification:
+    def _parse(self, path: str, data: bytes, locator: Locator, form: RequirementForm | None) -> ParsedSpecification:
         text = decode_utf8(data, path)
         format = detect_format(path, text, locator.format)
-        key = (data, format)
-        # The same text under two names is parsed once.
+        key = (data, format, form)
+        # A text with two names is parsed once.
         if key not in self._parsed and format is Format.MARKDOWN:
             from duvet.specs.markdown import parse_markdown
 
             try:
-                document = parse_markdown(data, has_paths=self.has_paths)
+                document = parse_markdown(data, form)
             except MarkdownError as error:
                 error.path = path
                 raise
@@ -225,7 +233,7 @@ class Library:
             from duvet.specs.ietf import find_front_title, parse_ietf
 
             front = find_front_title(text[:_FRONT_LENGTH])
-            self._parsed[key] = ParsedSpecification(format, "", "", front, parse_ietf(data, has_paths=self.has_paths))
+            self._parsed[key] = ParsedSpecification(format, "", "", front, parse_ietf(data, has_paths=form is not None))
         parsed = self._parsed[key]
         if format is Format.IETF and len({section.path for section in parsed.sections if section.path}) <= 1:
             return replace(parsed, name=name_ietf_specification(path, text[:_FRONT_LENGTH]))

@@ -1,4 +1,4 @@
-"""Names of specifications (URLs and paths), of their sections, and the anchors of headings."""
+"""The names of specifications (URLs and paths) and of their sections, and the anchors of headings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 
 
 def make_anchor(text: str) -> str:
-    """ASCII letters and digits in lower case, joined by single dashes."""
+    """Return ASCII letters and digits in lower case, joined by single dashes."""
     if not text.isascii():
         text = text.translate(_ROMANIZER)
     return _SEPARATOR.sub("-", text.lower()).strip("-")
@@ -85,7 +85,7 @@ _INITIALS, _VOWELS, _FINALS = (
 
 
 class _Romanizer(dict[int, str]):
-    """A table for `str.translate` that romanizes each character once."""
+    """A table for `str.translate` that computes the romanization of each character once."""
 
     def __missing__(self, code: int) -> str:
         self[code] = found = _romanize(chr(code))
@@ -133,7 +133,7 @@ def _from_anyascii(char: str) -> str:
 
 _LABEL = r"(?!xn--)[a-z0-9-]+"
 _SEGMENT = r"(?!\.{1,2}(?:/|\Z))[\w.~!$&()*+,;=:@-]*"
-# URLs that are certainly normal, so that the parser is not needed.
+# URLs that are known to be normal, so that the parser is not needed.
 _NORMAL = re.compile(rf"https?://(?:{_LABEL}\.)*(?!xn--)[a-z][a-z0-9-]*(?:/{_SEGMENT})+", re.ASCII)
 _RFC = re.compile(
     r"https?://(?:www\.rfc-editor\.org/rfc|tools\.ietf\.org/rfc|datatracker\.ietf\.org/doc/html)/rfc"
@@ -183,7 +183,7 @@ def canonical_url(url: str) -> str:
 
 
 def cache_path(url: str, folder: str) -> str:
-    """The path of a normalised URL's file in the download folder.
+    """Return the path of a normalised URL's file in the download folder.
 
     Port, query and fragment are left out, and any extension is replaced by `.txt`.
     """
@@ -193,12 +193,12 @@ def cache_path(url: str, folder: str) -> str:
 
 
 def strip_extension(path: str) -> str:
-    """The path without its extension; a leading dot begins none."""
+    """Return the path without its extension; a leading dot does not start an extension."""
     return _EXTENSION.sub("", path)
 
 
 def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
-    """The specification that a configuration or command line names: a URL, or a path as it is."""
+    """Return the specification that a configuration or command line names: a URL, or an unchanged path."""
     if is_url(name):
         return Locator(normalise_url(name), True, format)
     if "\0" in name:
@@ -208,13 +208,13 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
 
 def _locate_path(path: str, format: Format) -> Locator:
     tidy = _tidy(path)
-    # A file does not end with a slash, even where it is written with one.
+    # A file's path does not end with a slash, even if a slash is written.
     written = _SLASHES.sub("", path)
     return Locator(tidy, False, format, "" if written == tidy else written)
 
 
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
-    """The specification that a target names.
+    """Return the specification that a target names.
 
     If the path does not exist, it is looked up in the base and each folder above. The base is the working directory for
     a comment, and the file itself for a requirement file.
@@ -244,14 +244,14 @@ def _unresolved(spec: str, hint: str) -> ProblemsError:
 
 
 def locator_key(locator: Locator) -> tuple[bool, str, Format]:
-    """A sort key: URLs, then paths part by part, then formats."""
+    """Return a sort key: URLs, then paths part by part, then formats."""
     if locator.is_url:
         return (False, locator.name, locator.format)
     return (True, path_key(locator.name), locator.format)
 
 
 def format_locator(locator: Locator, cwd: str) -> str:
-    """The name to show: a path as it was written, and in the working directory without that directory."""
+    """Return the name to show: a path as written, but relative if it is in the working directory."""
     name = locator.written or locator.name
     if locator.is_url or not cwd:
         return name
@@ -275,7 +275,7 @@ class _Sections(Protocol):
 
 
 def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
-    """Return the sections that have this id or end this path of headings; several if the name is ambiguous.
+    """Return the sections with this id, or at the end of this path of headings; several if the name is ambiguous.
 
     The prefix of an id of IETF text may be missing or wrong.
     """
@@ -288,7 +288,7 @@ def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: b
     if not found and "/" in name:
         found = _find_by_path(specification, name, has_prefixes=has_prefixes)
     ##= man/spec/trace.md#sections
-    ##% If several sections have the same path, it MUST name the first of them.
+    ##% If several sections have the same path, the path MUST name the first of them.
     return found[:1] if len({sections[index].anchors for index in found}) == 1 else found
 
 
@@ -307,19 +307,19 @@ def _find_by_path(specification: _Sections, name: str, *, has_prefixes: bool) ->
     ##= man/spec/trace.md#sections
     ##% After another section is added, a path MUST NOT name a different section unless both have the same path.
     ##= man/spec/trace.md#sections
-    ##% duvet MUST accept the end of the path of headings to a section as its name, such as
-    ##% `requirement-2/acceptance-criteria`, and a path that begins with a slash as the whole path.
+    ##% duvet MUST accept as a section's name the end of its path of headings, such as
+    ##% `requirement-2/acceptance-criteria`, or, after a slash, its whole path.
     *above, last = name.split("/")
     sections = specification.sections
     candidates = _find_by_name(specification, last, has_prefixes=has_prefixes)
-    # The numbers of ids are those of awslabs duvet, and no part of a path.
+    # Numbers in ids follow awslabs duvet, and are not part of a path.
     unnumbered = [
         index for index in candidates if not (sections[index].id == last and last not in sections[index].anchors[-1:])
     ]
     paths = {index: sections[index].anchors[:-1] for index in unnumbered}
     if not above[0]:
         return tuple([index for index, path in paths.items() if sections[index].anchors and [*path] == above[1:]])
-    # Parts may be left out, so that a heading can come between those of a path.
+    # Parts may be left out, so other headings may come between the headings of a path.
     return tuple([index for index, path in paths.items() if _is_in_order(above, path)])
 
 
@@ -329,7 +329,7 @@ def _is_in_order(parts: Iterable[str], path: Iterable[str]) -> bool:
 
 
 def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """Give each section whose id is not its name alone the shortest path of headings that is."""
+    """If a section's id does not name it uniquely, set the shortest path of headings that does."""
     sharing = Counter(name for section in sections for name in {section.id, *section.anchors[-1:]})
     shared = {section.anchors for section in sections if section.anchors and sharing[section.anchors[-1]] > 1}
     taken = Counter(path for anchors in shared for path in _list_paths(anchors))
@@ -337,7 +337,7 @@ def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
     for section in sections:
         anchors = section.anchors
         if anchors in shared:
-            shared.discard(anchors)  # Others with the same path keep their ids.
+            shared.discard(anchors)  # Other sections with the same path keep their ids.
             ends = ("/".join(anchors[start:]) for start in range(len(anchors) - 1, -1, -1))
             own = (end for end in ends if taken[end] == 1 and (end == section.id or end not in sharing))
             name = next(own, f"/{'/'.join(anchors)}")
@@ -355,9 +355,23 @@ def _list_paths(anchors: tuple[str, ...]) -> Iterator[str]:
 
 
 def find_section_index(specification: Specification, name: str) -> int | None:
-    """The index of the only section with this name; None if there is none, or more than one."""
+    """Return the index of the only section with this name; None if no section or several sections have it."""
     found = find_section_indexes(specification, name, has_prefixes=specification.format is Format.IETF)
     return found[0] if len(found) == 1 else None
+
+
+def list_headed_sections(specification: Specification) -> dict[str, int]:
+    """Return the indexes of the sections whose titles begin with a requirement id, by the id, as written and folded."""
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    if specification.form is None:
+        return {}
+    from duvet.specs.requirement_ids import compile_ids
+
+    ids = compile_ids(specification.form.ids)
+    titled = [(ids.split(one.title, has_number=False), index) for index, one in enumerate(specification.sections)]
+    heads = [(head.name, index) for head, index in reversed(titled) if head]
+    return {**{name.casefold(): index for name, index in heads}, **dict(heads)}
 
 
 class _Section(Protocol):
@@ -373,7 +387,7 @@ class _Section(Protocol):
 
 class SectionNames:
     def __init__(self, sections: Iterable[_Section], others: Iterable[str] = ()) -> None:
-        """Prepare the search among sections and other names, which are the ids of requirements."""
+        """Prepare the search among sections and other names (requirement ids)."""
         named = [(section.name, _bare(section.id), make_anchor(section.title)) for section in sections]
         by_title = [(name, title) for name, bare, title in named if title != bare]
         by_path = [(name, name) for name, _, _ in named if "/" in name]
@@ -382,7 +396,7 @@ class SectionNames:
         self._names = [bare for _, bare, _ in named] + [words for _, words in further]
 
     def nearest(self, name: str) -> list[str]:
-        """The names of the few sections with the most similar id, title or name, best first."""
+        """Return a few names of the sections with the most similar id, title or name, best first."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
         ##% similar sections.
@@ -399,7 +413,7 @@ class SectionNames:
 
 
 def _bare(id: str) -> str:
-    """The id without the prefix that all ids of IETF text share."""
+    """Return the id without the prefix that all ids of IETF text share."""
     return _NAMED.sub("", id.lower())
 
 
@@ -417,7 +431,7 @@ class PhysicalLines(Struct, frozen=True):
 
 
 def split_rows(text: str) -> PhysicalLines:
-    """The lines of a file; a carriage return belongs to a line end only before a line feed."""
+    """Return the lines of a file; a carriage return belongs to a line end only before a line feed."""
     texts = text.split("\n")
     lengths = [len(row) if row.isascii() else len(row.encode()) for row in texts]
     starts = list(accumulate([length + 1 for length in lengths], initial=0))

@@ -15,9 +15,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.errors import MarkdownError
-from duvet.model import Section
+from duvet.model import RequirementForm, Section
 from duvet.specs.locator import make_anchor, qualify_sections, split_rows
-from duvet.text import trim
+from duvet.specs.markdown_requirements import add_plain_texts
+from duvet.specs.plain_text import read_blocks
+from duvet.text import BOM, trim
 
 if TYPE_CHECKING:
     from pyromark import Markdown
@@ -117,15 +119,20 @@ class MarkdownDocument(Struct, frozen=True):
     sections: tuple[Section, ...]
 
 
-def parse_markdown(data: bytes, *, has_paths: bool = False) -> MarkdownDocument:
-    """Parse a document; with `has_paths`, sections know the headings above them."""
+def parse_markdown(data: bytes, form: RequirementForm | None = None) -> MarkdownDocument:
+    """Parse a document as awslabs duvet does; with a form, its sections know their words and the headings above them."""
     text = data.decode()
-    outline = _Outline(data, text)
-    outline.read(walk_markdown(_parser(), text))
-    sections = outline.sections(has_paths=has_paths)
+    outline = _Outline(data, text, is_like_upstream=form is None)
+    if form is None:
+        outline.read(walk_markdown(_parser(), text))
+        sections = outline.sections()
+    else:
+        events = list_extended_events(text)
+        outline.read(iter(events))
+        sections = add_plain_texts(outline.sections(), read_blocks(data, events), form)
     title = next((s.title for s, part in zip(sections, outline.parts, strict=True) if part.level == "H1"), "")
     ordered = tuple(sorted(sections, key=lambda one: one.heading))
-    return MarkdownDocument(title, outline.description, qualify_sections(ordered) if has_paths else ordered)
+    return MarkdownDocument(title, outline.description, ordered if form is None else qualify_sections(ordered))
 
 
 @cache
@@ -133,6 +140,34 @@ def _parser() -> Markdown:
     from pyromark import Markdown, Options
 
     return Markdown(options=Options.ENABLE_HEADING_ATTRIBUTES)
+
+
+@cache
+def extended_parser() -> Markdown:
+    """Return the parser of our own schema, which knows tables, check boxes, footnotes and front matter."""
+    from pyromark import Markdown, Options
+
+    return Markdown(
+        options=Options.ENABLE_HEADING_ATTRIBUTES
+        | Options.ENABLE_TABLES
+        | Options.ENABLE_TASKLISTS
+        | Options.ENABLE_STRIKETHROUGH
+        | Options.ENABLE_FOOTNOTES
+        | Options.ENABLE_YAML_STYLE_METADATA_BLOCKS
+        | Options.ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS
+    )
+
+
+def list_extended_events(text: str) -> list[MarkdownEvent]:
+    """Return the events of a text as our own schema reads it."""
+    # Three blanks in place of a byte order mark change no offset.
+    return list(walk_markdown(extended_parser(), text.replace(BOM, "   ", 1) if text[:1] == BOM else text))
+
+
+def remove_markup(text: str) -> str:
+    """Return the words of Markdown on one line."""
+    blocks = read_blocks(text.encode(), walk_markdown(extended_parser(), text))
+    return " ".join([block.text for block in blocks])
 
 
 class _OutlinePart(Struct, frozen=True):
@@ -150,8 +185,9 @@ class _Outline:
     next. The order of breaks and headings follows awslabs duvet.
     """
 
-    def __init__(self, data: bytes, text: str) -> None:
+    def __init__(self, data: bytes, text: str, *, is_like_upstream: bool = True) -> None:
         self.data = data
+        self.is_like_upstream = is_like_upstream
         self.rows = split_rows(text)
         self.row = 0
         self.break_due = False
@@ -200,7 +236,7 @@ class _Outline:
         title, offset = _read_title(self.data, events, start)
         last = bisect_right(self.rows.ends, offset, self.row)
         anchor = attributes["id"]
-        if self.break_due and last > self.row:
+        if self.is_like_upstream and self.break_due and last > self.row:
             # If an item ends on the first line of a heading, awslabs duvet loses that line and keeps the last.
             self.rows.forget(self.row)
             self._add_break(self.row)
@@ -216,7 +252,7 @@ class _Outline:
             self.row = last
         self.break_due = False
 
-    def sections(self, *, has_paths: bool) -> list[Section]:
+    def sections(self) -> list[Section]:
         texts, starts = tuple(self.rows.texts), tuple(self.rows.starts)
         stops = [part.row for part in self.parts[1:]]
         stops.append(len(texts))
@@ -242,10 +278,10 @@ class _Outline:
             marks = frozenset([row - first for row in inside])
             title = full_title.replace("\n", " ")
             one = Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks)
-            if has_paths:
+            if not self.is_like_upstream:
                 ##= man/spec/trace.md#sections
-                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them
-                ##% apart by the headings above them or, in IETF text, by their titles.
+                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish
+                ##% them by the headings above them or, in IETF text, by their titles.
                 above = [each for each in above if each[0] < part.level]
                 path = tuple([each[1] for each in above])
                 above.append((part.level, title, wanted))
@@ -255,7 +291,7 @@ class _Outline:
 
 
 def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, int]:
-    """The text of the paragraph that has begun, shortened, and the start of its last event.
+    """Return the shortened text of the current paragraph, and the start of its last event.
 
     The text of a paragraph of images alone, such as badges, is empty.
     """
@@ -280,7 +316,7 @@ def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, in
 
 
 def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tuple[tuple[int, int] | None, int]:
-    """The bytes from the first text of a heading to the last, and the start of the last event.
+    """Return the bytes from the first text of a heading to the last, and the start of the last event.
 
     Markup after a text belongs to the title; an entity is not a text of the file.
     """

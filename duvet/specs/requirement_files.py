@@ -1,4 +1,4 @@
-"""Reads and writes requirement files: a fast reader for the usual form, a checking one for any other TOML."""
+"""Reads and writes requirement files, with a fast reader for the usual form, and a checking reader for any other TOML."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FORMATS_BY_NAME = {"md": Format.MARKDOWN, **{name: form for form in Format for n
 
 
 def fold_quote(text: str) -> str:
-    """The text on one line, as it is searched for in its section."""
+    """Return the text on one line, as duvet searches for it in its section."""
     if "\n" not in text:
         return text.strip(WHITESPACE)
     return " ".join(filter(None, [line.strip(WHITESPACE) for line in text.split("\n")]))
@@ -66,7 +66,7 @@ class _Table(Struct, frozen=True):
 
 
 def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
-    """Read a valid file that contains only plain strings, much faster than TOML; None for any other file."""
+    """Read a valid file with only plain strings, much faster than a TOML parser; return None for any other file."""
     if has_control_characters(data):
         return None
     try:
@@ -166,7 +166,7 @@ def _make_annotation(
 
 @lru_cache(maxsize=256)
 def _is_complete(kind: Kind, keys: tuple[str, ...]) -> bool:
-    """True if a table has all required keys and no unsupported ones."""
+    """Return True if a table has all required keys and no unsupported ones."""
     unfit = {"tags", *(["tracking_issue"] if "tracking-issue" in keys else [])}
     return set(REQUIRED_FIELDS[kind]) <= set(keys) <= set(FIELDS_BY_KIND[kind]) - unfit
 
@@ -312,7 +312,7 @@ _BEFORE_QUOTE = {level: f'{_HEADER}\nlevel = "{level.name}"\nquote = ' for level
 def make_requirement_file(
     path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
 ) -> tuple[bytes, list[Annotation]]:
-    """The requirement file of a section, and the annotations that reading it gives."""
+    """Return the requirement file of a section, and the annotations that reading it would return."""
     ##= man/spec/trace.md#requirements
     ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
     ##% specification, and leave unchanged ones alone.
@@ -340,7 +340,23 @@ def make_requirement_file(
         source = Source(*target_span, position, position + len(_HEADER), start, end)
         quote, written = " ".join(extracted.pieces), text + "\n"
         annotations.append(
-            Annotation(path, line, kind, target, quote, level, form, written, "", "", nothing, None, True, source)
+            Annotation(
+                path,
+                line,
+                kind,
+                target,
+                quote,
+                level,
+                form,
+                written,
+                "",
+                "",
+                nothing,
+                None,
+                True,
+                source,
+                extracted.name,
+            )
         )
         # The lines of the text, of its quotes, above and below.
         line += len(extracted.pieces) + 5
@@ -353,7 +369,7 @@ def render_toml_file(target: str, section: Section, found: Sequence[ExtractedSen
 
 
 def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
-    """A Rust module with a comment for each requirement."""
+    """Return a Rust module with a comment for each requirement."""
     # Rust doesn't allow a carriage return in a doc comment.
     context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")
     title = "".join(f"//! {line}\n" for line in section.full_title.split("\n")).replace("\r", "")
@@ -367,7 +383,7 @@ def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSen
 
 
 def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
-    """The edits that change the quote of an entry; the caller has to check the result."""
+    """Return the edits that change the quote of an entry; the caller has to check the result."""
     start, end = annotation.source.quote
     if not text.startswith(("'''", '"""'), start):
         # A string of one line stays one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import itemgetter
 from posixpath import join, normpath
 
@@ -22,6 +22,7 @@ from duvet.specs.locator import (
     find_section_index,
     find_section_indexes,
     is_url,
+    list_headed_sections,
     locate_specification,
     locator_key,
     resolve_specification,
@@ -36,7 +37,8 @@ from duvet.tree.files import Tree
 
 _MOST_NAMES = 8  # The most names of sections in a message.
 
-IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
+QuoteKey = str | tuple[str, str]  # A quote; with the name of the requirement that has to contain it, if there is one.
+IdsByQuote = defaultdict[QuoteKey, list[int]]  # Ids of annotations by quote.
 
 
 class TargetSection(Struct, frozen=True):
@@ -59,23 +61,24 @@ class TargetResolver:
         self.base = base
         self.specifications: dict[Locator, Specification] = {}
         self.failures: dict[int, records.Failure] = {}
-        """The failures of annotations by id."""
+        """The failures, by annotation id."""
         self._located: dict[tuple[str, Format], Locator] = {}
         self._unloaded: dict[Locator, records.Failure] = {}
         self._names: dict[Locator, SectionNames] = {}
         self.names_of = names_of or self._find_names
         """Returns the ids that a specification gives its requirements; by default those of the annotations."""
         self._sections: dict[tuple[Locator, int, tuple[NamedText, ...]], TargetSection] = {}
+        self._headed: dict[Locator, dict[str, int]] = {}
         self._annotations: Sequence[Annotation] = ()
         self._stated: dict[Locator, RequirementNames] | None = None
         self._unavailable = {locator.name for locator in library.failures}
         self._urls: Iterator[Locator] = iter(())
-        """The URLs of all annotations, which the first of them downloads."""
+        """The URLs of all annotations; the first annotation that needs one downloads all of them."""
 
     def resolve(
         self, annotations: Sequence[Annotation], places: records.AnnotationPlaces, problems: list[Problem]
     ) -> list[TargetSection]:
-        """Resolve all targets; annotations that lead nowhere become problems and `failures`."""
+        """Resolve all targets; annotations with unresolved targets become problems and `failures`."""
         self._urls, self._annotations = _urls(annotations), annotations
         by_key: dict[_TargetKey, IdsByQuote] = {}
         failed: list[tuple[records.Failure, IdsByQuote]] = []
@@ -94,7 +97,7 @@ class TargetResolver:
                     quotes = defaultdict(list)
                     failed.append((found, quotes))
                 by_key[key] = quotes
-            quotes[annotation.quote].append(id)
+            quotes[(annotation.quote, annotation.name) if annotation.name else annotation.quote].append(id)
         failures = [(id, failure) for failure, quotes in failed for ids in quotes.values() for id in ids]
         reported: set[records.Failure] = set()
         for id, failure in sorted(failures, key=itemgetter(0)):
@@ -112,7 +115,9 @@ class TargetResolver:
             locator = self._located.get((name, format)) or self._locate(name, format, base)
         except DuvetError as error:
             rule = rules.TARGET_BAD_URL if "://" in name else rules.TARGET_UNRESOLVED
-            return records.Failure(rule, error.message, error.hint, is_reported=name in self._unavailable)
+            targets = {} if hash_sign else self._named_targets.get(name, {})
+            hint = f"write {' or '.join(targets)}" if targets else error.hint
+            return records.Failure(rule, error.message, hint, is_reported=name in self._unavailable)
         specification = self._load(locator)
         if specification is None:
             return self._unloaded[locator]
@@ -131,44 +136,69 @@ class TargetResolver:
         named: tuple[NamedText, ...] = ()
         if index is None:
             ##= man/spec/names.md#targets
-            ##% duvet MUST resolve a target that names no section, but the id of a requirement, to that requirement.
+            ##% duvet MUST resolve a target with a requirement id in place of a section to that requirement.
             named = tuple(self.names_of(locator).find(section))
-            if not named:
-                return self._make_unknown_failure(specification, section)
-            index, *others = dict.fromkeys(one.section for one in named)
+            index, *others = dict.fromkeys([one.section for one in named]) or [
+                self._find_headed(specification, section)
+            ]
             if others:
                 return _make_ambiguous_failure(specification, named)
+            if index is None:
+                return self._make_unknown_failure(specification, section)
         return self._sections.setdefault(
             (locator, index, named), TargetSection(specification, index, defaultdict(list), named)
         )
 
+    @cached_property
+    def _named_targets(self) -> dict[str, dict[str, None]]:
+        """The targets of requirements by their ids."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self._annotations:
+            if one.name:
+                found.setdefault(one.name, {})[f"{one.target.partition('#')[0]}#{one.name}"] = None
+        return found
+
+    def _find_headed(self, specification: Specification, name: str) -> int | None:
+        """Return the section whose title begins with this id."""
+        locator = specification.locator
+        if locator not in self._headed:
+            self._headed[locator] = list_headed_sections(specification)
+        return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
+
     def _make_unknown_failure(self, specification: Specification, section: str) -> records.Failure:
         locator = specification.locator
+        names = self.names_of(locator)
         if locator not in self._names:
-            self._names[locator] = SectionNames(specification.sections, self.names_of(locator))
+            self._names[locator] = SectionNames(specification.sections, names)
         near = self._names[locator].nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
-        message = f"missing section {quote_text(section)} in {locator.name}"
+        what = "section or requirement" if any(names) else "section"
+        message = f"missing {what} {quote_text(section)} in {locator.name}"
         return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
 
     def _find_names(self, locator: Locator) -> RequirementNames:
         if self._stated is None:
             found: dict[Locator, list[NamedText]] = {}
             for one in self._annotations:
-                if one.name:
-                    target, _, section = one.target.partition("#")
-                    with suppress(DuvetError):
-                        place = self._locate(target, one.format, one.path if one.from_file else self.base)
-                        specification = self._load(place)
-                        index = _find_stated_section(specification, section) if specification else None
-                        if index is not None:
-                            found.setdefault(place, []).append(NamedText(one.name, index, one.quote))
+                if one.name and (place := self._place(one)):
+                    found.setdefault(place[0], []).append(NamedText(one.name, place[1], one.quote))
             self._stated = {place: RequirementNames(texts) for place, texts in found.items()}
         return self._stated.get(locator, NO_NAMES)
 
+    def _place(self, annotation: Annotation) -> tuple[Locator, int] | None:
+        """Return the specification and the section that state a requirement."""
+        name, _, section = annotation.target.partition("#")
+        base = annotation.path if annotation.from_file else self.base
+        with suppress(DuvetError):
+            locator = self._located.get((name, annotation.format)) or self._locate(name, annotation.format, base)
+            specification = self._load(locator)
+            index = _find_stated_section(specification, section) if specification else None
+            return None if index is None else (locator, index)
+        return None
+
     def _locate(self, name: str, format: Format, base: str) -> Locator:
         locator = resolve_specification(name, format, base, self.tree)
-        # A name that leads to a file by itself does so for every base.
+        # A name that leads to a file without a base leads to the same file with any base.
         if locator == locate_specification(name, format):
             self._located[name, format] = locator
         return locator
@@ -208,7 +238,8 @@ def _make_unclear_failure(specification: Specification, name: str, sections: Seq
 
 def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedText]) -> records.Failure:
     ##= man/spec/names.md#targets
-    ##% duvet MUST report a target whose id several sections of the specification have, and list these sections.
+    ##% duvet MUST report a target whose requirement id occurs in several sections of the specification, and list these
+    ##% sections.
     name = specification.locator.name
     sections = dict.fromkeys(specification.sections[one.section].name for one in named)
     message = f"{quote_text(named[0].name)} is the id of requirements in {len(sections)} sections of {name}"
@@ -259,14 +290,19 @@ def link_annotations(
     codes = _AnnotationCodes(annotations)
     matches: dict[Locator, list[records.Match]] = {}
     first: dict[Locator, int] = {}
+    shared: dict[tuple[Locator, int], QuoteMatcher] = {}
     for target in sections:
         locator = target.specification.locator
         first.setdefault(locator, next(iter(target.quotes.values()))[0])
-        matcher = matcher_of(target.specification.sections[target.section])
+        place = (locator, target.section)
+        matcher = shared.get(place) or matcher_of(target.specification.sections[target.section])
+        if target.named:
+            # Many targets may name requirements of one section.
+            shared[place] = matcher
         ##= man/spec/names.md#targets
-        ##% A quote below the id of a requirement MUST be part of that requirement, and if another one of the
-        ##% specification contains it, duvet MUST say so.
-        matchers = [matcher.restrict(one.text) for one in target.named] or [matcher]
+        ##% If the target of a quote is a requirement id, the quote MUST be part of that requirement; if another
+        ##% requirement of the specification contains the quote, duvet MUST say so.
+        matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
         found, failures = _match_quotes(target, codes, matchers, names, allows_cuts=allows_cuts)
         matches.setdefault(locator, []).extend(found)
@@ -289,8 +325,10 @@ def _match_quotes(
     """Return the matches of the quotes, and each failure with its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
-    for quote, ids in target.quotes.items():
-        found = next(filter(None, (_find_quote(one, quote, allows_cuts=allows_cuts) for one in matchers)), None)
+    for key, ids in target.quotes.items():
+        quote, name = (key, "") if isinstance(key, str) else key
+        matching = (_find_quote(one, quote, name, allows_cuts=allows_cuts) for one in matchers)
+        found = next(filter(None, matching), None)
         if found is None:
             failures.append((_make_quote_failure(target, quote, names), ids))
             continue
@@ -300,17 +338,17 @@ def _match_quotes(
             failures.append((_ONE_EDIT, ids))
         elif target.named and fit is records.Fit.TITLE:
             ##= man/spec/names.md#targets
-            ##% duvet MUST warn about a citation that names the id of a requirement but quotes nothing, because it covers
+            ##% duvet MUST warn about a citation that names a requirement id but quotes nothing, because it covers
             ##% nothing.
             message = f"this annotation quotes nothing of {target.named[0].name}, so it covers nothing"
             failures.append((records.Failure(rules.NAME_UNQUOTED, message, "quote the requirement"), ids))
     return matches, failures
 
 
-def _find_quote(matcher: QuoteMatcher, quote: str, *, allows_cuts: bool) -> records.FoundQuote | None:
-    found = matcher.find(quote)
-    is_cut = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT and matcher.is_cut(quote)
-    return None if is_cut else found
+def _find_quote(matcher: QuoteMatcher, quote: str, name: str, *, allows_cuts: bool) -> records.FoundQuote | None:
+    found = matcher.find(quote, name)
+    is_near = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT
+    return None if is_near and matcher.is_doubtful(quote) else found
 
 
 def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNames) -> records.Failure:
@@ -370,7 +408,7 @@ _KIND = (1 << _LEVEL_SHIFT) - 1
 
 @lru_cache(maxsize=256)
 def _summarize_codes(codes: bytes) -> tuple[int, Level, list[int]]:
-    """Return the flags and the level of annotations with these codes, and those that state a requirement."""
+    """Return the flags and the level of annotations with these codes, and the annotations that state a requirement."""
     flags = 0
     for code in set(codes):
         flags |= records.KIND_FLAGS[code & _KIND]
@@ -423,8 +461,8 @@ def _name_specifications(
 ) -> tuple[Specification, ...]:
     """Give each cited specification its id, in their order."""
     ##= man/spec/trace.md#specifications
-    ##% Of specifications with the same name, duvet MUST give a configured one the id without a number, or else the one
-    ##% that most annotations cite.
+    ##% If several specifications have the same name, duvet MUST give the id without a number to a configured one, or
+    ##% else to the one that most annotations cite.
     wanted = {(one.locator.name, one.format) for one in configured}
     own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
     others = select_unreferenced_specifications(configured, cited)
@@ -458,7 +496,7 @@ def make_two_spellings_problem(specification: Specification, first: Specificatio
 def find_second_spellings(
     coverages: Iterable[records.Coverage], base: str
 ) -> Iterator[tuple[Specification, Specification]]:
-    """Yield each specification whose text has a shorter name too, with the specification of that name."""
+    """Yield each specification that also exists under a shorter name, with the specification of that name."""
     known: dict[str, Specification] = {}
     for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):
         first = known.setdefault(normpath(join(base, specification.path)), specification)

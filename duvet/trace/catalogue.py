@@ -1,4 +1,4 @@
-"""The trace as flat cards, which refer to one another by index and are fast to store and load."""
+"""The trace as flat cards, which refer to each other by index and are fast to store and load."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
-from duvet.model import Format, Kind, Level, Problem, Section, Specification, index_section_names
+from duvet.model import Format, Kind, Level, Problem, RequirementForm, Section, Specification, index_section_names
 from duvet.specs.locator import is_url, locate_specification
 from duvet.text import LineNumbers, make_text_id
 from duvet.trace.records import NotApplicable, Requirement, State, Trace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _Key = TypeVar("_Key")
 
-SHORT_ID_DIGITS = 12  # The number of digits of an id that are shown.
+SHORT_ID_DIGITS = 12  # The number of digits to show of an id.
 CATALOGUE_KEY = "catalogue"  # The cache key of a project's catalogue.
 
 
@@ -46,6 +46,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     path: str  # The file that contains the text.
     sections: tuple[SectionCard, ...]
     is_configured: bool = False  # False if only annotations name it.
+    form: RequirementForm | None = None  # None if it is read as awslabs duvet reads it.
 
     @cached_property
     def titles(self) -> dict[str, str]:
@@ -72,8 +73,20 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         return index_section_names(self.sections)
 
     @cached_property
+    def named(self) -> dict[str, str]:
+        """The ids of the sections by the names at the head of their titles, such as `FR-001`, as written and folded."""
+        if self.form is None:
+            return {}
+        from duvet.specs.requirement_ids import compile_ids
+
+        ids = compile_ids(self.form.ids)
+        heads = [(head.name, one.id) for one in self.sections if (head := ids.split(one.title, has_number=False))]
+        folded = {name.casefold(): id for name, id in reversed(heads)}
+        return folded | dict(reversed(heads))
+
+    @cached_property
     def names(self) -> Mapping[str, int]:
-        """All names, as written and normalised, ranked by their distance from the id."""
+        """All names, both as written and normalised, ranked by their distance from the id."""
         # Most commands need no names.
         from duvet.trace.locations import normalise_name
 
@@ -83,7 +96,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @property
     def cited_as(self) -> str:
-        """The URL that targets name, though the text may be fetched from another, or the path in the project."""
+        """The URL in targets (the text may be downloaded from a different URL), or the path in the project."""
         return self.locator if is_url(self.locator) else self.url
 
     @property
@@ -112,7 +125,7 @@ class RequirementCard(Struct, frozen=True, array_like=True):
 
     @property
     def id(self) -> str:
-        """The hex BLAKE3 of the text, which wrapping does not change."""
+        """The BLAKE3 of the text in hex, which does not depend on wrapping."""
         return make_text_id(self.text)
 
 
@@ -130,8 +143,8 @@ class CitationCard(Struct, frozen=True, array_like=True):
     specification: int  # -1 if it leads nowhere.
     section: str
     requirements: tuple[int, ...]
-    span: tuple[int, int]  # Its characters in the file; in a requirement file those of the head of its table.
-    blob_link: str | None = None  # The web address of its source, if it differs from that of the others.
+    span: tuple[int, int]  # Its range of characters in the file; in a requirement file, the range of its table header.
+    blob_link: str | None = None  # The web address of its source, if it differs from the default.
     remark: str = ""  # The message of its failure or warning.
 
     @property
@@ -150,7 +163,7 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     problems: tuple[Problem, ...]
     blob_link: str | None = None  # Where sources can be read.
     issue_link: str | None = None  # Where issues can be read.
-    excuses: dict[int, NotApplicable] = {}  # By the index of a requirement that is not applicable.
+    excuses: dict[int, NotApplicable] = {}  # The entries, by the index of a requirement that is not applicable.
     setup: tuple[Problem, ...] = ()  # The warnings that make every gate fail.
 
     @cached_property
@@ -201,7 +214,7 @@ def _grouped(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
 def build_catalogue(
     trace: Trace, requirements: Iterable[Requirement], configured: Iterable[Specification]
 ) -> Catalogue:
-    """Build the catalogue of a trace; it includes configured specifications that nothing cites."""
+    """Build the catalogue of a trace, including configured specifications that nothing cites."""
     cited = [coverage.specification for coverage in trace.coverages]
     others = list_unreferenced_specifications(configured, cited)
     stating = (id for id, annotation in enumerate(trace.annotations) if annotation.kind is not Kind.SPEC)
@@ -249,9 +262,9 @@ def select_unreferenced_specifications(
 
 
 def make_specification_card(one: Specification) -> SpecificationCard:
-    sections = tuple(map(_make_section_card, one.sections))
+    sections, name = tuple(map(_make_section_card, one.sections)), one.locator.name
     return SpecificationCard(
-        one.id, one.name, one.url, one.description, one.locator.name, one.path, sections, one.is_configured
+        one.id, one.name, one.url, one.description, name, one.path, sections, one.is_configured, one.form
     )
 
 
@@ -293,7 +306,7 @@ def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[Requireme
 
 def load_card_specification(card: SpecificationCard, library: Library) -> Specification:
     for format in Format:
-        found = library.load_from(card.path, locate_specification(card.locator, format))
+        found = library.load_from(card.path, locate_specification(card.locator, format), card.form)
         # One name may be read in several formats, and the file may have changed.
         if list(card.titles) == [section.id for section in found.sections]:
             return found

@@ -123,7 +123,7 @@ def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) ->
 
 
 class Total(Struct, frozen=True):
-    """The number of requirements of one specification and level by state; None stands for all of them."""
+    """The number of requirements of one specification and level, by state; None means all specifications or levels."""
 
     specification: Specification | None
     level: Level | None
@@ -150,19 +150,19 @@ class Total(Struct, frozen=True):
 
     @property
     def done(self) -> int:
-        """Without excepted and not applicable requirements, which are settled but not done."""
+        """The number of done requirements; excepted and not applicable requirements don't count as done."""
         ##= man/spec/trace.md#coverage
         ##% duvet MUST NOT count an excepted requirement as done.
         return self.counts[State.DONE]
 
     @property
     def percent(self) -> int | None:
-        """Rounded down, so that 100 means all of them; None if no requirement is applicable."""
+        """The percentage of done requirements, rounded down so that 100 means all; None if none is applicable."""
         return 100 * self.done // self.applicable if self.applicable else None
 
     @property
     def words(self) -> str:
-        """`42 % (3 of 7), 1 excepted, 2 not applicable`, without the counts that are 0."""
+        """The coverage in words, such as `42 % (3 of 7), 1 excepted, 2 not applicable`, without zero counts."""
         if not self.requirements:
             return "no requirements"
         share = "no applicable requirements"
@@ -173,7 +173,7 @@ class Total(Struct, frozen=True):
 
     @property
     def left(self) -> str:
-        """`4 uncited, 1 needs tests`; empty if none is left."""
+        """The open requirements in words, such as `4 uncited, 1 needs tests`; empty if no requirement is open."""
         return ", ".join(
             f"{count:,} {format_state(state, count)}"
             for state, count in zip(State, self.counts, strict=True)
@@ -182,7 +182,7 @@ class Total(Struct, frozen=True):
 
 
 def format_state(state: State, count: int) -> str:
-    """Return the words of the state for so many requirements: `2 need tests`."""
+    """Return the words of the state for this many requirements, as in `2 need tests`."""
     return state.words.replace("needs", "need") if count != 1 else state.words
 
 
@@ -191,10 +191,10 @@ class GateResult(Struct, frozen=True):
 
     name: str  # `snapshot .duvet/snapshot.txt`
     success: str  # `snapshot .duvet/snapshot.txt is up to date`
-    problems: int | None  # None if other errors kept the gate from running.
+    problems: int | None  # None if other errors prevented the gate from running.
 
     def describe(self, obstacles: str) -> str:
-        """Return the line of the gate; `obstacles` counts the errors that kept it from running."""
+        """Return the line for the gate; `obstacles` is the number of errors that prevented it from running, in words."""
         if self.problems is None:
             return f"FAIL: {self.name}: not checked because of {obstacles}"
         return (
@@ -223,7 +223,7 @@ _Table = dict[Level, list[int]]
 
 
 def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
-    """Return the totals of each level, strongest first, and their sum: by specification, and last for all of them."""
+    """Return the totals of each level (strongest first) and their sum, for each specification and finally for all."""
     tables: dict[str, _Table] = {}
     specifications: dict[str, Specification] = {}
     overall: _Table = {}
@@ -235,14 +235,14 @@ def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
 
 
 def compute_level_totals(found: Iterable[CountedRequirement]) -> tuple[Total, ...]:
-    """Return the totals of each level, strongest first, and last their sum."""
+    """Return the totals of each level, strongest first, followed by their sum."""
     table: _Table = {}
     _count(found, table)
     return tuple(_rows(None, table))
 
 
 def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
-    """Group the totals by specification, and last for all; each group ends with its sum."""
+    """Group the totals by specification, followed by the group for all; each group ends with its sum."""
     groups: dict[str, list[Total]] = {}
     for total in found:
         groups.setdefault(total.specification.id if total.specification else "", []).append(total)
@@ -252,7 +252,7 @@ def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
 def judge_run(
     problems: Iterable[Problem], gates: Sequence[GateResult] = (), annotations: int = 0, *, counts: bool = True
 ) -> RunVerdict:
-    """Return the verdict of a run: every error fails it, and only gates that ran and passed make it pass.
+    """Return the verdict of a run: any error makes it fail, and only gates that ran and passed make it pass.
 
     With `counts`, the lines contain the numbers of errors and warnings.
     """

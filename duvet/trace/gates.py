@@ -17,7 +17,13 @@ from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
 from duvet.trace import records
 from duvet.trace.catalogue import Catalogue, make_specification_card
-from duvet.trace.locations import find_sections, find_specifications, make_section_error, require_specification
+from duvet.trace.locations import (
+    find_headed_section,
+    find_sections,
+    find_specifications,
+    make_section_error,
+    require_specification,
+)
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
@@ -28,13 +34,13 @@ _TESTED = records.TEST | records.EXCEPTION | records.IMPLICATION
 SETUP_CODES = frozenset(
     rule.code for rule in (rules.CONFIG_ABSENT, rules.PATTERN_UNMATCHED, rules.NO_SPECIFICATION, rules.NO_REQUIREMENTS)
 )
-"""The warnings that are errors under a gate, because the gate would have nothing to check."""
+"""The warnings that become errors with a gate, because the gate would have nothing to check."""
 
 
 def find_setup_problems(
     config: Config | None, requirements: Collection[records.Requirement], unmatched: Iterable[Problem]
 ) -> Iterator[Problem]:
-    """Yield a warning for each part of the setup that leaves a gate nothing to check; only with our schema."""
+    """With duvet's own schema, yield a warning for each fault of the setup that leaves a gate with nothing to check."""
     if config is None or not config.extended:
         return
     yield from unmatched
@@ -70,7 +76,7 @@ def check_gates(
 
 
 def has_implementation(trace: records.Trace) -> bool:
-    """Tell whether an annotation implements, implies or excepts a part of a specification."""
+    """Return whether an annotation implements, implies or excepts a part of a specification."""
     return any(match.flags & _IMPLEMENTED for coverage in trace.coverages for match in coverage.matches)
 
 
@@ -85,14 +91,15 @@ def _offenders(
     lines: set[tuple[int, int]],
     rule: rules.Rule,
 ) -> Iterator[Problem]:
-    """Yield a problem for each quote on one of these lines, at the first of them."""
+    """Yield a problem for each quote on any of these lines, at the first such line."""
     numbers = LineNumbers()
     for match in matches:
         first = next((piece for piece in match.pieces if (match.section, piece.line) in lines), None)
         if first is not None:
             quote = trace.annotations[match.ids[0]].quote
             section = coverage.specification.sections[match.section]
-            text = quote_text(shorten_text(quote or section.title))
+            name = trace.annotations[match.stating[0]].name if match.stating else ""
+            text = f"{name} {quote_text(shorten_text(quote or section.title))}".lstrip()
             yield rule.problem(
                 f"no {'code' if rule is rules.GATE_NOT_CITED else 'test'} cites {text}",
                 coverage.specification.path,
@@ -117,7 +124,7 @@ _UPSTREAM_MESSAGES = {
 
 
 def word_like_upstream(problem: Problem) -> Problem:
-    """Return the problem of a gate with the message of awslabs duvet."""
+    """Return a gate's problem with awslabs duvet's message."""
     return replace(problem, message=_UPSTREAM_MESSAGES.get(problem.code, problem.message))
 
 
@@ -153,10 +160,11 @@ def _make_problems(requirements: Iterable[records.Requirement], rule: rules.Rule
     lines = LineNumbers()
     for one in requirements:
         specification = one.specification
+        text = f"{one.name} {quote_text(shorten_text(one.text))}".lstrip()
         ##= man/spec/gates.md#gates-for-targets
         ##% duvet MUST list each of these requirements with its target and its place in the specification.
         yield rule.problem(
-            f"{quote_text(shorten_text(one.text))} is not fully {participle} ({one.state.words})",
+            f"{text} is not fully {participle} ({one.state.words})",
             specification.path,
             Place(lines.of(specification.data, one.matches[0].pieces[0].start)),
             hint=_make_hint(rule, f"{specification.locator.name}#{one.section.name}"),
@@ -210,11 +218,14 @@ class RequirementsByTarget:
                 found = [i for i, one in named.items() if one == section]
                 if found := found or [i for i, one in named.items() if one.casefold() == section.casefold()]:
                     return found
+                headed = {(card.id, id) for card in cards if (id := find_headed_section(card, section))}
+                if headed:
+                    return sorted({index for spot in headed for index in self._stated[spot]})
                 raise make_section_error(cards, section, named.values())
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
     def is_unavailable(self, target: str) -> bool:
-        """True if the specification of the target could not be loaded, which is reported elsewhere."""
+        """Return True if the specification of the target could not be loaded, which is reported elsewhere."""
         name = target.partition("#")[0]
         return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._elsewhere(name)))
 

@@ -1,4 +1,4 @@
-"""Names of specifications, sections and lines of files, in any spelling, with the code around them."""
+"""Finds specifications, sections and lines of files by name, in any spelling, and reads the code around lines."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class SourceText(Struct, frozen=True):
     starts: tuple[int, ...]
 
     def is_blank(self, number: int) -> bool:
-        """True if the line is blank or outside the file."""
+        """Return True if the line is blank or outside the file."""
         return not 0 < number <= len(self.lines) or not trim(self.lines[number - 1])
 
     def has_code(self, number: int) -> bool:
-        """True if the line has letters or digits, and not only comment signs."""
+        """Return True if the line has letters or digits, and not only comment signs."""
         return any(char.isalnum() for char in self.lines[number - 1])
 
 
@@ -47,7 +47,7 @@ class WrittenAnnotation(Protocol):
 
     @property
     def span(self) -> tuple[int, int]:
-        """Its characters in the file; in a requirement file, those of the header of its table."""
+        """Its range of characters in the file; in a requirement file, the range of its table header."""
 
 
 def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
@@ -93,7 +93,7 @@ class ProjectFiles(Struct, frozen=True):
         return self.tree.is_file(path)
 
     def text(self, path: str) -> SourceText:
-        """The text of a file; empty if it can't be read."""
+        """Return the text of a file; empty if it can't be read."""
         try:
             return split_source_text(self.tree.read(path).decode(errors="replace"))
         except DuvetError:
@@ -181,7 +181,7 @@ _NEVER = 9  # Greater than the rank of any name.
 
 
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
-    """Return the specifications with that id, name, URL or path, by index; an unknown URL counts by its last part."""
+    """Return the indexes of the specifications with this id, name, URL or path; of an unknown URL, use the last part."""
     ##= man/spec/show.md#references
     ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     written, normal = name.strip(), normalise_name(name)
@@ -244,8 +244,13 @@ def describe_ambiguous_section(card: SpecificationCard, name: str, ids: Iterable
     return message, f"use one of these: {join_names(names, _SOME)}"
 
 
+def find_headed_section(card: SpecificationCard, name: str) -> str | None:
+    """Return the id of the section whose title begins with this id of a requirement, such as `FR-001`."""
+    return card.named.get(name) or card.named.get(name.casefold())
+
+
 def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
-    """Yield the id of the section with that name, and those of the numbered sections below it."""
+    """Yield the id of the section with this name, and the ids of the numbered sections below it."""
     section = find_section(card, name)
     if section is not None:
         yield from list_section_tree(card, section, below=below)
@@ -361,7 +366,7 @@ def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") 
 
 
 def require_specification(catalogue: Catalogue, name: str, root: str = "") -> list[int]:
-    """Return the indexes of the specifications of that name; a NotFoundError suggests the nearest ids."""
+    """Return the indexes of the specifications with this name; raise NotFoundError with similar ids for an unknown name."""
     ##= man/spec/queries.md#filters
     ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
     found = match_specifications(catalogue, name, root)

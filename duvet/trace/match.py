@@ -13,18 +13,42 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from duvet.model import Section
+from duvet.model import PlainText, Section, Statement
 from duvet.text import WHITESPACE, byte_length, normalise, normalise_with_map
 from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
 
 
 class SectionView(Struct, frozen=True):
-    """The lines that are not blank, trimmed and joined with single blanks."""
+    """The non-blank lines of a section, trimmed and joined with single blanks."""
 
     section: Section
     data: bytes
     lines: list[int]  # The index of each of these lines in the section.
     offsets: list[int]  # The start of each line in the view, and the start of the line after the last.
+
+    def cut(self, start: int, end: int) -> tuple[Piece, ...]:
+        """Return the pieces of a stretch of the view, as bytes of the file."""
+        found: list[Piece] = []
+        offsets, lines = self.offsets, self.lines
+        texts, starts = self.section.lines, self.section.starts
+        index = bisect_right(offsets, start) - 1
+        low = start
+        while low < end:
+            line = lines[index]
+            shift = starts[line] - offsets[index]
+            text = texts[line]
+            if text[0] in WHITESPACE:
+                shift += byte_length(text[: len(text) - len(text.lstrip(WHITESPACE))])
+            index += 1
+            following = offsets[index]
+            high = end if end < following else following - 1
+            # As in awslabs duvet, a piece of one byte cuts the line and covers nothing.
+            if high - low > 1:
+                found.append(Piece(line, low + shift, high + shift))
+            elif high > low:
+                found.append(Piece(line, low + shift, low + shift))
+            low = following
+        return tuple(found)
 
 
 def make_section_view(section: Section) -> SectionView:
@@ -39,36 +63,73 @@ def make_section_view(section: Section) -> SectionView:
     return SectionView(section, text.encode(), list(compress(count(), trimmed)), offsets)
 
 
+_MARK_EVERY = 512  # Characters.
+
+
+class PlainView(Struct, frozen=True):
+    """The words of a section without markup, on one line."""
+
+    section: Section
+    plain: PlainText
+    data: bytes
+    marks: list[int]  # The byte of every so many characters.
+
+    def cut(self, start: int, end: int) -> tuple[Piece, ...]:
+        """Return the pieces of a stretch of the view; markup behind its words belongs to it if the line goes on."""
+        if self.data.isascii():
+            return self.cut_characters(start, end)
+        first = self._character_of(start)
+        return self.cut_characters(first, first + len(self.data[start:end].decode()))
+
+    def _character_of(self, byte: int) -> int:
+        index = bisect_right(self.marks, byte) - 1
+        return index * _MARK_EVERY + len(self.data[self.marks[index] : byte].decode())
+
+    def cut_characters(self, start: int, end: int) -> tuple[Piece, ...]:
+        ##= man/spec/trace.md#markdown
+        ##% A quote MUST cover the words that it repeats whatever markup stands between them, so that quotes which
+        ##% together repeat all words of a requirement cover the requirement.
+        plain = self.plain
+        offsets, starts, ends = plain.offsets, plain.starts, plain.ends
+        found: list[Piece] = []
+        index = max(bisect_right(offsets, start) - 1, 0)
+        while index < len(offsets) and offsets[index] < end:
+            last = offsets[index + 1] if index + 1 < len(offsets) else len(plain.text)
+            low = plain.byte_at(max(start, offsets[index]))
+            high = ends[index]
+            if end < last:
+                high = plain.byte_at(end)
+            elif index + 1 < len(offsets) and high < starts[index + 1] and plain.text[last - 1 : last] != "\n":
+                high = starts[index + 1] if self._line(starts[index + 1]) == self._line(low) else high
+            self._add(found, low, high)
+            index += 1
+        return tuple(found)
+
+    def _line(self, byte: int) -> int:
+        return bisect_right(self.section.starts, byte) - 1
+
+    def _add(self, found: list[Piece], low: int, high: int) -> None:
+        """Add bytes line by line, and join them with the last piece if it ends there."""
+        line = self._line(low)
+        while low < high:
+            stop = high
+            if line + 1 < len(self.section.starts):
+                stop = min(high, self.section.starts[line] + byte_length(self.section.lines[line]))
+            if low < stop:
+                if found and found[-1].line == line and found[-1].end == low:
+                    low = found.pop().start
+                found.append(Piece(line, low, stop))
+            line += 1
+            if line >= len(self.section.starts):
+                break
+            low = max(stop, self.section.starts[line])
+
+
 def restrict_view(view: SectionView, start: int, end: int) -> SectionView:
     """Return the view of a stretch; the offsets of its lines are counted from there."""
     first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, end)
     offsets = [one - start for one in view.offsets[first : last + 1]]
     return SectionView(view.section, view.data[start:end], view.lines[first:last], offsets)
-
-
-def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
-    """Return the pieces of a stretch of the view, as bytes of the file."""
-    found: list[Piece] = []
-    offsets, lines = view.offsets, view.lines
-    texts, starts = view.section.lines, view.section.starts
-    index = bisect_right(offsets, start) - 1
-    low = start
-    while low < end:
-        line = lines[index]
-        shift = starts[line] - offsets[index]
-        text = texts[line]
-        if text[0] in WHITESPACE:
-            shift += byte_length(text[: len(text) - len(text.lstrip(WHITESPACE))])
-        index += 1
-        following = offsets[index]
-        high = end if end < following else following - 1
-        # As in awslabs duvet, a piece of one byte cuts the line and covers nothing.
-        if high - low > 1:
-            found.append(Piece(line, low + shift, high + shift))
-        elif high > low:
-            found.append(Piece(line, low + shift, low + shift))
-        low = following
-    return tuple(found)
 
 
 def _character_at(data: bytes, byte: int) -> int:
@@ -168,7 +229,7 @@ def _within_one_edit(one: bytes, other: bytes) -> bool:
 class NearQuoteFinder:
     """Finds quotes with other spacing or with one edit in a view."""
 
-    def __init__(self, view: SectionView) -> None:
+    def __init__(self, view: SectionView | PlainView) -> None:
         self.view = view
         self._words = view.data.decode()
         # The offsets, in characters, at which unbroken parts begin in the normalised view and in the view.
@@ -178,7 +239,7 @@ class NearQuoteFinder:
         """Searches the view as it is."""
         self._is_ordered = False
 
-    def find(self, quote: str) -> FoundQuote | None:
+    def find(self, quote: str, *, allows_edit: bool = True) -> FoundQuote | None:
         normal = normalise(quote).encode()
         if not self._is_ordered and self.exact.work + self._normal.work > len(self._normal.data):
             # The searches have taken as long as sorting would take, and sorted words make further searches fast.
@@ -189,7 +250,7 @@ class NearQuoteFinder:
         start, fit = self._normal.find(normal), Fit.NORMALISED
         end = start + len(normal)
         if start < 0:
-            near = find_one_edit(normal, self._normal)
+            near = find_one_edit(normal, self._normal) if allows_edit else None
             if near is None:
                 return None
             (start, end), fit = near, Fit.ONE_EDIT
@@ -201,70 +262,234 @@ class NearQuoteFinder:
             originals.append(self._originals[at] + character - self._offsets[at])
         low, high = originals
         first = byte_length(self._words[:low])
-        found = cut_view(self.view, first, first + byte_length(self._words[low : high + 1].rstrip(WHITESPACE)))
+        found = self.view.cut(first, first + byte_length(self._words[low : high + 1].rstrip(WHITESPACE)))
         # One edit can turn a character into white space, which leaves no piece.
         return (found, fit) if found else None
 
     def is_cut(self, quote: str) -> bool:
-        """True if everywhere only the end of the quote differs, and the sentence of the section goes on there."""
+        """Return True if all matches differ only at the end of the quote, and the section's sentence continues there."""
         normal = normalise(quote)
         front, last = normal[:-1].encode(), normal[-1:]
         if not front or front[-1:] in _MARKS:
             return False
-        rests = [self._normal.data[at + len(front) :].decode() for at in self._normal.places(front)]
-        return bool(rests) and all(_GOES_ON.match(rest) and rest[:1] != last for rest in rests)
+        data, ends = self._normal.data, (at + len(front) for at in self._normal.places(front))
+        rests = (data[end : end + _MOST_READ].decode(errors="ignore") for end in ends)
+        found = [bool(_GOES_ON.match(rest)) and rest[:1] != last for rest in rests]
+        return bool(found) and all(found)
+
+    def changes_meaning(self, quote: str) -> bool:
+        """Return True if the edit is in a word, and not only in its case or in the punctuation behind it."""
+        normal = normalise(quote).encode()
+        near = find_one_edit(normal, self._normal)
+        return near is not None and is_meaningful_edit(
+            normal.decode(), self._normal.data[slice(*near)].decode("utf-8", "replace")
+        )
+
+
+_LAST_MARKS = f".,;:!?{WHITESPACE}"
+
+
+def is_meaningful_edit(one: str, other: str) -> bool:
+    """Return True if two texts differ in a word, and not only in its case or in the punctuation behind it."""
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
+    front = 0
+    while front < min(len(one), len(other)) and one[front] == other[front]:
+        front += 1
+    back = 0
+    while back < min(len(one), len(other)) - front and one[-1 - back] == other[-1 - back]:
+        back += 1
+    start = front
+    while start and not one[start - 1].isspace():
+        start -= 1
+    words = []
+    for text in (one, other):
+        end = len(text) - back
+        while end < len(text) and not text[end].isspace():
+            end += 1
+        words.append(text[start:end].rstrip(_LAST_MARKS).casefold())
+    return words[0] != words[1]
 
 
 _MARKS = (b".", b"!", b"?")
+_MOST_READ = 16  # The bytes that show whether a sentence goes on.
 # Neither a full stop, nor the next item of a list, nor the next sentence.
 _GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re.DOTALL)
 
 
 class QuoteMatcher:
-    """Finds quotes in one section; builds its views when it first needs them."""
+    """Finds quotes in a section; builds its views when they are first needed."""
 
-    def __init__(self, section: Section, view: SectionView | None = None) -> None:
+    def __init__(self, section: Section, view: SectionView | None = None, name: str = "") -> None:
         self.section = section
+        self.name = name
+        """The requirement of the section that quotes have to be in, if there is one."""
         self._view = view
         self._near: NearQuoteFinder | None = None
+        self._words: PlainQuoteMatcher | None = None
 
-    def find(self, quote: str) -> FoundQuote | None:
-        """Return the pieces and the fit of a quote; an empty quote refers to the title."""
+    def find(self, quote: str, name: str = "") -> FoundQuote | None:
+        """Return the pieces and the fit of a quote; an empty quote refers to the title.
+
+        With a name, the quote has to be in the requirement of that name.
+        """
         ##= man/spec/trace.md#targets-and-quotes
         ##% An annotation without a quote MUST refer to the title of its section.
         if not quote:
             start, end = self.section.heading
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE
+        if self.section.plain is not None:
+            name = name or self.name
+            self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
+            found = self._words.find(quote, name)
+            if found is not None or name:
+                return found
+            # The lines as they are in the file, such as code.
+            found = self._find_in_lines(quote, allows_edit=False)
+            return found or self._words.find_edited(quote)
+        return self._find_in_lines(quote)
+
+    def _find_in_lines(self, quote: str, *, allows_edit: bool = True) -> FoundQuote | None:
         view = self._view = self._view or make_section_view(self.section)
         data = quote.encode()
         start = (self._near.exact if self._near else view.data).find(data)
         if start >= 0:
-            return cut_view(view, start, start + len(data)), Fit.EXACT
+            return view.cut(start, start + len(data)), Fit.EXACT
         if self._near is None:
             self._near = NearQuoteFinder(view)
-        return self._near.find(quote)
+        return self._near.find(quote, allows_edit=allows_edit)
 
-    def restrict(self, text: str) -> QuoteMatcher:
-        """Return a matcher for this text of the section alone; for the whole section if it isn't found literally."""
+    def restrict(self, text: str, name: str) -> QuoteMatcher:
+        """Return a matcher for this requirement of the section alone; for the whole section if it isn't found."""
+        if self.section.plain is not None:
+            found = QuoteMatcher(self.section, name=name)
+            found._words = self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
+            return found
         view = self._view = self._view or make_section_view(self.section)
         data = text.encode()
         start = view.data.find(data)
         return QuoteMatcher(self.section, restrict_view(view, start, start + len(data))) if start >= 0 else self
 
-    def is_cut(self, quote: str) -> bool:
-        """True if a quote that differs by one edit ends where the sentence of the section goes on."""
+    def is_doubtful(self, quote: str) -> bool:
+        """Return True if a quote that differs by one edit means something else or ends where the section's sentence goes on."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% With its own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence of the
         ##% section continues there.
-        return self._near is not None and self._near.is_cut(quote)
+        if self._words is not None:
+            return self._words.is_doubtful(quote)
+        return self._near is not None and (self._near.is_cut(quote) or self._near.changes_meaning(quote))
+
+
+_INNER_MARK = re.compile(r"(?<=\s)(?:[-*+>]|\d{1,9}[.)])\s+")
+"""A mark at the head of a line, in a quote of several lines."""
+
+
+class PlainQuoteMatcher:
+    """Finds quotes in the words of a Markdown section, whatever markup the quote has."""
+
+    def __init__(self, section: Section, plain: PlainText) -> None:
+        text = plain.text.replace("\n", " ")
+        parts = (text[at : at + _MARK_EVERY] for at in range(0, len(text), _MARK_EVERY))
+        self.view = PlainView(section, plain, text.encode(), list(accumulate(map(byte_length, parts), initial=0)))
+        self._near: NearQuoteFinder | None = None
+        self._stated: dict[str, list[Statement]] = {}
+        self._led: list[tuple[str, Statement]] = []
+        """The items below a lead-in, and the normalised text of each."""
+        for statement in plain.statements:
+            text = normalise(statement.text)
+            self._stated.setdefault(text, []).append(statement)
+            own = normalise(" ".join([plain.text[low:high] for low, high in statement.ranges]))
+            if own != text:
+                self._stated.setdefault(own, []).append(statement)
+            if statement.lead:
+                self._led.append((text, statement))
+
+    def find(self, quote: str, name: str) -> FoundQuote | None:
+        ##= man/spec/trace.md#markdown
+        ##% duvet MUST find a quote in the words of its section whatever markup the quote or the section has.
+        found = self._find(quote, name, Fit.EXACT)
+        if found is None:
+            words = self._bare(quote)
+            for bare in dict.fromkeys((words, _INNER_MARK.sub("", words))):
+                if found is None and bare and bare != quote:
+                    found = self._find(bare, name, Fit.NORMALISED)
+        return found
+
+    def _find(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
+        same = self._stated.get(normalise(quote), [])
+        for statement in same:
+            if (not name or statement.name == name) and (pieces := self._cut(statement.ranges)):
+                return pieces, fit
+        if name:
+            return self._find_named(quote, name, fit)
+        data = quote.encode()
+        start = (self._near.exact if self._near else self.view.data).find(data)
+        if start >= 0:
+            return self.view.cut(start, start + len(data)), fit
+        if self._near is None:
+            self._near = NearQuoteFinder(self.view)
+        return self._near.find(quote, allows_edit=False) or self._find_led(quote, fit)
+
+    def _find_named(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
+        text = self.view.plain.text.replace("\n", " ")
+        for statement in self.view.plain.statements:
+            if statement.name != name:
+                continue
+            low, high = statement.ranges[0][0], statement.ranges[-1][1]
+            at = text.find(quote, low, high)
+            if at >= 0:
+                return self.view.cut_characters(at, at + len(quote)), fit
+            part = text[low:high]
+            normal, offsets, originals = normalise_with_map(part)
+            wanted = normalise(quote)
+            found = normal.find(wanted)
+            if found >= 0:
+                ends = []
+                for place in (found, found + len(wanted) - 1):
+                    index = bisect_right(offsets, place) - 1
+                    ends.append(low + originals[index] + place - offsets[index])
+                return self.view.cut_characters(ends[0], ends[1] + 1), Fit.NORMALISED
+        return None
+
+    def _find_led(self, quote: str, fit: Fit) -> FoundQuote | None:
+        """Find a quote that begins with the lead-in of a list and goes on with a part of one of its items."""
+        wanted = normalise(quote)
+        for text, statement in self._led:
+            lead = normalise(statement.lead)
+            if text.startswith(wanted) and len(wanted) > len(lead):
+                at = quote.find(statement.lead[-1:], len(lead) - 1) + 1
+                return self._find(quote[at:].strip(WHITESPACE), statement.name, fit)
+        return None
+
+    def _cut(self, ranges: Iterable[tuple[int, int]]) -> tuple[Piece, ...]:
+        return tuple([piece for low, high in ranges for piece in self.view.cut_characters(low, high)])
+
+    def find_edited(self, quote: str) -> FoundQuote | None:
+        """Find the words of a quote with one edit."""
+        words = self._bare(quote)
+        self._near = self._near or NearQuoteFinder(self.view)
+        return self._near.find(words) if words else None
+
+    def is_doubtful(self, quote: str) -> bool:
+        words = self._bare(quote)
+        return self._near is not None and (self._near.is_cut(words) or self._near.changes_meaning(words))
+
+    def _bare(self, quote: str) -> str:
+        """Return a quote without markup, and without the id that it begins with."""
+        from duvet.specs.markdown import remove_markup
+        from duvet.specs.requirement_ids import compile_ids
+
+        words = remove_markup(quote).strip(f"{WHITESPACE}|")
+        found = compile_ids("").split(words, len(words) if words != quote else 0)
+        return words[found.end :] if found else words
 
 
 _BLANK = re.compile(b" ")
-_FIRST, _MOST = 24, 256  # The number of bytes to sort words by, and to sort equal words by.
+_FIRST, _MOST = 24, 256  # The number of bytes by which words are sorted, and by which equal words are sorted.
 
 
 class OrderRange(NamedTuple):
-    """A range of sorted places, and their distance from the beginning of the search text."""
+    """A range of sorted places, and their distance from the beginning of the searched text."""
 
     first: int
     size: int
@@ -272,7 +497,7 @@ class OrderRange(NamedTuple):
 
 
 class WordOrder:
-    """Every place after a blank, sorted by the bytes there."""
+    """All places after a blank, sorted by the bytes that follow."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -315,7 +540,7 @@ class OrderedText(SearchText):
     def places(self, part: bytes) -> Iterable[int]:
         ahead, behind = self._ahead.range(part), self._behind.range(part[::-1])
         if min(ahead.size, behind.size) > _MANY:
-            # Callers mostly need only the first place of such a part.
+            # Callers usually need only the first place of such a part.
             return super().places(part)
         if ahead.size <= behind.size:
             starts = self._ahead.starts(ahead)

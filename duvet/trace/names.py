@@ -24,7 +24,7 @@ class NamedText(Struct, frozen=True):
 
 
 class RequirementNames:
-    """The requirements of one specification by the ids that it gives them."""
+    """The requirements of one specification, by the ids that the specification gives them."""
 
     def __init__(self, stated: Iterable[NamedText]) -> None:
         self._exact: dict[str, list[NamedText]] = {}
@@ -36,7 +36,7 @@ class RequirementNames:
     def find(self, name: str) -> Sequence[NamedText]:
         """Return the requirements with this id; if there are none, those whose id differs only in case."""
         ##= man/spec/names.md#references
-        ##% duvet MUST accept an id in other upper or lower case if no id has the written one.
+        ##% duvet MUST ignore the case of an id if no id matches exactly.
         found = self._exact.get(name) or self._folded.get(name.casefold())
         return found or ()
 
@@ -46,7 +46,7 @@ class RequirementNames:
         return [one for found in self._exact.values() for one in found if words and words in remove_spacing(one.text)]
 
     def having(self, section: int, words: str) -> str:
-        """Return the id of the requirement of a section that contains these words; empty without one."""
+        """Return the id of the section's requirement that contains these words; empty if no requirement does."""
         found = {one.name for one in self.containing(words) if one.section == section}
         return found.pop() if len(found) == 1 else ""
 
@@ -71,14 +71,14 @@ NamesOf = Callable[[Locator], RequirementNames]
 _NUMBERED = re.compile(r"(?P<family>[A-Za-z](?:[\w-]*[A-Za-z_-])?)(?P<number>\d{1,9})\Z", re.ASCII)
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
 _TICKS = re.compile("`+")
-_HEAD = re.compile(r"[\s>#*_+\-\[\]()xX\d.~]*\Z")  # What may be before an id at the head of a line or cell.
-_WIDEST_MARKUP = 80  # The characters before an id that are looked at.
+_HEAD = re.compile(r"[\s>#*_+\-\[\]()xX\d.~]*\Z")  # Text that may precede an id at the head of a line or cell.
+_WIDEST_MARKUP = 80  # Number of characters to check before an id.
 _GONE = re.compile(
     r"~~|\b(?:remov|delet|deprecat|withdr|reserv|obsolet|supersed|renumber|retir|dropp|merg|mov|replac|unus)",
     re.IGNORECASE,
 )
-_FEWEST = 3  # The ids of a series, at least.
-_MOST_MISSING = 3  # More missing ids are a block that was never used.
+_FEWEST = 3  # Minimum number of ids in a series.
+_MOST_MISSING = 3  # If more ids are missing, they are a block that was never used.
 _MOST_SHOWN = 10
 
 
@@ -90,7 +90,7 @@ def find_name_problems(trace: Trace) -> Iterator[Problem]:
     known = {name for names in stated.values() for name in names}
     for coverage in trace.coverages:
         specification = coverage.specification
-        # Nobody can edit a specification of somebody else.
+        # Users can't edit a specification that they downloaded.
         if specification.locator.is_url or not any(stated[specification.locator]):
             continue
         yield from _find_repeated(coverage, trace.annotations)
@@ -122,7 +122,7 @@ def _find_repeated(coverage: Coverage, annotations: Sequence[Annotation]) -> Ite
                 specification.path,
                 Place(line),
                 label=f"second {name}",
-                hint="give one of them another id",
+                hint="give one of them a different id",
                 notes=(Note(Place(before), f"first {name}"),),
             )
 
@@ -137,7 +137,7 @@ class _Mention(NamedTuple):
 
 
 def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_Mention]:
-    """Return where the text, without code, names ids of the families of these names."""
+    """Return the places where the text, without code, mentions ids of the same families as these names."""
     families = {found["family"] for name in names if (found := _NUMBERED.match(name))}
     if not families:
         return []
@@ -155,7 +155,7 @@ def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_
 
 
 def _list_prose(text: str) -> Iterator[str]:
-    """Yield each line with fenced code, code spans and HTML comments left blank."""
+    """Yield each line, with fenced code, code spans and HTML comments replaced by blanks."""
     fence, is_comment = "", False
     for line in text.split("\n"):
         mark = None if is_comment else _FENCE.match(line)
@@ -171,7 +171,7 @@ def _list_prose(text: str) -> Iterator[str]:
 
 
 def _blank_comments(line: str, is_comment: bool) -> tuple[str, bool]:
-    """Return a line with comments left blank, and whether one goes on in the next line."""
+    """Return a line with comments replaced by blanks, and whether a comment continues on the next line."""
     if not is_comment and "<!--" not in line:
         return line, False
     parts, at = [], 0
@@ -184,7 +184,7 @@ def _blank_comments(line: str, is_comment: bool) -> tuple[str, bool]:
 
 
 def _blank_code(line: str) -> str:
-    """Return a line with code spans left blank; their ends have as many backticks as their beginnings."""
+    """Return a line with code spans replaced by blanks; a span ends with as many backticks as it begins with."""
     closing: dict[int, int] = {}
     later: dict[int, int] = {}
     runs = list(_TICKS.finditer(line))
@@ -210,8 +210,8 @@ def _find_unknown(
         if one.name not in defined and one.name not in known and one.name not in reported and not one.is_gone:
             reported.add(one.name)
             ##= man/spec/names.md#checks
-            ##% duvet SHOULD warn about an id in the text of a specification that it does not define, if it defines
-            ##% others of that kind.
+            ##% duvet SHOULD warn about an id that a specification mentions but does not define, if the specification
+            ##% defines other ids of that kind.
             yield rules.NAME_UNKNOWN.problem(
                 f"the specification does not define {one.name}",
                 specification.path,
@@ -249,7 +249,7 @@ def _find_gap(
     if not named.isdisjoint(missing):
         return
     ##= man/spec/names.md#checks
-    ##% duvet SHOULD warn about ids that are missing in a series that is otherwise complete.
+    ##% duvet SHOULD warn about ids that are missing from an otherwise complete series.
     verb = "is" if len(missing) == 1 else "are"
     yield rules.NAME_GAP.problem(
         f"{join_names(missing, _MOST_SHOWN)} {verb} missing between {before.name} and {after.name}",

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from duvet.model import Specification
 from duvet.sources.editor import split_words
+from duvet.specs.locator import list_headed_sections
 from duvet.text import load_rapidfuzz, remove_spacing
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
 from duvet.trace.records import Fit
 
-_SIMILAR = 60.0  # Text below this similarity, of 100, is not shown.
+_SIMILAR = 60.0  # Text with a similarity (from 0 to 100) below this is not shown.
 _CLEAR = 75.0
 _MARGIN = 5.0
 _SHORTEST = 12  # A shorter quote is similar to too many texts.
@@ -40,14 +41,14 @@ _CHANGES = {
     ),
     "a number": re.compile(r"\d+(?:[.,]\d+)*"),
 }
-"""Words whose change may reverse or alter what the code has to do."""
+"""If one of these words changes, the code may have to do something else, or even the opposite."""
 _KEYWORD = _CHANGES["the keyword"]
 
 _Span = tuple[int, int]
 
 
 class TextStretch(NamedTuple):
-    """Words of a text, their similarity to the quote, and the best similarity in the rest of the text."""
+    """Words of a text, their similarity to the quote, and the best similarity of the other text."""
 
     text: str
     score: float
@@ -68,7 +69,7 @@ class TextStretch(NamedTuple):
 
 
 class TextWords:
-    """The words of a text, and where its sentences begin and end.
+    """The words of a text, and the beginnings and ends of its sentences.
 
     rapidfuzz aligns characters: it cuts words, and drops or adds some at the ends of a quote. So its alignment only
     tells where to look, and both ends are then chosen by words and sentences.
@@ -145,7 +146,7 @@ class TextWords:
             known = range(end, min(end + _FURTHER, len(self.words)) + 1)
             last = next((one for one in known if one in self._ends and _ENDS.search(self.words[one - 1])), end)
         begins = first if is_ended and self._begins_sentence(quote[0]) else start
-        # A quote without a full stop is a part of a requirement that has one.
+        # A quote without a full stop is only a part of a requirement that has one.
         is_part = _ENDS.search(self.words[last - 1]) is not None and (
             (found.is_clear and self._weighs) or self._bare_words[end - 1] == _bare(quote[-1])
         )
@@ -192,7 +193,7 @@ class TextWords:
         return TextStretch(text, score, second, self._is_whole(quote, start, end))
 
     def _is_whole(self, quote: list[str], start: int, end: int) -> bool:
-        """True if the words at both ends of the quote are kept, or replaced by a whole sentence.
+        """Return True if the words at both ends of the quote are kept, or replaced by a whole sentence.
 
         One word at an end may differ, unless it belongs to the neighbouring sentence.
         """
@@ -217,7 +218,8 @@ class TextWords:
     def _fit_ends(self, quote: list[str], first: int, last: int) -> _Span:
         """Return the words around these that take the fewest changes, and of those as many as are quoted.
 
-        A sign at an end of the quote, such as a bullet, is replaced by a sign or by nothing, but not by a word.
+        Punctuation at an end of the quote, such as a bullet, may be replaced by other punctuation or by nothing, but
+        not by a word.
         """
         inner = [index for index, word in enumerate(quote) if _INK.search(word)]
         low, high = (inner[0], inner[-1] + 1) if inner else (0, len(quote))
@@ -280,17 +282,17 @@ class TextWords:
 
 
 def _bare(word: str) -> str:
-    """Return the word without the punctuation around it."""
+    """Return the word without surrounding punctuation."""
     return _PUNCTUATION.sub("", word) or word
 
 
 def _find_mark(word: str) -> str:
-    """The punctuation at the end of a word."""
+    """Return the punctuation at the end of a word."""
     return word[len(word.rstrip(".!?:;,")) :]
 
 
 def _has_other_start(quote: list[str], found: list[str]) -> bool:
-    """True if the first words differ by more than the order of two neighbours."""
+    """Return True if the first words differ by more than the order of two neighbours."""
     return quote[0] != found[0] and found[:2] != quote[1::-1]
 
 
@@ -319,32 +321,57 @@ class Neighbourhood:
         self,
         specification: Specification,
         sentences: Mapping[int, Sequence[str]] | None = None,
-        cited: Mapping[int, Container[str]] | None = None,
+        cited: Mapping[int, Iterable[str]] | None = None,
         names: RequirementNames = NO_NAMES,
     ) -> None:
         self.specification = specification
         self.names = names
         """The ids that it gives its requirements."""
+        self._written: dict[int, dict[str, str]] = {}
+        """The quotes of requirements by section and text."""
         self._sentences = {
-            section: [" ".join(split_words(one)) for one in found] for section, found in (sentences or {}).items()
+            section: [" ".join(split_words(self._write(section, one))) for one in found]
+            for section, found in (sentences or {}).items()
         }
         """The texts of requirements by section."""
-        self._cited = cited or {}
+        self._cited = {
+            section: {self._write(section, one) for one in found} for section, found in (cited or {}).items()
+        }
         """Those of them that are cited, by section."""
         self._words: dict[int, TextWords] = {}
+        self._matchers: dict[int, QuoteMatcher] = {}
+
+    def _write(self, section: int, text: str) -> str:
+        """Return a requirement of a section as a quote that people write, with its code marked."""
+        plain = self.specification.sections[section].plain
+        if plain is None or not plain.code:
+            return text
+        if section not in self._written:
+            self._written[section] = {
+                one.text: " ".join([one.lead, *(plain.quote(low, high) for low, high in one.ranges)]).strip()
+                for one in plain.statements
+            }
+        return self._written[section].get(text, text)
 
     def section_name(self, section: int) -> str:
         return self.specification.sections[section].name
 
     @cached_property
     def _unspaced(self) -> list[str]:
-        return [remove_spacing("".join(section.lines)) for section in self.specification.sections]
+        return [
+            remove_spacing("".join(section.lines) + ("\n" + section.plain.text if section.plain else ""))
+            for section in self.specification.sections
+        ]
 
     @cached_property
     def _unspaced_whole(self) -> str:
         return "\n".join(self._unspaced)
 
     def holding(self, quote: str) -> list[int]:
+        if any(section.plain for section in self.specification.sections):
+            from duvet.specs.markdown import remove_markup
+
+            quote = remove_markup(quote) or quote
         unspaced = remove_spacing(quote)
         # Most quotes are in no section, and one search in all of them together is faster.
         if not unspaced or unspaced not in self._unspaced_whole:
@@ -353,14 +380,21 @@ class Neighbourhood:
         return [index for index in candidates if self.holds(index, quote)]
 
     def holds(self, section: int, quote: str) -> bool:
-        """True if the section contains the quote unchanged, or has a title and the quote is empty."""
+        """Return True if the section contains the quote unchanged, or has a title and the quote is empty."""
         found = QuoteMatcher(self.specification.sections[section]).find(quote)
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
 
+    @cached_property
+    def headed(self) -> dict[str, int]:
+        """The sections by the ids at the head of their titles."""
+        return list_headed_sections(self.specification)
+
     def holds_named(self, named: Iterable[NamedText], quote: str) -> bool:
-        """True if one of these requirements contains the quote unchanged, or the quote is empty."""
+        """Return True if one of these requirements contains the quote unchanged, or the quote is empty."""
         for one in named:
-            found = QuoteMatcher(self.specification.sections[one.section]).restrict(one.text).find(quote)
+            matcher = self._matchers.get(one.section) or QuoteMatcher(self.specification.sections[one.section])
+            self._matchers[one.section] = matcher
+            found = matcher.restrict(one.text, one.name).find(quote)
             if found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote):
                 return True
         return False
@@ -381,7 +415,7 @@ class Neighbourhood:
         return found
 
     def measure(self, section: int, quote: str) -> int:
-        """The number of bytes of requirements that a quote covers."""
+        """Return the number of bytes of requirements that a quote covers."""
         matcher = QuoteMatcher(self.specification.sections[section])
         found = matcher.find(quote)
         stated = [matcher.find(one) for one in self._sentences.get(section, ())]
@@ -419,7 +453,8 @@ class Neighbourhood:
 
     def _words_of(self, section: int) -> TextWords:
         if section not in self._words:
-            words = split_words(" ".join(self.specification.sections[section].lines))
+            one = self.specification.sections[section]
+            words = split_words(one.plain.quote(0, len(one.plain.text)) if one.plain else " ".join(one.lines))
             self._words[section] = TextWords(words, self._sentences.get(section, ()), weighs=self.weighs)
         return self._words[section]
 
@@ -441,7 +476,7 @@ def _marked_words(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def describe_changed_meaning(old: str, new: str) -> str:
-    """A note if a keyword, a negation or a number is in one of the texts only; empty otherwise."""
+    """Return a note if only one of the texts contains a keyword, a negation or a number; empty otherwise."""
     ##= man/spec/validate.md#fixes
     ##% `duvet validate` MUST note when a keyword, a negation or a number changes.
     changed = [name for name, words in _CHANGES.items() if sorted(words.findall(old)) != sorted(words.findall(new))]

@@ -212,11 +212,13 @@ def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -
     ##= man/spec/trace.md#requirements
     ##% duvet MUST treat each annotation of type `spec` as a requirement.
     stating = [
-        (match, " ".join(annotations[match.ids[0]].quote.split())) for match in coverage.matches if match.flags & SPEC
+        (match, " ".join(annotations[match.stating[0]].quote.split())) for match in coverage.matches if match.stating
     ]
     found = [
         _make_requirement(coverage, statements, annotations)
-        for statements in group_equal_texts(stating, lambda one: f"{one[0].section}\0{one[1]}")
+        for statements in group_equal_texts(
+            stating, lambda one: f"{one[0].section}\0{annotations[one[0].stating[0]].name}\0{one[1]}"
+        )
     ]
     return tuple(sorted(found, key=lambda one: (one.matches[0].section, one.matches[0].pieces[0].start, one.text)))
 
@@ -237,7 +239,7 @@ def _make_requirement(
 
 
 def compute_state(tally: Tally) -> State:
-    """The state of a requirement: that of its least covered byte."""
+    """Return the state of a requirement, which is that of its least covered byte."""
     return _compute_least_state(frozenset(tally.bytes_by_flags))
 
 

@@ -193,7 +193,7 @@ class SectionLabels:
         self._found: dict[tuple[int, str], str] = {}
 
     def section(self, specification: int, id: str) -> str:
-        """`RFC 8446, 4.1.2`, escaped and on one line."""
+        """Return `RFC 8446, 4.1.2`, escaped and on one line."""
         found = self._found.get((specification, id))
         if found is None:
             one = self._specifications[specification]

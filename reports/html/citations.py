@@ -46,7 +46,7 @@ class ReferenceWriter:
         return f"<dl class=references>{''.join(groups)}</dl>"
 
     def counts(self, numbers: Iterable[int]) -> str:
-        """`1 implementation, 2 tests`, with a link to the first of them."""
+        """Return `1 implementation, 2 tests`, with a link to the first of them."""
         found: dict[Kind, list[int]] = {}
         for number in numbers:
             found.setdefault(self.citations[number].kind, []).append(number)

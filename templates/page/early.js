@@ -1,5 +1,5 @@
-document.documentElement.classList.add('js');
+const page = document.documentElement;
+page.className = 'js';
 try {
-  const theme = localStorage.getItem('duvet.theme');
-  if (theme && theme !== 'system') document.documentElement.dataset.theme = theme;
+  page.dataset.theme = localStorage['duvet.theme'];
 } catch {}

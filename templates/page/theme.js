@@ -2,8 +2,7 @@ const THEMES = ['system', 'light', 'dark'], themeButton = $('theme');
 let theme = Math.max(0, THEMES.indexOf(stored('theme')));
 
 function applyTheme() {
-  if (theme) root.dataset.theme = THEMES[theme];
-  else delete root.dataset.theme;
+  root.dataset.theme = THEMES[theme];
   themeButton.textContent = `Theme: ${THEMES[theme]}`;
 }
 

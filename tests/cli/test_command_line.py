@@ -125,7 +125,7 @@ OLD_FORMS = [
 @pytest.mark.parametrize(("old", "new", "note"), OLD_FORMS, ids=[case[0] for case in OLD_FORMS])
 def test_old_forms_do_the_same_and_say_so_with_verbose(old: str, new: str, note: str, kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% With `--verbose`, duvet MUST say how to write an old option, command, state or level now.
+    ##% With `--verbose`, duvet MUST print the new spelling of an old option, command, state or level.
     done = duvet(*new.split())
     assert duvet(*old.split()) == done and (done.code == 0 or old.startswith("search"))
     said = done._replace(err=f"note: {note}\n{done.err}")
@@ -324,8 +324,8 @@ def test_an_error_has_plain_words_a_code_and_a_remedy(line: str, kettle: Path, d
     ##= man/spec/problems.md#rules
     ##% Every error message that duvet prints MUST end with the code of its rule, except for errors in the command line.
     ##= man/spec/trace.md#diagnostics
-    ##% Except with the schema or the flags of awslabs duvet and in its commands, duvet MUST describe errors of the
-    ##% operating system in plain words and say what to do.
+    ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe operating system errors in plain
+    ##% words and say what to do.
     make(kettle, {".duvet/config.toml": OURS})
     done, expected = duvet(*line.split()), ERRORS[line]
     assert (done.code, done.out) == (expected.code, expected.out)

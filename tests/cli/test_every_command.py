@@ -76,7 +76,7 @@ def test_a_folder_without_a_configuration(line: str, duvet_command: str, tmp_pat
 @pytest.mark.parametrize("line", ["uncited", "prioritize", "search pot"])
 def test_a_project_without_requirements(line: str, duvet: Run, kettle: Path) -> None:
     def without(hint: str) -> Done:
-        return failed("the project has no requirements", hint=hint)
+        return failed("the project has no requirements [DUV120]", hint=hint)
 
     make(kettle, {"spec.md": "# Kettle\n", "src/a.rs": ""})
     none = "no sentence of the specifications has an RFC 2119 keyword such as MUST"
@@ -128,8 +128,8 @@ def test_answers_follow_the_files_and_write_nothing_but_the_cache(
     line: str, duvet_command: str, tmp_path: Path
 ) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
-    ##% the cache.
+    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
+    ##% downloads and the cache.
     texts, edit = QUESTIONS[line]
     folder = make(tmp_path / "project", texts)
     duvet, args = runner(duvet_command, folder), shlex.split(line)

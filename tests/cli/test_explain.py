@@ -92,7 +92,7 @@ def test_on_a_terminal_pages_are_rendered(duvet_command: str, tmp_path: Path) ->
         ("report --json /dev/full", "DUV050"),
         ("-q validate", ""),
         ("validate --format json", ""),
-        ("explain DUV999", ""),
+        ("explain DUV999", "DUV120"),
     ],
 )
 def test_a_run_ends_with_the_command_that_explains_its_first_problem(
@@ -132,7 +132,7 @@ def test_an_unknown_topic_has_similar_names(name: str, message: str, hint: str) 
         assert raised.value.message == message
         assert raised.value.hint.startswith(hint)
     else:
-        assert raised.value.message == '5 keys end with "enabled"'
+        assert raised.value.message == '6 keys end with "enabled"'
         assert raised.value.hint == (
             "available: report.html.enabled, report.json.enabled, report.snapshot.enabled, providers.NAME.enabled, "
             "toolPacks.NAME.enabled"

@@ -67,8 +67,8 @@ def test_a_typo(quote: str, fixed: str, change: str, tmp_path: Path, duvet_comma
 
 def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
-    ##% With our schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with the reason
-    ##% why its fix is unsafe.
+    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with
+    ##% the reason why its fix is unsafe.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(STOP)})
     duvet = runner(duvet_command, folder)
     assert duvet("validate") == Done(0, "", OK)

@@ -154,7 +154,7 @@ def test_checks(name: str, args: tuple[str, ...], code: int, duvet: Run, gold: S
 def test_coverage(name: str, args: tuple[str, ...], code: int, duvet: Run, java: Path, gold: Snapshot) -> None:
     ##= man/spec/query.md#checks
     ##= type=test
-    ##% `coverage` MUST pass only if each test ran, quotes text that an implementation quotes, too, and all these
+    ##% `coverage` MUST pass only if each test ran and quotes text that an implementation also quotes, and if all these
     ##% implementations ran.
     ##= man/spec/query.md#checks
     ##= type=test
@@ -240,8 +240,8 @@ def test_without_the_grammar(java: Path) -> None:
 def test_wrong_usage(args: str, message: str, duvet: Run) -> None:
     ##= man/spec/query.md#results
     ##= type=test
-    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if one fails or can't be run, and with 2 for wrong
-    ##% usage.
+    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if one fails or can't be run, and with 2 for a usage
+    ##% error.
     message = message.replace("CHECKS", "implementation, test, coverage, executed-coverage, duplicates")
     message = message.replace("REPORT", "--coverage-report <COVERAGE_REPORT>", 1) if "provided" in message else message
     message = message.replace("  FORMAT", "  --coverage-format <COVERAGE_FORMAT>")

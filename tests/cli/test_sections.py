@@ -128,17 +128,17 @@ def test_a_section_is_shown_by_its_path(name: str, duvet: Run, folder: Path) -> 
     [
         (
             ["show", "kettle.md#acceptance-criteria"],
-            'error: "acceptance-criteria" names 2 sections of kettle.md',
+            'error: "acceptance-criteria" names 2 sections of kettle.md [DUV120]',
             f"use one of these: {BOTH}",
         ),
         (
             ["uncited", "--section", "acceptance-criteria"],
-            'error: "acceptance-criteria" names 2 sections of kettle.md',
+            'error: "acceptance-criteria" names 2 sections of kettle.md [DUV120]',
             f"use one of these: {BOTH}",
         ),
         (
             ["show", "acceptance criteria"],
-            'error: "acceptance criteria" matches 2 sections',
+            'error: "acceptance criteria" matches 2 sections [DUV120]',
             f"use one of these:{PLACES}",
         ),
     ],
@@ -214,6 +214,25 @@ def test_an_exemption_names_a_section_by_its_path(duvet: Run, folder: Path) -> N
     )
 
 
+def test_reasons_for_not_counting_sentences(duvet: Run, folder: Path) -> None:
+    ##= man/spec/trace.md#count-check
+    ##= type=test
+    ##% `duvet report --verbose` MUST list, for each specification, the reasons for not counting sentences with their
+    ##% number and their first lines.
+    more = "The cup should be clean.\n\n```\nIt MUST be red.\n```\n"
+    make(folder, {"a.rs": RIGHT, "kettle.md": SPECIFICATION + more})
+    counts = [
+        "             kettle.md: 4 sentences with a keyword, 2 requirements",
+        "             kettle.md: not counted: 1 in lower case (line 8)",
+        "             kettle.md: not counted: 1 in a code block (line 11)",
+    ]
+    assert [line for line in duvet("-v", "report").err.splitlines() if "kettle.md:" in line] == counts
+    assert "not counted" not in duvet("report").err
+    upstream = '"$schema" = "https://awslabs.github.io/duvet/config/v0.4.0.json"\n'
+    make(folder, {".duvet/config.toml": CONFIG.replace(CONFIG.splitlines(keepends=True)[0], upstream)})
+    assert "not counted" not in duvet("-v", "report").err
+
+
 def test_the_schema_of_awslabs_duvet_has_no_paths(duvet: Run, folder: Path) -> None:
     upstream = '"$schema" = "https://awslabs.github.io/duvet/config/v0.4.0.json"\n'
     make(folder, {".duvet/config.toml": CONFIG.replace(CONFIG.splitlines(keepends=True)[0], upstream)})
@@ -232,8 +251,8 @@ OTHER = "https://www.rfc-editor.org/rfc/rfc9114.txt"
 def test_a_stray_citation_never_takes_the_id_of_a_configured_specification(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#specifications
     ##= type=test
-    ##% Of specifications with the same name, duvet MUST give a configured one the id without a number, or else the one
-    ##% that most annotations cite.
+    ##% If several specifications have the same name, duvet MUST give the id without a number to a configured one, or
+    ##% else to the one that most annotations cite.
     ##= man/spec/show.md#references
     ##= type=test
     ##% duvet MUST suggest only configured specifications if there are any.

@@ -155,14 +155,15 @@ _KEYWORDS = {"MUST", "SHALL", "SHOULD", "MAY", "REQUIRED", "RECOMMENDED", "OPTIO
 
 def reword_requirement(document: Document, random: Random) -> Edited | None:
     counts, whole = document.texts(), " ".join(document.text.split())
+    bare = re.sub(r"[*_`]", "", whole)
     for _ in range(20):
         text = random.choice([*counts]) if counts else ""
         phrases = [found[0] for found in _PHRASE.finditer(text)]
         random.shuffle(phrases)
         for phrase in phrases:
             owners = [other for other in counts.elements() if phrase in other]
-            places = [one.count(phrase) for one in (document.text, whole, text)]
-            if places == [1, 1, 1] and owners == [text]:
+            places = [one.count(phrase) for one in (document.text, whole, bare, text)]
+            if places == [1, 1, 1, 1] and owners == [text]:
                 new = _reword(phrase, random)
                 if new is None:
                     continue

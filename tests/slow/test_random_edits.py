@@ -53,7 +53,7 @@ class Traced:
         plain = self.project(data)
         comments, self.cited = [], list[Requirement]()
         for one in plain.requirements:
-            target = f"{self.name}#{one.section.name if hasattr(one.section, 'name') else one.section.id}"
+            target = f"{self.name}#{one.section.name}"
             comments += [f"##= {target}\n##% {one.text}\n\n##= {target}\n##= type=test\n##% {one.text}\n"]
             self.cited.append(one)
         self.files[SOURCE] = "\n".join(comments).encode()

@@ -19,7 +19,7 @@ from duvet.project.fixes import (
     resolve_section,
 )
 from duvet.sources import comments, scan
-from duvet.sources.fragments import PastedText, parse_pasted
+from duvet.sources.fragments import PastedText, is_read_in, parse_pasted
 from duvet.specs import library, requirement_files
 from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
 from duvet.text import escape_line_ends, load_rapidfuzz, shorten_text
@@ -52,7 +52,7 @@ class SpecCatalogue(library.Library):
         project = context.project
         ##= man/spec/mcp.md#tools
         ##% Tools MUST NOT download specifications.
-        super().__init__(project.tree, project.downloads, None, project.root)
+        super().__init__(project.tree, project.downloads, None, project.root, forms=project.library.forms)
         self.project = project
         self.cards = context.catalogue.specifications
         self._requirements = context.catalogue.requirements
@@ -114,7 +114,7 @@ class SpecCatalogue(library.Library):
         elif not locator.is_url and not self._may_be_read(path):
             raise errors.UnreadableError("it is not a specification of this project", path=path)
         try:
-            return self.load_from(path, locator)
+            return self.load_from(path, locator, self.form_of(locator))
         finally:
             # Clients could name any number of specifications.
             self._parsed.clear()
@@ -162,7 +162,7 @@ class NearestFinder:
             # Its file has been removed in the meantime.
             return NearestMatch(hint=answer.hint)
         own = spot.near.near(spot.section, annotation.quote)
-        text = answer.quote or (own.text if own else answer.target)
+        text = answer.quote or (own.text if own and not spot.named else answer.target)
         if text is None:
             found = spot.near.anywhere(annotation.quote)
             text = found[1].text if found else ""
@@ -270,6 +270,19 @@ class CitationVerdict(Struct, frozen=True, kw_only=True):
     warning: str = ""
     nearest: str = ""
     hint: str = ""
+
+
+def check_style(
+    verdict: CitationVerdict, citation: str, path: str, styles: Sequence[comments.SourceStyle]
+) -> CitationVerdict:
+    """Return the verdict on a valid citation, with a warning if a file with these styles would not contain it."""
+    # An entry of a requirement file is no comment.
+    if _ENTRY.match(citation) or is_read_in(citation, styles):
+        return verdict
+    warning = f"duvet does not read this comment style in {path}"
+    written = " or ".join(dict.fromkeys(f"`{style.meta}` and `{style.content}`" for style in styles))
+    hint = f"Rewrite it with {written}, or get the comment from suggest_citation."
+    return structs.replace(verdict, warning="; ".join(filter(None, (verdict.warning, warning))), hint=hint)
 
 
 class CitationChecker:

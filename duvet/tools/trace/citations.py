@@ -36,6 +36,7 @@ _DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
 class ValidateCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
     citation: Annotated[CitationText, Meta(description="The whole comment, or just spec#section")]
+    file: Annotated[str, Meta(description="The file that it is for, to check the comment style")] | None = None
 
 
 class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
@@ -49,6 +50,11 @@ class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
 def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot) -> ToolAnswer:
     """Check that a citation's URL, section and quote exist. Call it on every citation you write."""
     verdict = context.once(citation_checker.CitationChecker).check(arguments.citation)
+    if arguments.file is not None and not verdict.error:
+        ##= man/spec/mcp.md#tools
+        ##% `validate_citation` MUST warn about a comment style that duvet does not read in the given file.
+        path, styles = _find_source(context, arguments.file)
+        verdict = citation_checker.check_style(verdict, arguments.citation, path, styles)
     return ToolAnswer(value=_make_output(verdict), next_step=_suggest_step(verdict))
 
 
@@ -65,7 +71,7 @@ def _suggest_step(verdict: citation_checker.CitationVerdict) -> str:
     ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
     ##% or `Requirement not found`, and the second block MUST say what to do.
     if not verdict.error:
-        return ""
+        return verdict.hint
     phrase = verdict.error.partition(":")[0]
     if verdict.nearest and phrase != invalid_citations.REQUIREMENT_NOT_FOUND:
         step = _AS_NEAREST if "#" in verdict.nearest else _AS_NEAREST_WHOLE

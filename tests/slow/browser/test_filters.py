@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.slow.browser.pages import Visits, address, go
+from tests.slow.browser.pages import PHONE, Visits, address, go
 from tests.slow.browser.reports import Report
 
 Row = tuple[str, ...]
@@ -76,6 +77,26 @@ def test_filters_are_remembered(visit: Visits, s2n: Report) -> None:
         expect(page.locator("#count")).to_have_text(expected)
     # A long list is shown bit by bit, to its end.
     expect(page.locator("#requirements tbody tr")).to_have_count(798)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_filters_are_folded_on_a_phone(scheme: str, visit: Visits, states: Report) -> None:
+    ##= man/spec/page.md#size-and-accessibility
+    ##% On a narrow screen, the report MUST fold the filters of requirements except the one for text.
+    page = visit(f"{states.url}#requirements", **PHONE, color_scheme=scheme)
+    expect(page.locator("#filters [name=q]")).to_be_visible()
+    expect(page.locator("#filters [value=uncited]")).to_be_hidden()
+    assert page.evaluate("document.querySelector('#filters').offsetHeight") < 130
+    page.tap("#filters summary")
+    page.check("#filters [value=uncited]")
+    expect(page).to_have_url(f"{states.url}#requirements?status=uncited")
+    page.tap("#filters summary")
+    expect(page.locator("#filters [value=uncited]")).to_be_hidden()
+    marked = "getComputedStyle(document.querySelector('#filters summary'), '::after').content"
+    assert page.evaluate(marked) == '" (in use)"'
+    wide = visit(f"{states.url}#requirements", color_scheme=scheme)
+    expect(wide.locator("#filters [value=uncited]")).to_be_visible()
+    expect(wide.locator("#filters summary")).to_be_hidden()
 
 
 def test_text_is_found(visit: Visits, s2n: Report, states: Report) -> None:

@@ -103,7 +103,10 @@ def test_our_schema_holds_upstreams_keys() -> None:
     ##% in its own schema.
     ours = read(EVERYTHING, EXTENDED)
     theirs = convert(ours.report, settings.Report, from_attributes=True)
-    assert structs.replace(ours, report=theirs) == structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True)
+    # Only the default of requirement files differs.
+    expected = structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True, writes_requirements=False)
+    assert structs.replace(ours, report=theirs) == expected
+    assert read("[report.requirements]\nenabled = true\n", EXTENDED).writes_requirements
 
 
 def test_settings_of_the_report() -> None:

@@ -319,5 +319,5 @@ def test_a_file_that_goes_away_before_it_is_read(path: str) -> None:
 @pytest.mark.parametrize("path", LISTED)
 def test_a_file_that_goes_away_once_it_has_been_read(path: str) -> None:
     assert [(problem.code, problem.path, problem.place.line) for problem in problems_of(path, 1)] == [
-        ("DUV051", "src/a.rs", 1 if path == "src/a.rs" else 2)
+        ("DUV050", "src/a.rs", 1 if path == "src/a.rs" else 2)
     ]

@@ -8,7 +8,7 @@ from msgspec import msgpack
 
 from duvet import MemoryTree, Project
 from duvet.errors import UnreadableError
-from duvet.model import Format, Kind, Level
+from duvet.model import Format, Kind, Level, RequirementForm
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
 from duvet.trace.records import State
 from tests.unit.queries.made import FILES, NUMBERED_FILES, RFC, catalogue_of_files, make_catalogue
@@ -18,6 +18,7 @@ SPECIFICATIONS = (
         "pot", "Pot", "pot.md", "The lid is round. The lid MUST fit.", "pot.md", "pot.md",
         (SectionCard("pot", "Pot", anchors=("pot",)), SectionCard("lid", "Lid", anchors=("pot", "lid"))),
         True,
+        RequirementForm(),
     ),
     SpecificationCard(
         "tea", "Tea", "tea.md", "How tea is made.", "tea.md", "tea.md",
@@ -27,11 +28,13 @@ SPECIFICATIONS = (
             SectionCard("serving", "Serving", anchors=("tea", "serving")),
         ),
         True,
+        RequirementForm(),
     ),
     SpecificationCard(
         "spoon", "Spoon", "spoon.md", "A spoon is small.", "spoon.md", "spoon.md",
         (SectionCard("spoon", "Spoon", anchors=("spoon",)),),
         True,
+        RequirementForm(),
     ),
 )  # fmt: skip
 REQUIREMENTS = (

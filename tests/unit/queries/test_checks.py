@@ -117,7 +117,7 @@ def test_tests(annotations: list[str], state: str) -> None:
 def test_duplicates(annotations: list[str], duplicates: list[tuple[Kind, int]]) -> None:
     ##= man/spec/query.md#checks
     ##= type=test
-    ##% `duplicates` MUST fail if the text of an annotation is quoted completely by others of the same type.
+    ##% `duplicates` MUST fail if other annotations of the same type quote the whole text of an annotation.
     found = query(*annotations).check_duplicates()
     counts = [(kind, verdicts.count(Completeness.COMPLETE)) for kind, verdicts in found.by_kind.items()]
     assert [(kind, count) for kind, count in counts if count] == duplicates
@@ -142,8 +142,8 @@ def test_duplicates(annotations: list[str], duplicates: list[tuple[Kind, int]]) 
 def test_filters(sections: tuple[str, ...], quotes: tuple[str, ...], selected: list[str]) -> None:
     ##= man/spec/query.md#filters
     ##= type=test
-    ##% `--section` MUST select annotations by their target as it is written, and `--quote` by a part of their quote
-    ##% regardless of case; with both, an annotation MUST match both.
+    ##% `--section` MUST select annotations by their target as written, and `--quote` by a part of their quote, ignoring
+    ##% case; with both options, an annotation MUST match both.
     asked = query("b citation It MUST stop.", filter=QueryFilter(sections, quotes))
     assert [*states(asked, asked.check_implementations())] == [
         *filter(lambda one: one == "It MUST stop.", selected),

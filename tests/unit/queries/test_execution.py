@@ -180,8 +180,8 @@ def test_java_that_cannot_be_parsed() -> None:
 def test_joining(entries: list[str], sources: list[str], joined: dict[str, str]) -> None:
     ##= man/spec/query.md#coverage-reports
     ##= type=test
-    ##% `duvet query` MUST assign an entry of a report to the source whose absolute path ends in it, and refuse an entry
-    ##% of several sources and a source with several entries.
+    ##% `duvet query` MUST assign each entry of a report to the source whose absolute path ends with the entry's path,
+    ##% and refuse an entry that matches several sources or a source that matches several entries.
     assert join_sources(entries, sources, "/work/p") == joined
 
 

@@ -25,9 +25,7 @@ source = 'tea.md'
 source = 'cafe.md'
 """
 WARM, CLEAN, LOGIN, FAST = "The pot MUST be warm.", "The pot MUST be clean.", "A user MUST log in.", "It MUST be fast."
-TEA = (
-    f"# Tea\n\n## Pot\n\n{WARM}\n\n{CLEAN}\n\n## FR-005 Login\n\n{LOGIN}\n\n{FAST}\n\n## Cup\n\nA cup MUST be FR-002.\n"
-)
+TEA = f"# Tea\n\n## Pot\n\n{WARM}\n\n{CLEAN}\n\n## FR-005 Login\n\n- {LOGIN}\n- {FAST}\n\n## Cup\n\nA cup MUST be FR-002.\n"
 CAFE = "# Cafe\n\n## Door\n\nThe door MUST be open.\n\nThe door MUST be red.\n"
 NAMES = {WARM: "FR-001", CLEAN: "FR-002", LOGIN: "FR-005", FAST: "FR-005", "The door MUST be open.": "FR-001"}
 
@@ -56,11 +54,32 @@ CATALOGUE = named({**NAMES, "The door MUST be red.": "Dead"})
 )
 def test_an_id_is_a_reference(reference: str, expected: str) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST accept an id in other upper or lower case if no id has the written one. duvet MUST accept the id of a
-    ##% requirement wherever it accepts the digits that begin its hash, alone or as `SPEC#ID`.
+    ##% duvet MUST ignore the case of an id if no id matches exactly. duvet MUST accept the id of a requirement wherever
+    ##% it accepts the digits that begin its hash, alone or as `SPEC#ID`.
     found = resolve_reference(CATALOGUE, reference)
     assert isinstance(found, RequirementRef)
     assert [CATALOGUE.requirements[index].text for index in found.indexes] == [expected]
+
+
+def test_the_id_at_the_head_of_a_title_is_its_section() -> None:
+    ##= man/spec/names.md#references
+    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    catalogue = named({})
+    for reference in ("FR-005", "fr-005", "tea.md#FR-005"):
+        assert resolve_reference(catalogue, reference) == SectionRef(1, "fr-005-login")
+    found = select_requirements(catalogue, RequirementFilter((), ("tea#FR-005",)))
+    assert [catalogue.requirements[index].text for index in found] == [LOGIN, FAST]
+    source = "##= tea.md#FR-005\n##% It MUST be fast.\n"
+    entry = "[[not-applicable]]\ntarget = 'tea.md#FR-005'\nreason = 'no users'\n"
+    files = {".duvet/config.toml": f"{CONFIG}{entry}[[source]]\nlanguage = 'python'\n", "tea.md": TEA, "cafe.md": CAFE}
+    cited = make_catalogue({**files, "a.py": source})
+    assert cited.problems == ()
+    assert [
+        (one.text, one.state.words, len(one.citations)) for one in cited.requirements if one.section[:2] == "fr"
+    ] == [
+        (LOGIN, "not applicable", 0),
+        (FAST, "not applicable", 1),
+    ]
 
 
 def test_the_id_of_a_heading_is_its_section_if_several_requirements_have_it() -> None:
@@ -92,7 +111,7 @@ def test_an_id_of_two_requirements_lists_both() -> None:
     catalogue = named({WARM: "FR-001", CLEAN: "FR-001"})
     with pytest.raises(NotFoundError) as caught:
         resolve_reference(catalogue, "FR-001")
-    lines = [f"{id[:12]}  {text}" for id, text in zip(catalogue.ids[-5:], (WARM, CLEAN), strict=False)]
+    lines = [f"{one.id[:12]}  {one.text}" for one in catalogue.requirements if one.text in (WARM, CLEAN)]
     assert caught.value.hint.splitlines() == ["use one of these ids:", *lines]
 
 

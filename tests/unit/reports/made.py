@@ -29,7 +29,9 @@ NOT_APPLICABLE_DAY = date(2030, 1, 31)
 
 def with_entries(entries: str) -> dict[str, str]:
     """The project with a requirement in each state, and with these entries in its configuration."""
-    return STATES | {".duvet/config.toml": EXTENDED + entries}
+    # In our own schema, an item of a list is one requirement, so these sentences must not be in a list.
+    tea = STATES["tea.md"].replace("1. ", "   ").replace("2. ", "   ")
+    return STATES | {".duvet/config.toml": EXTENDED + entries, "tea.md": tea}
 
 
 NOT_APPLICABLE = with_entries("""\

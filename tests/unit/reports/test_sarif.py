@@ -78,8 +78,8 @@ def test_rules_have_the_text_of_their_pages() -> None:
 )
 def test_paths_are_uris(path: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
-    ##% the repository, or absolute outside of it.
+    ##% Each SARIF result MUST have a location, by default the configuration, whose URI is relative to the root of the
+    ##% repository or, for a file outside the repository, absolute.
     base = {} if uri.startswith("file:") else {"uriBaseId": "%SRCROOT%"}
     assert uri_of(path, "b") == {"uri": uri, **base}
 

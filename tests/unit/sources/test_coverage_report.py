@@ -42,7 +42,7 @@ def test_lines(lines: list[str], hits: dict[int, bool]) -> None:
     ##= man/spec/query.md#coverage-reports
     ##= type=test
     ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and any other line if an
-    ##% instruction was covered; a line without instructions and branches says nothing.
+    ##% instruction was covered; a line with neither MUST be ignored.
     assert read(report(*lines)) == {"p/A.java": hits}
 
 

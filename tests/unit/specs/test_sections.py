@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, strategies as st
 
-from duvet.model import Format, Locator, Section, Specification
+from duvet.model import Format, Locator, RequirementForm, Section, Specification
 from duvet.specs.ietf import parse_ietf
 from duvet.specs.library import Library, assign_ids
 from duvet.specs.locator import find_section_index, find_section_indexes, locate_specification
@@ -29,12 +29,15 @@ The lid MUST be shut.
 """
 
 
+FORMS: dict[str, RequirementForm] = {}
+
+
 def specification(sections: Sequence[Section], format: Format = Format.MARKDOWN) -> Specification:
     return Specification("", "", Locator("spec"), "", "", format, "", "", b"", tuple(sections))
 
 
 def parse(text: str) -> Specification:
-    return specification(parse_markdown(text.encode(), has_paths=True).sections)
+    return specification(parse_markdown(text.encode(), RequirementForm()).sections)
 
 
 def find(known: Specification, name: str) -> list[str]:
@@ -45,7 +48,7 @@ def find(known: Specification, name: str) -> list[str]:
 def test_paths_tell_sections_with_one_heading_apart() -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and tell them apart by the
+    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish them by the
     ##% headings above them or, in IETF text, by their titles.
     assert [(one.id, one.name, one.breadcrumb) for one in parse(FEATURE).sections] == [
         ("feature", "feature", "Feature"),
@@ -86,11 +89,11 @@ def test_paths_tell_sections_with_one_heading_apart() -> None:
 def test_a_path_of_headings_is_a_name(name: str, names: list[str]) -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% duvet MUST accept the end of the path of headings to a section as its name, such as
-    ##% `requirement-2/acceptance-criteria`, and a path that begins with a slash as the whole path.
+    ##% duvet MUST accept as a section's name the end of its path of headings, such as
+    ##% `requirement-2/acceptance-criteria`, or, after a slash, its whole path.
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% If several sections have the same path, it MUST name the first of them.
+    ##% If several sections have the same path, the path MUST name the first of them.
     known = parse(FEATURE)
     assert find(known, name) == names
     index = find_section_index(known, name)
@@ -218,7 +221,7 @@ def test_a_text_of_several_rfcs() -> None:
 def test_the_name_of_a_text_of_several_rfcs_is_that_of_its_file() -> None:
     tree = MemoryTree({"bcp14.txt": COMPOSITE.encode()})
     locator = locate_specification("bcp14.txt")
-    names = [Library(tree, "d", has_paths=has_paths).load(locator).name for has_paths in (True, False)]
+    names = [Library(tree, "d", forms=forms).load(locator).name for forms in (FORMS, None)]
     assert names == ["bcp14", "RFC 2119"]
 
 

@@ -30,7 +30,7 @@ def examples(code: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 OURS = KETTLE[".duvet/config.toml"].replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
-"""Only our own schema gives requirements the ids that specifications give them."""
+"""Some problems are found with our own schema only."""
 RUNNABLE = [code for code in list_rules() if any(examples(code))]
 
 
@@ -70,7 +70,7 @@ def test_a_page_says_what_the_rule_is(code: str) -> None:
 
 @pytest.mark.parametrize("code", RUNNABLE)
 def test_examples_are_what_they_claim(code: str) -> None:
-    (bad, good), config = examples(code), OURS if code.startswith("DUV11") else KETTLE[".duvet/config.toml"]
+    (bad, good), config = examples(code), OURS if code.startswith(("DUV029", "DUV11")) else KETTLE[".duvet/config.toml"]
     assert (codes_of(bad, config), codes_of(good, config)) == ({code}, set())
 
 

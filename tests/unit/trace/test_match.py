@@ -296,7 +296,7 @@ def test_views_and_their_pieces() -> None:
     assert view == match.SectionView(SECTION, "ab cé\u2003 d x".encode(), [0, 3, 4], [0, 3, 12, 14])
     empty = section_of("\n \n")
     assert match.make_section_view(empty) == match.SectionView(empty, b"", [], [0])
-    assert match.cut_view(match.make_section_view(empty), 0, 0) == ()
+    assert match.make_section_view(empty).cut(0, 0) == ()
     front, last = Piece(0, 6, 8), Piece(4, 27, 27)
     for (start, end), pieces in {
         (0, 2): [front],
@@ -308,4 +308,4 @@ def test_views_and_their_pieces() -> None:
         (1, 4): [Piece(0, 7, 7), Piece(3, 15, 15)],
         (0, 13): [front, Piece(3, 15, 23), last],
     }.items():
-        assert list(match.cut_view(view, start, end)) == pieces
+        assert list(view.cut(start, end)) == pieces

@@ -70,9 +70,9 @@ def cited_by(trace: Trace) -> dict[str, list[str]]:
 
 def test_a_target_may_name_the_id_of_a_requirement() -> None:
     ##= man/spec/names.md#targets
-    ##% duvet MUST resolve a target that names no section, but the id of a requirement, to that requirement.
+    ##% duvet MUST resolve a target with a requirement id in place of a section to that requirement.
     ##= man/spec/names.md#references
-    ##% duvet MUST accept an id in other upper or lower case if no id has the written one.
+    ##% duvet MUST ignore the case of an id if no id matches exactly.
     trace = trace_of(
         ("tea.md#FR-001", "The pot MUST be warm."),
         ("tea.md#fr-002", "The pot MUST be clean ."),
@@ -92,7 +92,7 @@ def test_a_target_may_name_the_id_of_a_requirement() -> None:
 
 def test_a_section_with_that_id_wins() -> None:
     ##= man/spec/names.md#references
-    ##% The exact name of a section MUST win over the id of a requirement.
+    ##% The exact name of a section MUST take precedence over a requirement id.
     trace = trace_of(
         ("tea.md#pot", "The pot MUST be clean."), stated=(*STATED, ("pot", "cup", "The cup MUST be clean."))
     )
@@ -102,8 +102,8 @@ def test_a_section_with_that_id_wins() -> None:
 
 def test_a_quote_must_be_in_the_named_requirement() -> None:
     ##= man/spec/names.md#targets
-    ##% A quote below the id of a requirement MUST be part of that requirement, and if another one of the specification
-    ##% contains it, duvet MUST say so.
+    ##% If the target of a quote is a requirement id, the quote MUST be part of that requirement; if another requirement
+    ##% of the specification contains the quote, duvet MUST say so.
     trace = trace_of(
         ("tea.md#FR-001", "The pot MUST be clean."),
         ("tea.md#FR-001", "The lid MUST be gone."),
@@ -118,14 +118,13 @@ def test_a_quote_must_be_in_the_named_requirement() -> None:
             "copy the words of FR-001; only spacing may differ"
         ),
         "a.rs:4 DUV050 FR-004 of tea.md does not contain this text [not in FR-004]; FR-001 contains it; write tea.md#FR-001",
-        'a.rs:5 DUV043 missing section "FR-009" in tea.md [referenced here]; did you mean #FR-001 or #FR-002 or #FR-003?',
+        'a.rs:5 DUV043 missing section or requirement "FR-009" in tea.md [referenced here]; did you mean #FR-001 or #FR-002 or #FR-003?',
     ]
 
 
 def test_an_id_without_a_quote_covers_nothing() -> None:
     ##= man/spec/names.md#targets
-    ##% duvet MUST warn about a citation that names the id of a requirement but quotes nothing, because it covers
-    ##% nothing.
+    ##% duvet MUST warn about a citation that names a requirement id but quotes nothing, because it covers nothing.
     trace = trace_of(("tea.md#FR-001", ""))
     assert [show_problem(one) for one in trace.problems] == [
         (
@@ -138,9 +137,16 @@ def test_an_id_without_a_quote_covers_nothing() -> None:
     assert match and match.fit is Fit.TITLE
 
 
+def test_an_id_without_its_specification() -> None:
+    assert [show_problem(one) for one in trace_of(("FR-002", "The pot MUST be clean.")).problems] == [
+        'a.rs:1 DUV040 Could not resolve file "FR-002" [referenced here]; write tea.md#FR-002'
+    ]
+
+
 def test_an_id_in_several_sections_is_ambiguous() -> None:
     ##= man/spec/names.md#targets
-    ##% duvet MUST report a target whose id several sections of the specification have, and list these sections.
+    ##% duvet MUST report a target whose requirement id occurs in several sections of the specification, and list these
+    ##% sections.
     trace = trace_of(("tea.md#FR-005", "Sugar MAY be there."))
     assert [show_problem(one) for one in trace.problems] == [
         (
@@ -168,7 +174,7 @@ def test_repeated_ids() -> None:
     assert [show_problem(one) for one in find_name_problems(trace_of())] == [
         (
             "tea.md:19 warning DUV110 FR-005 is the id of two requirements [second FR-005]; "
-            "give one of them another id (:15 first FR-005)"
+            "give one of them a different id (:15 first FR-005)"
         )
     ]
 
@@ -183,8 +189,8 @@ def test_the_id_of_a_heading_belongs_to_all_requirements_below_it() -> None:
 
 def test_ids_that_are_not_defined() -> None:
     ##= man/spec/names.md#checks
-    ##% duvet SHOULD warn about an id in the text of a specification that it does not define, if it defines others of that
-    ##% kind.
+    ##% duvet SHOULD warn about an id that a specification mentions but does not define, if the specification defines
+    ##% other ids of that kind.
     text = """- **FR-001**: a MUST b (see FR-099 and FR-098).
 - FR-002: c MUST d, see FR-001, FR-099, AC-7, `FR-097`, [FR-003](#FR-096) and FR-1.2.
 - [ ] FR-003 Users can do this.
@@ -215,7 +221,7 @@ FR-092 --> FR-091 was removed."""
 )
 def test_gaps_in_a_series(numbers: tuple[int, ...], expected: list[str]) -> None:
     ##= man/spec/names.md#checks
-    ##% duvet SHOULD warn about ids that are missing in a series that is otherwise complete.
+    ##% duvet SHOULD warn about ids that are missing from an otherwise complete series.
     names = [f"FR-{number:03}" for number in numbers]
     text = "\n".join(f"- {name}: {name[-1]} MUST go." for name in names)
     assert [one.split("DUV112 ")[1].split(" [")[0] for one in problems_of(text, *names)] == expected

@@ -77,7 +77,7 @@ def test_a_correct_citation_is_valid_without_comment(citation: str) -> None:
         ("tea.md#tea\n//# How tea is made", "the section contains this quote, but none of its requirements does"),
         ("./tea.md#pot", "this spelling counts as a separate specification; write tea.md"),
         ("tea.md#pot\n//= type=exception", "this exception has no reason; add a line `reason=…`"),
-        ("tea.md#pot\n//# The pot MUST be warn.", ONE_OFF),
+        ("tea.md#pot\n//# The pot MUST be warm!", ONE_OFF),
         ("tea.md#pot\n\n//# The pot MUST be warm.", CUT_OFF),
     ],
 )
@@ -225,7 +225,8 @@ def disagreements(project: Project) -> list[str]:
 def test_every_citation_of_a_project_is_judged_as_in_its_report() -> None:
     assert disagreements(TEA.project) == []
     messages = {one.message for found in validate(TEA.project).invalid().values() for one in found}
-    assert messages == {'missing section "milk" in tea.md', MISSING}
+    lost = 'could not find text in section "section-2" of rfc7168.txt'
+    assert messages == {'missing section "milk" in tea.md', MISSING, lost}
 
 
 @pytest.mark.parametrize("area", ["comments", "markdown", "ietf", "matching", "targets", "legacy"])
@@ -357,3 +358,25 @@ def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> 
         (path, 7, unread.strip()),
     ]
     assert [verdict(row["comment_text"])["error"] for row in rows] == [row["error"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("citation", "warning"),
+    [
+        (f"//= tea.md#cup\n{LEAK}", ""),
+        ("tea.md#cup", ""),
+        ("target = 'tea.md#cup'\n[[todo]]\nquote = 'A cup MUST NOT leak.'\n", ""),
+        ("##= tea.md#cup\n##% A cup MUST NOT leak.", "duvet does not read this comment style in src/{}"),
+    ],
+)
+def test_the_comment_style_of_a_file(citation: str, warning: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##% `validate_citation` MUST warn about a comment style that duvet does not read in the given file.
+    path = next(path for _, paths in TEA.project.inputs.sources for path in paths)
+    name = path.removeprefix("src/")
+    step = "Rewrite it with `//=` and `//#`, or get the comment from suggest_citation."
+    wanted = (odd(warning.format(name)), step) if warning else (VALID, "")
+    assert answer(TEA, "validate_citation", citation=citation, file=path) == wanted
+    with pytest.raises(ToolError) as raised:
+        answer(TEA, "validate_citation", citation=citation, file="nowhere.txt")
+    assert raised.value.message == '"nowhere.txt" is not a source file of this project'

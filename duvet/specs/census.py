@@ -1,0 +1,258 @@
+"""Counts the sentences of a specification that have a keyword, and says why some of them are not requirements."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from duvet.model import Format, PlainText, Section, Specification
+from duvet.specs.extraction import find_sentences
+from duvet.text import (
+    LineNumbers,
+    byte_length,
+    find_line_index,
+    format_count,
+    group_equal_texts,
+    join_names,
+    line_starts,
+)
+
+_MOST_LINES = 3
+_LOWER = "in lower case"
+
+_ANY_KEYWORD = re.compile(
+    rb"\b(?:(?:(?:MUST|SHALL|SHOULD)(?: NOT\b)?|REQUIRED|RECOMMENDED|MAY|OPTIONAL)\b|(?i:must|shall|should)\b(?![\"-]))"
+)
+_REGIONS = {
+    "CodeBlock": "in a code block",
+    "MetadataBlock": "in front matter",
+    "Heading": "in a heading",
+    "Image": "in the description of an image",
+    "TableHead": "in the head of a table",
+}
+_TAG = re.compile(
+    rb"<!--.*?(?:-->|\Z)|<(script|style|pre|textarea)\b.*?(?:</\1\s*>|\Z)|</?[a-z][\w-]*[^<>]*>|<[!?][^<>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+class CensusReason(Struct, frozen=True):
+    """A reason for not counting sentences, and the lines on which they are."""
+
+    words: str  # `in a code block`
+    lines: tuple[int, ...]
+
+    @property
+    def description(self) -> str:
+        lines = list(dict.fromkeys(self.lines))
+        noun = "line" if len(lines) == 1 else "lines"
+        return f"{len(self.lines)} {self.words} ({noun} {join_names(list(map(str, lines)), _MOST_LINES)})"
+
+
+class Census(Struct, frozen=True):
+    """The sentences with a keyword in a specification."""
+
+    sentences: int
+    requirements: int
+    derived: int  # The requirements without a keyword of their own, such as those of a list below "The pot MUST:".
+    reasons: tuple[CensusReason, ...]  # Why the others are none.
+    lost: tuple[int, ...]  # The lines of sentences that are neither, which is a defect of duvet.
+
+    @property
+    def description(self) -> str:
+        """`12 sentences with a keyword, 9 requirements`"""
+        own = f", {self.derived} of them without a keyword of their own" if self.derived else ""
+        sentences = "1 sentence" if self.sentences == 1 else f"{self.sentences:,} sentences"
+        return f"{sentences} with a keyword, {format_count(self.requirements, 'requirement')}{own}"
+
+
+class _Stretch(NamedTuple):
+    """Bytes of the file that are a requirement, or that are none for a reason."""
+
+    start: int
+    end: int
+    reason: str  # Empty for a requirement.
+    text: str = ""
+
+
+def take_census(specification: Specification) -> Census:
+    """Look for the keywords of a specification once more, and account for each sentence with one."""
+    ##= man/spec/trace.md#count-check
+    ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
+    ##% requirement, or with the reason for not counting it.
+    if specification.format is Format.MARKDOWN:
+        stretches = list(_list_markdown_stretches(specification))
+    else:
+        stretches = list(_list_text_stretches(specification))
+    # Requirements first, then the smallest stretch.
+    stretches.sort(key=lambda one: (bool(one.reason), one.end - one.start))
+    placed = _StretchIndex(stretches)
+    first = min((section.heading[0] for section in specification.sections), default=len(specification.data))
+    numbers, found, lost = LineNumbers(), dict[str, list[int]](), list[int]()
+    counted: set[object] = set()
+    for keyword in _ANY_KEYWORD.finditer(specification.data):
+        at = keyword.start()
+        stretch = placed.find(at)
+        line = numbers.of(specification.data, at)
+        if stretch is not None and not stretch.reason:
+            counted.add(stretch.text)
+            continue
+        if stretch is not None and stretch.reason == _LOWER and keyword[0].isupper():
+            stretch = None
+        reason = stretch.reason if stretch else _explain(specification, keyword, first)
+        lines = found.setdefault(reason, []) if reason else lost
+        key = (reason, stretch.start if stretch else line)
+        if key not in counted:
+            counted.add(key)
+            lines.append(line)
+    own = sum(isinstance(one, str) for one in counted)
+    requirements = len({one.text for one in stretches if not one.reason})
+    reasons = tuple([CensusReason(words, tuple(lines)) for words, lines in found.items()])
+    sentences = own + len(lost) + sum(len(one.lines) for one in reasons)
+    return Census(sentences, requirements, requirements - own, reasons, tuple(lost))
+
+
+def _explain(specification: Specification, keyword: re.Match[bytes], first: int) -> str:
+    """Return why a keyword outside of all stretches is in no requirement; empty if nothing explains it."""
+    if keyword.start() < first:
+        return "before the first heading"
+    if specification.data[keyword.end() : keyword.end() + 1] == b'"':
+        return "in quotation marks"
+    form = specification.form
+    is_any_case = form is not None and form.any_case and specification.format is Format.MARKDOWN
+    if not keyword[0].isupper() and not is_any_case:
+        return _LOWER
+    return ""
+
+
+class _StretchIndex:
+    """Finds the first of the stretches, in their order, that contains a byte."""
+
+    def __init__(self, stretches: Sequence[_Stretch]) -> None:
+        # Stretches are nested or side by side, so that each boundary changes the first one.
+        bounds = sorted({bound for one in stretches for bound in (one.start, one.end)})
+        self._bounds = bounds
+        places = {bound: index for index, bound in enumerate(bounds)}
+        self._owners: list[_Stretch | None] = [None] * len(bounds)
+        following = list(range(len(bounds) + 1))
+
+        def find_free(index: int) -> int:
+            root = index
+            while following[root] != root:
+                root = following[root]
+            while following[index] != root:
+                following[index], index = root, following[index]
+            return root
+
+        for one in stretches:
+            index = find_free(places[one.start])
+            while index < places[one.end]:
+                self._owners[index] = one
+                following[index] = index + 1
+                index = find_free(index)
+
+    def find(self, at: int) -> _Stretch | None:
+        index = bisect_right(self._bounds, at) - 1
+        return self._owners[index] if index >= 0 else None
+
+
+def _list_markdown_stretches(specification: Specification) -> Iterator[_Stretch]:
+    found = [
+        stretch
+        for section in specification.sections
+        if section.plain is not None
+        for stretch in _list_plain_stretches(section, section.plain, specification.data)
+    ]
+    yield from found
+    yield from _list_regions(specification.data, sorted(one.start for one in found))
+
+
+def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> Iterator[_Stretch]:
+    seen: set[str] = set()
+    for statement in plain.statements:
+        text = " ".join(statement.text.split())
+        reason = "repeated in its section" if text in seen else ""
+        seen.add(text)
+        for low, high in statement.ranges:
+            yield _Stretch(plain.byte_at(low), plain.byte_at(high), reason, f"{section.id}\0{text}")
+        if statement.lead and (at := plain.text.find(statement.lead)) >= 0:
+            end = at + len(statement.lead)
+            yield _Stretch(plain.byte_at(at), plain.byte_at(end), "in the introduction of a list")
+    for one in plain.uncounted:
+        low = _find_character(plain, one.start, data)
+        yield _Stretch(
+            one.start, plain.byte_at(low + len(one.text)), _REASONS.get(one.reason, f"because it {one.reason}")
+        )
+
+
+_REASONS = {"lower-case keyword": _LOWER, "no id": "without an id"}
+
+
+def _find_character(plain: PlainText, byte: int, data: bytes) -> int:
+    index = max(bisect_right(plain.starts, byte) - 1, 0)
+    return plain.offsets[index] + len(data[plain.starts[index] : byte].decode(errors="replace"))
+
+
+def _list_regions(data: bytes, known: Sequence[int]) -> Iterator[_Stretch]:
+    """Yield the parts of a Markdown text whose words are not those of a requirement.
+
+    `known` are the sorted bytes at which stretches with a requirement, or without one for a reason, begin.
+    """
+    from duvet.specs.markdown import list_extended_events
+
+    last = 0
+    for kind, tag, _, start, end in list_extended_events(data.decode()):
+        if kind == "Start":
+            if tag in _REGIONS:
+                yield _Stretch(start, end, _REGIONS[tag])
+            elif tag == "HtmlBlock":
+                yield from _list_tags(data, start, end)
+            elif tag == "TableRow" and bisect_left(known, start) < bisect_left(known, end):
+                # Priorities, states and the like are no part of the requirement of their row.
+                yield _Stretch(start, end, "in another cell of a row")
+            continue
+        if kind in ("Text", "Code", "Html", "InlineHtml"):
+            # Between the texts there are the targets of links, bullets and other signs.
+            if start > last:
+                yield _Stretch(last, start, "in a link or another sign")
+            last = max(last, end)
+        if kind == "Code":
+            yield _Stretch(start, end, "in code")
+        elif kind == "InlineHtml":
+            yield from _list_tags(data, start, end)
+    yield _Stretch(last, len(data), "in a link or another sign")
+
+
+def _list_tags(data: bytes, start: int, end: int) -> Iterator[_Stretch]:
+    for tag in _TAG.finditer(data, start, end):
+        yield _Stretch(*tag.span(), "in an HTML comment" if tag[0].startswith(b"<!--") else "in an HTML tag")
+
+
+def _list_text_stretches(specification: Specification) -> Iterator[_Stretch]:
+    """Yield the keywords in the sentences of IETF text, and what is outside of its sections."""
+    lines: list[tuple[int, int]] = []
+    for section in specification.sections:
+        yield _Stretch(*section.heading, "in a heading")
+        text = "\n".join(section.lines)
+        firsts = line_starts(text)
+        lines += [(start, start + byte_length(line)) for start, line in zip(section.starts, section.lines, strict=True)]
+        for group in group_equal_texts(find_sentences(text), lambda one: "\n".join(one.pieces)):
+            for number, sentence in enumerate(group):
+                for keyword in sentence.keywords:
+                    row = find_line_index(firsts, keyword.start)
+                    line = section.lines[row]
+                    low, high = (
+                        section.starts[row] + byte_length(line[: at - firsts[row]])
+                        for at in (keyword.start, keyword.end)
+                    )
+                    reason = "repeated in its section" if number else ""
+                    yield _Stretch(low, high, reason, f"{section.id}\0{group[0].start}")
+    last = min((section.heading[0] for section in specification.sections), default=len(specification.data))
+    for start, end in sorted(lines):
+        if start > last:
+            yield _Stretch(last, start, "in the header or footer of a page")
+        last = max(last, end)

@@ -1,0 +1,83 @@
+"""Finds the keywords of RFC 2119."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from unicodedata import category
+
+from msgspec import Struct
+
+from duvet.model import Level
+
+_NEGATED = ("MUST", "SHALL", "SHOULD")
+_WORDS = {
+    "MUST": Level.MUST,
+    "SHALL": Level.MUST,
+    "REQUIRED": Level.MUST,
+    "SHOULD": Level.SHOULD,
+    "RECOMMENDED": Level.SHOULD,
+    "MAY": Level.MAY,
+    "OPTIONAL": Level.MAY,
+}
+
+# The look-behind follows the word, because expressions that begin with letters are found fast. A word in front of a
+# quotation mark is explained, not used.
+_KEYWORD = re.compile(
+    "(?:" + "|".join(rf"{word}(?<!\w{word})" + r"(?: NOT\b)?+" * (word in _NEGATED) for word in _WORDS) + r')\b(?!")',
+    re.ASCII,
+)
+_NOT = "NOT "
+_OTHER_WORDS = re.compile("[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
+"""Characters that belong to words besides letters, marks, digits and connectors."""
+
+
+class Keyword(Struct, frozen=True):
+    start: int
+    end: int
+    level: Level
+    rank: int  # The index of the keyword: awslabs duvet searches each line for one keyword after the other.
+
+
+_MEANINGS = {
+    word + suffix: (level, rank) for rank, (word, level) in enumerate(_WORDS.items()) for suffix in ("", " NOT")
+}
+
+
+def find_keywords(text: str) -> Iterator[Keyword]:
+    is_plain = text.isascii()
+    for found in _KEYWORD.finditer(text):
+        start, end = found.span()
+        before, after = text[start - 1 : start], text[end : end + 1]
+        # No letter of any script touches the keyword.
+        if is_plain or not (_is_word(before) or (_is_word(after) and not text.endswith(" NOT", start, end))):
+            # The keyword NOT RECOMMENDED begins earlier, which matters only behind a dot.
+            if text.endswith(f".{_NOT}", 0, start):
+                start -= len(_NOT)
+            level, rank = _MEANINGS[found[0]]
+            yield Keyword(start, end, level, rank)
+
+
+def _is_word(char: str) -> bool:
+    if char <= "\x7f":
+        return False
+
+    kind = category(char)
+    return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or _OTHER_WORDS.match(char) is not None
+
+
+_ANY_CASE = re.compile(r"\b(must|shall|should)\b(?![\"-])", re.IGNORECASE)
+
+
+def find_level(text: str, *, any_case: bool = False) -> Level:
+    """Return the level of the strongest keyword of a text; AUTO if it has none.
+
+    In any case counts for "must", "shall" and "should" only, because the other words are common.
+    """
+    level = max([keyword.level for keyword in find_keywords(text)], default=Level.AUTO)
+    ##= man/spec/trace.md#markdown
+    ##% With `keywords = "any"`, `must`, `shall` and `should` MUST count in lower case, too.
+    if any_case and level < Level.MUST:
+        words = [found[1].upper() for found in _ANY_CASE.finditer(text)]
+        level = max([level, *(_WORDS[word] for word in words)])
+    return level

@@ -1,0 +1,422 @@
+"""Finds the requirements of Markdown sections: one for each list item, table row, and sentence."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from duvet.model import Level, PlainText, RequirementForm, Section, Statement, Uncounted
+from duvet.specs.keywords import find_level
+from duvet.specs.plain_text import CELL_BREAK, Block, split_run
+from duvet.specs.requirement_ids import IdPattern, compile_ids
+from duvet.specs.sentences import Span, split_sentences
+from duvet.text import byte_length
+
+_NUMBERED_TITLE = re.compile(
+    r"(?:Requirement|Req|\u8981\u4ef6|\u9700\u6c42|\uc694\uad6c\uc0ac\ud56d|Requisito)\s*(\d+(?:\.\d+)*)\b"
+)
+_CRITERIA = re.compile(
+    r"accept|criteri|\u53d7\u3051\u5165\u308c|\u53d7\u5165|\u9a8c\u6536|\u9a57\u6536|\uc778\uc218", re.IGNORECASE
+)
+_ID_HEAD = re.compile(
+    r"(?:id|#|no\.?|nr\.?|num(?:ber)?|ref\.?|req(?:uirement)?(?: (?:id|no\.?|number))?)\Z", re.IGNORECASE
+)
+_NEGATIVE = frozenset(("", "-", "\u2013", "\u2014", "no", "n", "none", "false", "n/a", "✗", "✘", "❌", "☐", "0"))
+_FEW_WORDS = 4
+_PLACEHOLDER = re.compile(r"(?:\[[^\[\]]*\][\s|]*)+\Z")
+_LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
+
+
+def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: RequirementForm) -> list[Section]:
+    """Add to each section the words and the requirements of its blocks; both are in file order."""
+    starts = [block.runs[0].start for block in blocks]
+    order = sorted(range(len(sections)), key=lambda index: sections[index].heading)
+    ids = compile_ids(form.ids)
+    readers: dict[int, _SectionReader] = {}
+    for index in order:
+        section = sections[index]
+        low = high = 0
+        if section.lines:
+            low = bisect_left(starts, section.starts[0])
+            high = bisect_left(starts, section.starts[-1] + byte_length(section.lines[-1]))
+        readers[index] = _SectionReader(section, blocks[low:high], form, ids)
+    for reader in readers.values():
+        reader.read()
+    _drop_repeated_ids([readers[index] for index in order])
+    return [replace(section, plain=readers[index].plain()) for index, section in enumerate(sections)]
+
+
+class _Item(Struct):
+    """A list item: its own blocks, and the items inside it."""
+
+    blocks: list[int]
+    children: list[_Item]
+    number: int | None = None
+    name: str = ""
+    level: Level = Level.AUTO  # The level of its own blocks.
+
+
+class _SectionReader:
+    def __init__(self, section: Section, blocks: Sequence[Block], form: RequirementForm, ids: IdPattern) -> None:
+        self.section = section
+        self.blocks = blocks
+        self.form = form
+        self.ids = ids
+        self.texts = [block.text for block in blocks]
+        self.offsets = list(accumulate((len(text) + 1 for text in self.texts), initial=0))
+        self.text = "\n".join(self.texts)
+        self.code = [
+            (at + start, at + end)
+            for block, at in zip(self.blocks, self.offsets, strict=False)
+            for start, end in block.code
+        ]
+        self.bare = _blank(self.text, self.code)
+        """The text with its code left blank, whose keywords don't count."""
+        self.statements: list[Statement] = []
+        self.uncounted: list[tuple[str, int, int]] = []
+        """The reason, and the characters."""
+        self.number = _find_number(section)
+        self.heading_id = ""
+        """The id of the heading if that is the id of several requirements."""
+
+    def read(self) -> None:
+        lead = ""
+        heads: list[str] = []
+        index = self._read_named_section()
+        ##= man/spec/trace.md#markdown
+        ##% With its own schema, duvet MUST make one requirement of each list item, table row, and other sentence of Markdown
+        ##% that has a keyword of RFC 2119.
+        while index < len(self.blocks):
+            block = self.blocks[index]
+            if block.depth:
+                first = index
+                while index < len(self.blocks) and self.blocks[index].depth:
+                    index += 1
+                for item in self._build_items(range(first, index)):
+                    self._read_item(item, lead)
+                lead = ""
+                continue
+            if block.cells:
+                heads = self._read_row(index, heads)
+            else:
+                following = self.blocks[index + 1].depth if index + 1 < len(self.blocks) else 0
+                taken, lead = self._read_paragraph(index, has_list=following > 0)
+                index += taken
+            index += 1
+
+    def plain(self) -> PlainText:
+        offsets: list[int] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for block, at in zip(self.blocks, self.offsets, strict=False):
+            for run in block.runs:
+                for part in split_run(run):
+                    offsets.append(at)
+                    starts.append(part.start)
+                    ends.append(part.end)
+                    at += len(part.text)
+        plain = PlainText(
+            self.text, tuple(offsets), tuple(starts), tuple(ends), tuple(self.code), tuple(self.statements)
+        )
+        uncounted = tuple(
+            Uncounted(why, self.text[low:high].replace("\n", " "), plain.byte_at(low))
+            for why, low, high in self.uncounted
+        )
+        return replace(plain, uncounted=uncounted)
+
+    # Levels and statements
+
+    def _level(self, low: int, high: int) -> Level:
+        return find_level(self.bare[low:high], any_case=self.form.any_case)
+
+    def _state(self, ranges: Sequence[Span], level: Level, name: str, text: str = "", lead: str = "") -> None:
+        """Add a requirement, or the reason why it is none."""
+        words = text or " ".join([self.text[low:high] for low, high in ranges])
+        words = " ".join(words.split())
+        if lead:
+            words = f"{lead} {words}"
+        low, high = ranges[0][0], ranges[-1][1]
+        if not words:
+            return
+        if not level and _PLACEHOLDER.match(words):
+            return
+        ##= man/spec/trace.md#markdown
+        ##% With `requirements = "ids"`, exactly the items, rows, paragraphs and headings with an id MUST be requirements,
+        ##% whatever their keywords.
+        name = name or (self.heading_id if level else "")
+        if not name and self.form.needs_id:
+            if level:
+                self.uncounted.append(("no id", low, high))
+        elif level or self.form.needs_id:
+            self.statements.append(Statement(level, words, tuple(ranges), name, lead))
+        elif not self.form.any_case and any(find_level(self.bare[one:end], any_case=True) for one, end in ranges):
+            self.uncounted.append(("lower-case keyword", low, high))
+
+    # Paragraphs
+
+    def _read_named_section(self) -> int:
+        """State the requirement that the heading names: the paragraphs that the section begins with.
+
+        Without such a requirement, those of the section have the id of the heading unless they have one of their own.
+        """
+        found = self.ids.split(_plain_title(self.section.title), has_number=False)
+        if found is None:
+            return 0
+        last, count = 0, len(self.blocks)
+        while last < count and not (self.blocks[last].depth or self.blocks[last].cells or self._named_lines(last)):
+            last += 1
+        if last and last < count and self.blocks[last].depth and _LEAD_END.search(self.texts[last - 1]):
+            last += self._count_unnamed(last)
+        if not last and self.form.needs_id and self._count_unnamed(0) == count:
+            last = count
+        ranges = [(self.offsets[one], self.offsets[one + 1] - 1) for one in range(last)]
+        level = max((self._level(*one) for one in ranges), default=Level.AUTO)
+        if not (ranges and (level or self.form.needs_id)):
+            self.heading_id = found.name
+            return 0
+        self._state(ranges, level, found.name)
+        return last
+
+    def _named_lines(self, index: int) -> list[tuple[str, int, int]]:
+        """If a paragraph begins with an id, return each part that begins with one, as the id and its range."""
+        block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
+        found = self.ids.split(text, block.marked)
+        if found is None:
+            return []
+        named = [(found.name, found.end, 0)]
+        for start in block.lines:
+            if further := self.ids.split(text[start : start + 200]):
+                named.append((further.name, start + further.end, start))
+        ends = [start for _, _, start in named[1:]] + [len(text)]
+        return [(name, at + low, at + high) for (name, low, _), high in zip(named, ends, strict=True)]
+
+    def _read_paragraph(self, index: int, *, has_list: bool) -> tuple[int, str]:
+        """Read a paragraph; return the number of further blocks that belong to it, and its final lead-in to a list."""
+        named = self._named_lines(index)
+        if named:
+            taken, last = 0, len(named) - 1
+            for number, (name, low, high) in enumerate(named):
+                ranges = [(low, high)]
+                if number == last and has_list and _LEAD_END.search(self.texts[index]):
+                    taken = self._count_unnamed(index + 1)
+                    ranges += [
+                        (self.offsets[one], self.offsets[one + 1] - 1) for one in range(index + 1, index + 1 + taken)
+                    ]
+                self._state(ranges, max(self._level(*one) for one in ranges), name)
+            return taken, ""
+        at, lead = self.offsets[index], ""
+        text = self.texts[index]
+        for low, high in split_sentences(text, self.blocks[index].code):
+            level = self._level(at + low, at + high)
+            if has_list and high == len(text) and level and _LEAD_END.search(text):
+                lead = text[low:high]
+                if not self._leads(index + 1):
+                    lead = ""
+            if lead and self.form.needs_id:
+                self.uncounted.append(("no id", at + low, at + high))
+            elif not lead:
+                self._state([(at + low, at + high)], level, "")
+        return 0, lead
+
+    def _count_unnamed(self, index: int) -> int:
+        """Return the number of blocks in the list at the index, or 0 if any of its items has an id."""
+        last = index
+        while last < len(self.blocks) and self.blocks[last].depth:
+            if self.blocks[last].opens_item and self.ids.split(self.texts[last], self.blocks[last].marked):
+                return 0
+            last += 1
+        return last - index
+
+    def _leads(self, index: int) -> bool:
+        """Return whether any item of the list at the index lacks a keyword."""
+        last = index
+        while last < len(self.blocks) and self.blocks[last].depth:
+            last += 1
+        return any(not self._gather(item)[2] for item in self._build_items(range(index, last)))
+
+    # Lists
+
+    def _build_items(self, indexes: Iterable[int]) -> list[_Item]:
+        top: list[_Item] = []
+        stack: list[tuple[int, _Item]] = []
+        for index in indexes:
+            block = self.blocks[index]
+            keep = block.depth - 1 if block.opens_item else block.depth
+            while stack and stack[-1][0] > keep:
+                stack.pop()
+            if block.opens_item or not stack:
+                item = _Item([], [], block.number)
+                (stack[-1][1].children if stack else top).append(item)
+                stack.append((block.depth, item))
+                found = self.ids.split(self.texts[index], block.marked)
+                if found:
+                    item.name = found.name
+                elif self.number and block.depth == 1 and block.number is not None:
+                    item.name = f"{self.number}.{block.number}"
+            item = stack[-1][1]
+            item.blocks.append(index)
+            item.level = max(item.level, self._level(self.offsets[index], self.offsets[index + 1] - 1))
+        return top
+
+    def _gather(self, item: _Item) -> tuple[list[int], list[_Item], Level]:
+        """Return the blocks that belong to an item, the independent items inside it, and the level of the blocks."""
+        blocks, alone, level = list(item.blocks), [], item.level
+        waiting = item.children[::-1]
+        while waiting:
+            child = waiting.pop()
+            ##= man/spec/trace.md#markdown
+            ##% duvet MUST count nested items and further paragraphs as a part of their item, unless they have an id of their
+            ##% own.
+            if child.name or (not item.name and (child.level or not item.level)):
+                alone.append(child)
+                continue
+            blocks += child.blocks
+            level = max(level, child.level)
+            waiting += child.children[::-1]
+        return sorted(blocks), alone, level
+
+    def _read_item(self, item: _Item, lead: str) -> None:
+        waiting = [(item, lead)]
+        while waiting:
+            item, lead = waiting.pop()
+            blocks, alone, level = self._gather(item)
+            ranges: list[Span] = []
+            for index in blocks:
+                low, high = self.offsets[index], self.offsets[index + 1] - 1
+                if index == item.blocks[0]:
+                    found = self.ids.split(self.texts[index], self.blocks[index].marked)
+                    low += found.end if found else 0
+                if ranges and ranges[-1][1] + 1 == low:
+                    ranges[-1] = (ranges[-1][0], high)
+                elif low < high:
+                    ranges.append((low, high))
+            if ranges:
+                ##= man/spec/trace.md#markdown
+                ##% A sentence with a keyword that introduces a list MUST be a part of each of its items that has no keyword.
+                own = lead if lead and not level else ""
+                level = level or (find_level(lead, any_case=self.form.any_case) if lead else level)
+                self._state(ranges, level, item.name, lead="" if item.name else own)
+            waiting += [(child, "") for child in reversed(alone)]
+
+    # Tables
+
+    def _read_row(self, index: int, heads: list[str]) -> list[str]:
+        """Read a row; return the column headings of its table."""
+        block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
+        cells = [text[low:high] for low, high in block.cells]
+        if block.is_head:
+            return cells
+        heads = heads + [""] * (len(cells) - len(heads))
+        name, named, skip = self._find_row_id(heads, cells)
+        kept = [(low + (skip if number == named else 0), high) for number, (low, high) in enumerate(block.cells)]
+        kept = [(low, high) for low, high in kept if text[low:high].strip()]
+        if not kept:
+            return heads
+        ranges = [(at + low, at + high) for low, high in kept]
+        level = max(self._level(*one) for one in ranges)
+        headed, head_level = self._headed_cells(heads, cells, named) if not level else ("", Level.AUTO)
+        if name and not level and any(self.ids.is_id(text[low:high]) for low, high in kept):
+            # A row of a matrix refers to requirements.
+            self.uncounted.append((f"refers to {name}", at + kept[0][0], at + kept[-1][1]))
+            return heads
+        if name and not headed:
+            kept = _drop_fields(block, text, kept)
+        words = headed or CELL_BREAK.join([text[low:high] for low, high in kept])
+        # Only the sentence has to be quoted; other cells are context.
+        ranges = [(at + low, at + high) for low, high in kept]
+        speaking = [one for one in ranges if self._level(*one)]
+        if speaking and all(len(self.text[low:high].split()) >= _FEW_WORDS for low, high in speaking):
+            ranges = speaking
+        self._state(ranges, level or head_level, name, words)
+        return heads
+
+    def _find_row_id(self, heads: list[str], cells: list[str]) -> tuple[str, int, int]:
+        """Return the id of a row, the index of the id's cell, and the length of the id in it."""
+        for number, cell in enumerate(cells[:2]):
+            if _ID_HEAD.match(heads[number]) and re.fullmatch(r"\d+(?:\.\d+)*", cell):
+                return cell, number, len(cell)
+            if found := self.ids.split(cell, len(cell), has_number=False):
+                return found.name, number, found.end
+        return "", -1, 0
+
+    def _headed_cells(self, heads: list[str], cells: list[str], named: int) -> tuple[str, Level]:
+        """Return the cells; cells under a heading with a keyword that applies to the row include the heading."""
+        level = max(
+            (
+                find_level(head)
+                for head, cell in zip(heads, cells, strict=False)
+                if cell.strip().lower() not in _NEGATIVE
+            ),
+            default=Level.AUTO,
+        )
+        if not level:
+            return "", level
+        pairs = [
+            f"{head}: {cell}" if head else cell
+            for number, (head, cell) in enumerate(zip(heads, cells, strict=False))
+            if cell.strip() and number != named
+        ]
+        return CELL_BREAK.join(pairs), level
+
+
+def _drop_fields(block: Block, text: str, cells: list[Span]) -> list[Span]:
+    """Leave out the cells of a row with an id that are no text, such as a priority, a state, or the path of a test."""
+    longest = max(cells, key=lambda one: one[1] - one[0])
+    words = text[slice(*longest)]
+    if len(words.split()) < (_FEW_WORDS - 1 if find_level(words) else _FEW_WORDS):
+        return cells
+    covered = set(block.code)
+    kept = [
+        one for one in cells if one == longest or (len(text[slice(*one)].split()) >= _FEW_WORDS and one not in covered)
+    ]
+    return kept if len(kept) == 1 else cells
+
+
+def _blank(text: str, spans: Iterable[Span]) -> str:
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [text[at:start], " " * (end - start)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _plain_title(title: str) -> str:
+    return re.sub(r"[*`]", "", title)
+
+
+def _find_number(section: Section) -> str:
+    """If a section lists a requirement's acceptance criteria, return its number, such as `3` for `Requirement 3`."""
+    own = _NUMBERED_TITLE.match(_plain_title(section.title))
+    if own:
+        return own[1]
+    if section.path and _CRITERIA.search(section.title):
+        above = _NUMBERED_TITLE.match(_plain_title(section.path[-1]))
+        return above[1] if above else ""
+    return ""
+
+
+def _drop_repeated_ids(readers: Iterable[_SectionReader]) -> None:
+    """Leave out rows and items that have no keyword and only refer to another requirement of the document."""
+    ranked = list(readers)
+    best: dict[str, Level] = {}
+    for reader in ranked:
+        for statement in reader.statements:
+            if statement.name:
+                best[statement.name] = max(best.get(statement.name, Level.AUTO), statement.level)
+    seen: set[str] = set()
+    for reader in ranked:
+        kept = []
+        for statement in reader.statements:
+            name = statement.name
+            if name and not statement.level and (best[name] or name in seen):
+                low, high = statement.ranges[0][0], statement.ranges[-1][1]
+                reader.uncounted.append((f"repeats {name}", low, high))
+                continue
+            seen.add(name)
+            kept.append(statement)
+        reader.statements = kept

@@ -1,0 +1,288 @@
+"""Reads the words of Markdown, without markup, block by block, with a map to the bytes of the file."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from duvet.text import byte_length
+
+if TYPE_CHECKING:
+    from duvet.specs.markdown import MarkdownEvent
+
+_LONGEST_RUN = 256
+CELL_BREAK = " | "  # The separator between the cells of a row.
+
+
+class Run(NamedTuple):
+    """Characters, and the bytes of the file that they came from."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Block(NamedTuple):
+    """A paragraph, the text of a list item, or a row of a table."""
+
+    runs: list[Run]
+    depth: int = 0  # The number of list items around the block.
+    opens_item: bool = False
+    number: int | None = None  # The number of the list item that the block begins.
+    cells: tuple[tuple[int, int], ...] = ()  # The range of each cell of a row, in characters.
+    is_head: bool = False  # Whether the block is the header row of a table.
+    code: tuple[tuple[int, int], ...] = ()  # The ranges of code, in characters.
+    lines: tuple[int, ...] = ()  # The offsets at which further lines begin.
+    marked: int = 0  # If the block begins with emphasis, a link or code, where this ends.
+
+    @property
+    def text(self) -> str:
+        return "".join([run.text for run in self.runs])
+
+
+_INLINE = ("Strong", "Emphasis", "Strikethrough", "Link")
+##= man/spec/trace.md#markdown
+##% Code, comments and front matter MUST NOT contain requirements.
+_SKIPPED = ("CodeBlock", "MetadataBlock", "Heading", "Image")
+_BLANKS = re.compile(r"\s\s+|[^\S ]+")
+_WORD = re.compile(r"\S+")
+_INLINE_TAG = re.compile(
+    r"a|abbr|b|cite|code|del|em|i|ins|kbd|mark|q|s|samp|small|span|strong|su[bp]|time|u|var", re.IGNORECASE
+)
+_HTML = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|pre|textarea)\b.*?(?:</\1\s*>|\Z)|</?([a-z][\w-]*)[^<>]*>|<[!?][^<>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+_LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
+
+
+def read_blocks(data: bytes, events: Iterable[MarkdownEvent]) -> list[Block]:
+    """Return the blocks with words, in file order; headings, code, comments and front matter are left out."""
+    reader = _BlockReader(data)
+    for event in events:
+        reader.read(event)
+    reader.flush()
+    return reader.blocks
+
+
+class _BlockReader:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.blocks: list[Block] = []
+        self.depth = 0
+        self._numbers: list[int | None] = []
+        """The number of the next item in each open list."""
+        self._opening: tuple[int, int | None] | None = None
+        """The depth and the number of a list item that has no words yet."""
+        self._skipping = 0
+        self._pieces: list[Run] = []
+        self._code: list[int] = []
+        """The pieces that are code."""
+        self._breaks: list[int] = []
+        """The pieces that begin a line."""
+        self._cells: list[int] = []
+        """The pieces at which the cells of the current row begin and end."""
+        self._marks = 0
+        """The emphasis and links that are open at the beginning of the block."""
+        self._marked = 0
+        """The piece at which the first of them ends."""
+        self._html: list[Run] = []
+
+    def read(self, event: MarkdownEvent) -> None:
+        kind, tag, value, start, end = event
+        ##= man/spec/trace.md#markdown
+        ##% Bullets, check boxes, emphasis, the targets of links and other markup MUST NOT be a part of a requirement's text.
+        if kind == "Start":
+            self._open(tag, value)
+        elif kind == "End":
+            self._close(tag)
+        elif self._skipping:
+            return
+        elif kind == "Text":
+            self._add(value, start, end)
+        elif kind == "Code":
+            self._code.append(len(self._pieces))
+            self._add_code(value, start, end)
+            self._code.append(len(self._pieces))
+            if self._code[0] == 0 and not self._marked:
+                self._marked = self._code[1]
+        elif kind in ("SoftBreak", "HardBreak"):
+            self._pieces.append(Run(" ", start, start))
+            self._breaks.append(len(self._pieces))
+        elif kind == "InlineHtml" and _LINE_BREAK.match(value):
+            self._pieces.append(Run(" ", start, start))
+        elif kind == "Html":
+            self._html.append(Run(value, start, end))
+
+    def _open(self, tag: str, value: object) -> None:
+        if tag in _INLINE:
+            self._marks += not self._pieces
+            return
+        if tag in _SKIPPED:
+            self._skipping += 1
+        if tag == "TableCell":
+            if self._pieces:
+                self._pieces.append(Run(CELL_BREAK, self._pieces[-1].end, self._pieces[-1].end))
+            self._cells.append(len(self._pieces))
+        elif tag != "Image":
+            self.flush()
+        if tag == "Item":
+            self.depth += 1
+            number = self._numbers[-1]
+            self._opening = (self.depth, number)
+            self._numbers[-1] = None if number is None else number + 1
+        elif tag == "List":
+            self._numbers.append(value if isinstance(value, int) else None)
+
+    def _close(self, tag: str) -> None:
+        if tag in _INLINE:
+            if self._marks and not self._marked:
+                self._marked = len(self._pieces)
+            return
+        if tag in _SKIPPED:
+            self._skipping -= 1
+        if tag == "TableCell":
+            if len(self._pieces) == self._cells[-1] > 0:
+                # An empty cell needs no separator.
+                self._pieces.pop()
+                self._cells[-1] -= 1
+            self._cells.append(len(self._pieces))
+        elif tag == "HtmlBlock":
+            self._read_html()
+        elif tag != "Image":
+            self.flush(is_head=tag == "TableHead")
+        if tag == "Item":
+            self.depth -= 1
+            self._opening = None
+        elif tag == "List":
+            self._numbers.pop()
+
+    def _add(self, text: str, start: int, end: int) -> None:
+        """Add characters; if the file spells them differently, as in an entity, each stands for all of the bytes."""
+        if len(text) == end - start if text.isascii() else self.data[start:end] == text.encode():
+            at = 0
+            for blank in _BLANKS.finditer(text):
+                if at < blank.start():
+                    self._pieces.append(_cut(text, at, blank.start(), start))
+                self._pieces.append(_cut(text, *blank.span(), start)._replace(text=" "))
+                at = blank.end()
+            if at < len(text):
+                self._pieces.append(_cut(text, at, len(text), start) if at else Run(text, start, end))
+        elif text:
+            self._pieces.append(Run(_BLANKS.sub(" ", text), start, end))
+
+    def _add_code(self, text: str, start: int, end: int) -> None:
+        """Add the text of a code span, without line ends and the backticks around it."""
+        at = self.data.find(text.encode(), start, end)
+        if at >= 0:
+            self._add(text, at, at + len(text.encode()))
+            return
+        words: list[Run] = []
+        at = start
+        for word in _WORD.findall(text):
+            written = word.encode()
+            found = self.data.find(written, at, end)
+            if found < 0:
+                self._pieces.append(Run(" ".join(text.split()), start, end))
+                return
+            words += [Run(" ", at, at)] * bool(words)
+            words.append(Run(word, found, at := found + len(written)))
+        self._pieces += words
+
+    def _read_html(self) -> None:
+        """Add the words between tags; every tag ends the block, except tags of inline elements."""
+        whole = "".join([one.text for one in self._html])
+        bounds = _offsets_of(self._html)
+        at = 0
+        for tag in _HTML.finditer(whole):
+            self._add_html(whole, at, tag.start(), bounds)
+            at = tag.end()
+            if not _INLINE_TAG.fullmatch(tag[2] or ""):
+                self.flush()
+        self._add_html(whole, at, len(whole), bounds)
+        self.flush()
+        self._html = []
+
+    def _add_html(self, whole: str, low: int, high: int, bounds: list[int]) -> None:
+        index = bisect_right(bounds, low) - 1
+        while low < high:
+            event, stop = self._html[index], min(high, bounds[index + 1])
+            piece = _cut(event.text, low - bounds[index], stop - bounds[index], event.start)
+            self._add(piece.text, piece.start, piece.end)
+            low, index = stop, index + 1
+
+    def flush(self, *, is_head: bool = False) -> None:
+        """End the block that has been read so far."""
+        pieces = _trim_runs(self._pieces)
+        if any(piece.text for piece in pieces):
+            offsets = _offsets_of(pieces)
+            is_first = self._opening is not None and self._opening[0] == self.depth
+            number = self._opening[1] if self._opening and is_first else None
+            if is_first:
+                self._opening = None
+            self.blocks.append(
+                Block(
+                    pieces,
+                    self.depth,
+                    is_first,
+                    number,
+                    tuple(_pairs([offsets[one] for one in self._cells])),
+                    is_head,
+                    tuple(_pairs([offsets[one] for one in self._code])),
+                    tuple(offsets[one] for one in self._breaks),
+                    0 if self._cells else offsets[self._marked],
+                )
+            )
+        self._pieces, self._code, self._breaks, self._cells = [], [], [], []
+        self._marks = self._marked = 0
+
+
+def _pairs(bounds: list[int]) -> Iterator[tuple[int, int]]:
+    return zip(bounds[::2], bounds[1::2], strict=False)
+
+
+def _offsets_of(pieces: list[Run]) -> list[int]:
+    offsets = [0]
+    for piece in pieces:
+        offsets.append(offsets[-1] + len(piece.text))
+    return offsets
+
+
+def _cut(text: str, low: int, high: int, start: int) -> Run:
+    part = text[low:high]
+    first = start + byte_length(text[:low])
+    return Run(part, first, first + byte_length(part))
+
+
+def split_run(run: Run) -> Iterator[Run]:
+    """Yield the parts of a run; long ones that are not ASCII are cut, because their bytes have to be counted."""
+    if not run.text:
+        return
+    if run.text.isascii() or len(run.text) <= _LONGEST_RUN or byte_length(run.text) != run.end - run.start:
+        yield run
+        return
+    at = run.start
+    for low in range(0, len(run.text), _LONGEST_RUN):
+        part = run.text[low : low + _LONGEST_RUN]
+        yield Run(part, at, at := at + byte_length(part))
+
+
+def _trim_runs(runs: list[Run]) -> list[Run]:
+    """Return the runs without leading, trailing and repeated blanks; runs may become empty."""
+    trimmed: list[Run] = []
+    after_blank = True
+    for run in runs:
+        if after_blank and run.text.startswith(" "):
+            start = run.start if run.start == run.end else run.start + 1
+            run = Run(run.text[1:], min(start, run.end), run.end)
+        after_blank = run.text.endswith(" ") if run.text else after_blank
+        trimmed.append(run)
+    for index in range(len(trimmed) - 1, -1, -1):
+        run = trimmed[index]
+        if run.text.endswith(" "):
+            trimmed[index] = Run(run.text[:-1], run.start, max(run.start, run.end - 1))
+        if trimmed[index].text:
+            break
+    return trimmed

@@ -1,0 +1,94 @@
+"""The ids that people write at the beginning of a requirement, such as `FR-001`, and patterns for other ids."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+_LONGEST = 48  # Maximum length of an id, which limits the time that a pattern can take.
+_ID = r"[A-Z][A-Z0-9]{0,15}(?:[-_.][A-Z0-9]{1,15}){0,4}?[-_]?\d{1,6}(?:\.\d{1,4}){0,3}(?:-?[A-Z]{1,3}\d{1,3})?[a-z]?"
+_NUMBERED = r"\d{1,4}(?:\.\d{1,4}){1,3}(?:-[A-Z]{1,3}\d{1,3})?"
+_USUAL = re.compile(r"(?:FR|NFR|REQ|AC|SC|US|UR|SR|BR|TR|IR|CR|DR|UC|SRS|SYS|RQ)(?:[-_.][A-Z0-9]+)*[-_]?\d")
+"""Ids that need no punctuation after them."""
+_STANDARDS = re.compile(
+    r"(?:UTF|UCS|ISO|IEC|RFC|BCP|STD|SHA|AES|DES|RSA|HMAC|ED|EC|MD|CRC|IEEE|CVE|CWE|PEP|ES|ECMA|HTTP|TLS|SSL|IPV|WCAG|ANSI|"
+    r"PKCS|X|H|MP|BASE|UUID|GPT|WIN|CP|OAUTH|HTML|CSS|V|PR|GH)[-_.]?\d"
+)
+"""Names of standards and products that look like ids."""
+_UNITS = re.compile(r"(?:[kKMGTP]i?[Bb](?:ps|it)?|[kMGT]?Hz|[mk][VAWmg]|USD|EUR|CPU|x)\b|%")
+_BEGINNING = re.compile(
+    r"\s+(?!(?:MUST|SHALL|SHOULD|MAY|REQUIRED|AND|OR)\b)(?:[A-Z`\"\u201c]|(?![\u306f\u304c\u3092\u306e\u306b\u3067\u3068\u3082\u3084])[\u3040-\u9fff\uac00-\ud7a3])"
+)
+"""A sentence, as opposed to the rest of a sentence that begins with a reference."""
+_AFTER = re.compile(r"\s*(?:[:\uff1a|]|[\u2014\u2013](?!\d)|-(?=\s)|\.(?=\s))\s*|\s+--\s+")
+_QUALIFIER = re.compile(r"\s*[(\[\uff08][^()\[\]\uff08\uff09]{1,60}[)\]\uff09](?=\s*[:\uff1a\u2014\u2013-])")
+_OPENERS = {"[": "]", "(": ")", "\u3010": "\u3011"}
+
+
+class RequirementId(NamedTuple):
+    name: str
+    end: int  # The offset at which the text after the id begins.
+
+
+class IdPattern:
+    """Finds ids of the usual forms, and ids that match the configured pattern."""
+
+    def __init__(self, pattern: str = "") -> None:
+        further = f"(?P<own>{pattern})|" if pattern else ""
+        self._id = re.compile(rf"{further}{_ID}(?![A-Za-z0-9_])|{_NUMBERED}(?![A-Za-z0-9_])")
+
+    def split(self, text: str, marked: int = 0, *, has_number: bool = True) -> RequirementId | None:
+        """Return the id at the beginning of a text; if the text begins with markup, `marked` is the end of the markup."""
+        ##= man/spec/trace.md#markdown
+        ##% An id at the head of a list item, paragraph, table row or heading MUST be the name of the requirement and not
+        ##% a part of its text.
+        opener = text[:1]
+        first = 1 if opener in _OPENERS else 0
+        found = self._id.match(text, first, min(len(text), first + _LONGEST))
+        if found is None or not found[0]:
+            return None
+        end = found.end()
+        name = found[0]
+        is_own = bool(found.re.groupindex) and found["own"] is not None
+        if first:
+            if not text.startswith(_OPENERS[opener], end):
+                return None
+            end += 1
+        return self._check(text, name, end, marked, is_own=is_own, is_bracketed=bool(first), has_number=has_number)
+
+    def _check(
+        self, text: str, name: str, end: int, marked: int, *, is_own: bool, is_bracketed: bool, has_number: bool
+    ) -> RequirementId | None:
+        if name[0].isdigit() and not is_own:
+            # `1.5 GB` does not begin with an id, but `1.1 The` does.
+            words = text[end:].lstrip(" .:\uff1a)")
+            is_text = bool(words) and not _UNITS.match(words) and (words[0].isupper() or words[0] > "\x7f")
+            return RequirementId(name, len(text) - len(words)) if is_text and has_number and not is_bracketed else None
+        if not is_own and _STANDARDS.match(name):
+            return None
+        qualifier = _QUALIFIER.match(text, end)
+        after = _AFTER.match(text, qualifier.end() if qualifier else end)
+        rest = end if after is None else after.end()
+        if after is None:
+            is_alone = end >= len(text) or marked in (end, end + 1) or is_bracketed or is_own
+            if end < len(text) and not text[end].isspace():
+                return None
+            if not (is_alone or (_USUAL.match(name) and _BEGINNING.match(text, end))):
+                return None
+        while rest < len(text) and text[rest].isspace():
+            rest += 1
+        # `FR-001 - FR-005: …` and `FR-001, FR-002` refer to requirements.
+        further = self._id.match(text, rest, min(len(text), rest + _LONGEST))
+        is_range = further is not None and not further[0][0].isdigit() and after is not None and ":" not in after[0]
+        return None if is_range else RequirementId(name, rest)
+
+    def is_id(self, text: str) -> bool:
+        """Return whether the whole text is an id."""
+        found = self.split(text, len(text))
+        return found is not None and found.end >= len(text)
+
+
+@lru_cache(maxsize=32)
+def compile_ids(pattern: str) -> IdPattern:
+    return IdPattern(pattern)

@@ -1,0 +1,91 @@
+"""Citations in a comment style that duvet does not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import make
+from tests.cli.running import Done, run
+
+CONFIG = """\
+'$schema' = 'duvet-cli/config/v1'
+[[source]]
+pattern = 'src/*.c'
+comment-style = { meta = '*=', content = '*#' }
+[[source]]
+pattern = '**/*.py'
+language = 'python'
+[[specification]]
+source = 'spec.md'
+[report.html]
+enabled = false
+"""
+RIGHT = "/*\n *= spec.md#heating\n *# The kettle MUST boil.\n */\nint right;\n"
+WRONG = "//= spec.md#heating\n//# The kettle MUST boil.\nint wrong;\n"
+TEXTS = {
+    ".duvet/config.toml": CONFIG,
+    "spec.md": "# Kettle\n\n## Heating\n\nThe kettle MUST boil.\n",
+    "src/a.c": RIGHT,
+    "a.py": "",
+}
+WARNING = """\
+warning: duvet does not read this citation: the source has no comment style `//=` [DUV029]
+ --> src/b.c:1:1
+  |
+1 | //= spec.md#heating
+  | ^^^^^^^^^^^^^^^^^^^ not read
+  = help: write `*=` and `*#`, or add a `[[source]]` with this `comment-style`
+
+"""
+
+
+def test_a_style_that_the_source_does_not_have(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/trace.md#comment-styles
+    ##% With duvet's own schema, duvet MUST warn about citations of a known specification in a comment style that the
+    ##% sources do not read, and name the style that they read.
+    make(tmp_path, {**TEXTS, "src/b.c": WRONG})
+    said = Done(0, "", f"{WARNING}checked 1 annotation in 3 files: 1 warning\n")
+    for _ in range(2):
+        assert run(duvet_command, tmp_path, "validate") == said
+    assert WARNING in run(duvet_command, tmp_path, "report").err
+    assert run(duvet_command, tmp_path, "validate", "src/a.c").err == "checked 1 annotation in 1 file: no problems\n"
+    (tmp_path / "src/b.c").write_text(WRONG * 3 + WRONG.replace("//", "///"), encoding="utf-8")
+    err = run(duvet_command, tmp_path, "validate").err
+    assert [line for line in err.splitlines() if line.startswith("warning: ")] == [
+        "warning: duvet does not read 3 citations here: the source has no comment style `//=` [DUV029]",
+        "warning: duvet does not read this citation: the source has no comment style `///=` [DUV029]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("src/b.c", WRONG.replace("spec.md", "other.md")),
+        ("src/b.c", "x //= spec.md#heating\na |= spec.md#heating\nint b; //= spec.md#heating\n"),
+        ("src/b.c", "//= spec.md#heating and more words\n// spec.md#heating\n// = spec.md\n"),
+        ("src/b.c", "/*\n *= spec.md#heating\n *= type=todo\n *# //= spec.md#heating\n */\n"),
+        ("src/b.py", "x //= 2\ny = 3  # spec.md#heating\nz = 'spec.md#heating'\n"),
+        ("src/b.py", f'EXAMPLE = """\n{WRONG}"""\n'),
+        ("src/b.py", "##= spec.md#heating\n##% The kettle MUST boil.\n"),
+        ("src/b.md", WRONG),
+    ],
+)
+def test_what_is_no_citation(path: str, text: str, tmp_path: Path, duvet_command: str) -> None:
+    make(tmp_path, {**TEXTS, path: text})
+    assert "DUV029" not in run(duvet_command, tmp_path, "validate").err
+
+
+def test_the_schema_of_awslabs_duvet_does_not_warn(tmp_path: Path, duvet_command: str) -> None:
+    config = CONFIG.replace("duvet-cli/config/v1", "https://awslabs.github.io/duvet/config/v0.4.0.json")
+    config = config.replace("language = 'python'", "comment-style = { meta = '##=', content = '##%' }")
+    make(tmp_path, {**TEXTS, ".duvet/config.toml": config, "src/b.c": WRONG})
+    assert run(duvet_command, tmp_path, "validate") == Done(0, "", "checked 1 annotation in 3 files: no problems\n")
+
+
+@pytest.mark.parametrize("sign", ["//", "///", "#", "##", "--", ";;", "%", "(*", "<!--", "/*", " *", "!", "REM "])
+def test_signs(sign: str, tmp_path: Path, duvet_command: str) -> None:
+    make(tmp_path, {**TEXTS, "src/b.py": f"\t{sign}= spec.md#heating\r\n\t{sign}% The kettle MUST boil.\r\n"})
+    done = run(duvet_command, tmp_path, "validate")
+    assert ("DUV029" in done.err) is (sign != "##")

@@ -1,0 +1,119 @@
+"""Requirement files in our own schema: none by default, and none that nothing needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import HALF, KETTLE, SPECIFICATION, make
+from tests.cli.running import Done, Run, files
+
+CONFIG = ".duvet/config.toml"
+OURS = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/**/*.rs'\n[[specification]]\nsource = 'spec.md'\n"
+QUIET = "[report.html]\nenabled = false\n"
+WRITING = f"{QUIET}[report.requirements]\nenabled = true\n"
+PROJECT = {**KETTLE, CONFIG: OURS + QUIET}
+FOLDER = ".duvet/requirements"
+HEATING, POURING = f"{FOLDER}/spec/heating.toml", f"{FOLDER}/spec/pouring.toml"
+REMOVED = "removed {} that duvet wrote and nothing needs\n"
+COUNTED = """\
+specification  MUST  SHOULD  MAY  done       uncited
+Kettle          1/1     0/1  0/1   1/3  33%        2
+
+OK: all 2 annotations are valid
+coverage: 33 % (1 of 3)
+"""
+IGNORED = f"""\
+warning: duvet does not read this file, because it extracts the requirements of this section itself [DUV036]
+ --> {HEATING}:1
+  |
+1 | target = "spec.md#heating"
+  | ^^^^^^^^^^^^^^^^^^^^^^^^^^
+  = help: move what you added to `.duvet/exceptions` or `.duvet/todos`, and delete the file
+
+"""
+
+
+@pytest.fixture
+def written(folder: Path, duvet: Run) -> Path:
+    """A project that had its requirement files written."""
+    (folder / CONFIG).write_text(OURS + WRITING)
+    assert duvet("report") == Done(0, "", COUNTED)
+    assert sorted(path for path in files(folder) if path.startswith(FOLDER)) == [HEATING, POURING]
+    (folder / CONFIG).write_text(OURS + QUIET)
+    return folder
+
+
+def kept(folder: Path) -> list[str]:
+    return sorted(path for path in files(folder) if path.startswith(FOLDER))
+
+
+def test_nothing_is_written_by_default(folder: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirement-files
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
+    ##% and remove the files that duvet wrote and that nothing needs, but no others.
+    before = files(folder)
+    assert duvet("report") == Done(0, "", COUNTED)
+    assert duvet("report") == Done(0, "", COUNTED)
+    assert (files(folder), (folder / FOLDER).exists()) == (before, False)
+
+
+def test_files_that_nothing_asks_for_are_removed(written: Path, duvet: Run) -> None:
+    assert duvet("report") == Done(0, "", REMOVED.format("2 requirement files") + COUNTED)
+    assert not (written / FOLDER).exists()
+    for _ in range(2):
+        assert duvet("report") == Done(0, "", COUNTED)
+
+
+def test_files_of_what_is_gone(folder: Path, written: Path, duvet: Run) -> None:
+    make(folder, {CONFIG: OURS + WRITING, "spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
+    done = duvet("report")
+    assert (done.code, done.err.startswith(REMOVED.format("1 requirement file"))) == (0, True)
+    assert kept(folder) == [HEATING]
+    make(folder, {CONFIG: (OURS + WRITING).replace("spec.md", "tea.md"), "tea.md": "# Tea\n\nIt MUST be hot.\n"})
+    make(folder, {"src/a.rs": ""})
+    done = duvet("report")
+    assert (done.code, done.err.startswith(REMOVED.format("1 requirement file"))) == (0, True)
+    assert kept(folder) == [f"{FOLDER}/tea/tea.toml"]
+
+
+@pytest.mark.parametrize("command", ["uncited", "validate", "report"])
+def test_old_files_do_not_count(command: str, written: Path, duvet: Run) -> None:
+    """Neither their requirements nor their problems: the specification has changed since."""
+    ##= man/spec/trace.md#requirement-files
+    ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
+    ##% in one.
+    text = SPECIFICATION.replace("## Pouring\n\nThe spout MAY drip.\n", "").replace("whistle", "sing")
+    make(written, {"spec.md": text, "src/a.rs": HALF})
+    before = duvet("--no-cache", command)
+    for path in kept(written):
+        (written / path).unlink()
+    after = duvet("--no-cache", command)
+    assert before._replace(err=before.err.replace(REMOVED.format("2 requirement files"), "")) == after
+    assert FOLDER not in before.err and before.code == 0
+
+
+def test_a_file_that_somebody_changed_stays(written: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirement-files
+    ##% duvet MUST warn about a file that it does not read because duvet extracts the requirements of its section.
+    mine = f"{FOLDER}/mine.toml"
+    make(
+        written,
+        {
+            HEATING: (written / HEATING).read_text() + "# Ours.\n",
+            mine: "target = 'spec.md#pouring'\n[[todo]]\nquote = 'The spout'\n",
+        },
+    )
+    done = duvet("report")
+    assert (done.code, done.err.startswith(REMOVED.format("1 requirement file") + IGNORED)) == (0, True)
+    assert done.err.endswith("\nOK: all 3 annotations are valid, 1 warning\ncoverage: 33 % (1 of 3)\n")
+    assert kept(written) == [mine, HEATING]
+
+
+def test_fixes_leave_them_alone(written: Path, duvet: Run) -> None:
+    text = SPECIFICATION.replace("The spout MAY drip.", "The spout MAY drip, but only once.")
+    make(written, {"spec.md": text})
+    before = files(written)
+    done = duvet("validate", "--fix", "--unsafe-fixes")
+    assert (done.code, done.out, files(written)) == (0, "", before)

@@ -1,0 +1,38 @@
+"""The problems of sentences that duvet neither counts nor has a reason for."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from duvet.console.report_run import check_counts
+from duvet.model import Specification
+from duvet.progress import Progress
+from duvet.specs.census import Census, CensusReason
+from duvet.specs.library import Library
+from duvet.specs.locator import locate_specification
+from duvet.tree.files import MemoryTree
+from tests.problems import show_problem
+
+
+class Counted(Struct):
+    progress: Progress
+    censuses: list[tuple[Specification, Census]]
+
+
+def test_a_lost_sentence_is_a_problem() -> None:
+    ##= man/spec/trace.md#count-check
+    ##= type=test
+    ##% `duvet report` MUST warn about each sentence that duvet neither counts nor has a reason for.
+    library = Library(MemoryTree({"spec.md": b"# Pot\n"}), "d", forms={})
+    specification = library.load(locate_specification("spec.md"))
+    counted = Census(1, 0, 0, (CensusReason("in code", (1,)),), ())
+    lost = Census(3, 1, 0, (), (4, 9))
+    problems = list(check_counts(Counted(Progress(), [(specification, counted), (specification, lost)])))
+    assert [(one.code, one.severity, one.path, one.place.line) for one in problems] == [
+        ("DUV039", "warning", "spec.md", 4),
+        ("DUV039", "warning", "spec.md", 9),
+    ]
+    assert show_problem(problems[0]) == (
+        "spec.md:4 warning DUV039 duvet lost this sentence: it has a keyword, but is not a requirement, and there is no "
+        "reason why; this is a bug in duvet; please report it with the sentence"
+    )

@@ -1,0 +1,167 @@
+"""The count of sentences with keywords: each is a requirement, or there is a reason why it is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+from msgspec.structs import replace
+
+from duvet.model import RequirementForm
+from duvet.specs.census import Census, CensusReason, take_census
+from duvet.specs.library import Library
+from duvet.specs.locator import locate_specification
+from duvet.tree.files import DiskTree, MemoryTree
+
+SPECIFICATION = """\
+---
+title: The pot MUST be read
+---
+# Pots that MUST be warm
+
+The pot MUST be warm. It MUST NOT leak, and the lid MUST fit.
+The pot must be blue. Its lid should be red.
+The word "MUST" is explained. The code `MUST` is not. <!-- It MUST be hidden. -->
+
+    It MUST be indented.
+
+```text
+It MUST be fenced.
+It MUST be short.
+```
+
+The server MUST:
+
+- boil water
+- whistle
+
+| id | text | priority |
+|---|---|---|
+| FR-1 | The spout is made of clay and short | MUST |
+| FR-2 | The handle MUST be made of good wood | SHOULD |
+
+See [the pot](pot.md#MUST) and ![a MUST](pot.png).
+
+It MUST be clean.
+
+It MUST be clean.
+"""
+
+
+def count(text: str, form: RequirementForm | None = None, path: str = "spec.md") -> Census:
+    chosen = form or RequirementForm()
+    library = Library(MemoryTree({path: text.encode()}), "d", forms={path: chosen})
+    return take_census(library.load(locate_specification(path)))
+
+
+def test_each_sentence_with_a_keyword_counts_or_has_a_reason() -> None:
+    ##= man/spec/trace.md#count-check
+    ##= type=test
+    ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
+    ##% requirement, or with the reason for not counting it.
+    found = count(SPECIFICATION)
+    assert found.description == "19 sentences with a keyword, 7 requirements, 3 of them without a keyword of their own"
+    assert [one.description for one in found.reasons] == [
+        "1 in front matter (line 2)",
+        "1 in a heading (line 4)",
+        "2 in lower case (line 7)",
+        "1 in quotation marks (line 8)",
+        "1 in code (line 8)",
+        "1 in an HTML comment (line 8)",
+        "2 in a code block (lines 10, 13)",
+        "1 in the introduction of a list (line 17)",
+        "2 in another cell of a row (lines 24, 25)",
+        "1 in a link or another sign (line 27)",
+        "1 in the description of an image (line 27)",
+        "1 repeated in its section (line 31)",
+    ]
+    assert found.sentences == found.requirements - found.derived + sum(len(one.lines) for one in found.reasons)
+    assert found.lost == ()
+
+
+TEXT = """\
+RFC 7
+
+The text MUST NOT begin here.
+
+1.  Pots that MUST be warm
+
+   The pot MUST be warm.  The word "MUST NOT" is explained.
+   The pot must be blue.
+
+   The pot MUST be warm.
+
+Leaf                     A pot MUST be here                    [Page 1]
+\f
+RFC 7                    A pot MUST be here                    May 2001
+
+   The lid
+   SHOULD fit.
+"""
+
+
+def test_ietf_text() -> None:
+    found = count(TEXT, path="rfc7.txt")
+    reasons = {
+        "before the first heading": (3,),
+        "in a heading": (5,),
+        "in quotation marks": (7,),
+        "in lower case": (8,),
+        "repeated in its section": (10,),
+        "in the header or footer of a page": (12,),
+    }
+    assert found == Census(8, 2, 0, tuple(CensusReason(*item) for item in reasons.items()), ())
+    assert found.reasons[0].description == "1 before the first heading (line 3)"
+
+
+def test_a_lost_sentence() -> None:
+    text = b"# Pot\n\nThe pot MUST be warm.\nIt MUST be blue.\n"
+    library = Library(MemoryTree({"spec.md": text}), "d", forms={})
+    known = library.load(locate_specification("spec.md"))
+    (section,) = known.sections
+    assert section.plain is not None
+    found = take_census(replace(known, sections=(replace(section, plain=replace(section.plain, statements=())),)))
+    assert found == Census(2, 0, 0, (), (3, 4))
+
+
+WORDS = [
+    "The pot ",
+    "MUST ",
+    "must ",
+    "SHOULD NOT ",
+    "`MUST` ",
+    '"MUST" ',
+    "be. ",
+    "\n",
+    "\n\n",
+    "- ",
+    "| ",
+    "# ",
+    "**",
+]
+WORDS += ["<!-- ", " -->", "[a](MUST)", "FR-1: ", "    ", "```\n", ">", "\n- FR-2 ", "\n|---|---|\n", "e.g. ", "1. "]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=30).map("".join), st.booleans(), st.booleans())
+def test_nothing_is_lost(text: str, any_case: bool, needs_id: bool) -> None:
+    assert count(text, RequirementForm(any_case=any_case, needs_id=needs_id)).lost == ()
+
+
+@pytest.mark.parametrize("folder", ["rfc", "markdown", "sdd"])
+@pytest.mark.parametrize("form", [RequirementForm(), RequirementForm(any_case=True), RequirementForm(needs_id=True)])
+def test_nothing_is_lost_in_real_documents(folder: str, form: RequirementForm, shared: Path) -> None:
+    library = Library(DiskTree(), "", forms=_Same(form))
+    paths = sorted([*(shared / folder).rglob("*.md"), *(shared / folder).rglob("rfc*.txt")])
+    found = {path.name: take_census(library.load(locate_specification(str(path)))).lost for path in paths}
+    assert paths and {name: lost for name, lost in found.items() if lost} == {}
+
+
+class _Same(dict[str, RequirementForm]):
+    """The same form for each specification."""
+
+    def __init__(self, form: RequirementForm) -> None:
+        self.form = form
+
+    def get(self, key: str, default: object = None) -> RequirementForm:
+        return self.form
