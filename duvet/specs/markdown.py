@@ -17,8 +17,6 @@ from msgspec.structs import replace
 from duvet.errors import MarkdownError
 from duvet.model import RequirementForm, Section
 from duvet.specs.locator import make_anchor, qualify_sections, split_rows
-from duvet.specs.markdown_requirements import add_plain_texts
-from duvet.specs.plain_text import read_blocks
 from duvet.text import BOM, trim
 
 if TYPE_CHECKING:
@@ -127,6 +125,10 @@ def parse_markdown(data: bytes, form: RequirementForm | None = None) -> Markdown
         outline.read(walk_markdown(_parser(), text))
         sections = outline.sections()
     else:
+        # Not needed for awslabs duvet's schema.
+        from duvet.specs.markdown_requirements import add_plain_texts
+        from duvet.specs.plain_text import read_blocks
+
         events = list_extended_events(text)
         outline.read(iter(events))
         sections = add_plain_texts(outline.sections(), read_blocks(data, events), form)
@@ -166,6 +168,8 @@ def list_extended_events(text: str) -> list[MarkdownEvent]:
 
 def remove_markup(text: str) -> str:
     """Return the words of Markdown on one line."""
+    from duvet.specs.plain_text import read_blocks
+
     blocks = read_blocks(text.encode(), walk_markdown(extended_parser(), text))
     return " ".join([block.text for block in blocks])
 
