@@ -70,7 +70,7 @@ def show_config(config_path: str | None, format: str, schema: str | None) -> Non
     settings = current_settings()
     explained = explain_file(DiskTree(), config_path or settings.config_path, settings.environ)
     look = detect_table_look()
-    table = render_settings_table(explained)
+    table = render_settings_table(explained, settings.folder)
     if format == "json":
         table = encode_json(list(explained))
     elif is_on_terminal() and max(map(measure_width, table.decode().splitlines()), default=0) > look.width:
@@ -147,18 +147,21 @@ def _check_files(config_path: str | None, service_path: str | None) -> tuple[lis
     return paths, sorted(problems, key=lambda problem: problem.sort_key)
 
 
-def render_settings_table(settings: Iterable[Setting]) -> bytes:
-    """Render a line for each setting: its key, its value and its origin."""
-    rows = [(setting.key, _format_value(_locate_value(setting)), _format_origin(setting)) for setting in settings]
+def render_settings_table(settings: Iterable[Setting], folder: str = "") -> bytes:
+    """Render a line for each setting: its key, its value and its origin, with paths relative to a folder of the project."""
+    rows = [
+        (setting.key, _format_value(_locate_value(setting, folder)), _format_origin(setting, folder))
+        for setting in settings
+    ]
     keys = max((len(key) for key, _, _ in rows), default=0)
     values = max((len(value) for _, value, _ in rows), default=0)
     return "".join(f"{key:{keys}}  {value:{values}}  {origin}\n" for key, value, origin in rows).encode()
 
 
-def _locate_value(setting: Setting) -> str | bool | int | tuple[str, ...] | None:
+def _locate_value(setting: Setting, folder: str) -> str | bool | int | tuple[str, ...] | None:
     """Return the value of a setting; the path of the configuration as the user writes it."""
     value = setting.value
-    return show_path(value) if setting.key == "config-path" and isinstance(value, str) else value
+    return show_path(value, folder) if setting.key == "config-path" and isinstance(value, str) else value
 
 
 def _format_value(value: str | bool | int | tuple[str, ...] | None) -> str:
@@ -174,10 +177,10 @@ def _format_value(value: str | bool | int | tuple[str, ...] | None) -> str:
     return escape_cell(value or "-")
 
 
-def _format_origin(setting: Setting) -> str:
+def _format_origin(setting: Setting, folder: str) -> str:
     match setting.origin:
         case SettingOrigin.FILE:
-            place = f"{show_path(setting.path)}:{setting.line}"
+            place = f"{show_path(setting.path, folder)}:{setting.line}"
             return " ".join([place, *(f"${variable}" for variable in setting.variables)])
         case SettingOrigin.COMMAND_LINE:
             return setting.option
@@ -186,5 +189,9 @@ def _format_origin(setting: Setting) -> str:
 
 _NARROW_COLUMNS = (
     Column("setting", lambda setting: setting.key),
-    Column("value (origin)", lambda setting: f"{_format_value(setting.value)} ({_format_origin(setting)})", wraps=True),
+    Column(
+        "value (origin)",
+        lambda setting: f"{_format_value(setting.value)} ({_format_origin(setting, current_settings().folder)})",
+        wraps=True,
+    ),
 )

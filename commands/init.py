@@ -147,8 +147,8 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
     offered = _list_new_paths(survey, specifications)
     accepted = offered if _accepts(offered, accepts=accepts) else []
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST trace the specifications that it found with `--yes` or if the user agrees on a terminal, and
-    ##% MUST write them as comments otherwise.
+    ##% With `--yes`, or if the user agrees on a terminal, `duvet init` MUST trace the specifications that it found;
+    ##% otherwise, it MUST write them as comments.
     rest = [] if accepted else offered
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST write a configuration that duvet can read in its own schema.

@@ -339,8 +339,8 @@ def _call_recipe_tool(application: Application, arguments: Mapping[str, object])
     on_terminal = wants_bar(current_settings())
     try:
         ##= man/spec/gateway.md#recipes
-        ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, 1 after a failure, and
-        ##% 2 for wrong variables.
+        ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, with 1 after a failure,
+        ##% and with 2 for invalid variables.
         invoke_tool(application, tool, arguments, prints_progress=on_terminal, **{RUNS_SERVICE: runs.append})
     except ToolError as error:
         if not runs:

@@ -90,7 +90,7 @@ def watch_reports(
         while True:
             ##= man/spec/watch.md#noticing-changes
             ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
-            ##% patterns match other files, until it is interrupted.
+            ##% patterns match different files, until it is interrupted.
             project, reported = run_watched_report(options, request, output, opens=opens)
             changes.follow(project)
             # The browser shows the report; opening it again would only add a tab.

@@ -23,6 +23,12 @@ from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 
 _TODOS = tables.Column("todos", lambda row: "; ".join(todo.words for todo in row.todos), wraps=True)
+_PASSED = {
+    "must": "no MUST requirement",
+    "should": "no MUST or SHOULD requirement",
+    "may": "no MUST, SHOULD or MAY requirement",
+    "any": "no requirement",
+}
 _GATE_PROBLEMS = {
     Gap.CITATION: (rules.GATE_NOT_CITED, "nothing cites this requirement"),
     Gap.TEST: (rules.GATE_NOT_TESTED, "no test cites all of this requirement"),
@@ -147,5 +153,5 @@ def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:
             f"FAIL: --fail-on {fail_on}: not checked because of {format_count(errors, 'error')} in the project\n"
         )
         return FAILED
-    print_remark(f"PASS: no listed requirement breaks --fail-on {fail_on}")
+    print_remark(f"PASS: {_PASSED[fail_on]} in the list")
     return OK

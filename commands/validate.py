@@ -73,10 +73,10 @@ def validate(
     matches are skipped, so a pre-commit hook can pass all changed files. `-` checks standard input as the content of
     --stdin-path.
 
-    --fix applies only safe fixes: a quote that moved, white space, markup, a renamed specification, and typos. It is a
-    typo if git or the snapshot shows that the specification did not change. If the specification changed, check the code
-    first, and then accept the new words with --unsafe-fixes, or one by one with --interactive. Both include --fix. With
-    the schema of awslabs duvet, --fix applies all fixes.
+    --fix applies only safe fixes, for quotes that moved, white space, markup, renamed specifications, and typos. A
+    difference counts as a typo if git or the snapshot shows that the specification has not changed. If it has changed,
+    check the code first; then accept the new words with --unsafe-fixes, or one by one with --interactive. Both options
+    include --fix. With awslabs duvet's schema, --fix applies all fixes.
 
     Exits with 1 if there are errors.
 

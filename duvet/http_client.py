@@ -22,7 +22,7 @@ USER_AGENT = f"duvet/{VERSION}"
 
 
 class UnreachableError(Exception):
-    """No complete response arrived. The message has only the type of the cause, whose text may quote the request."""
+    """No complete response arrived; the message doesn't contain the text of the cause, which may quote the request."""
 
 
 class HttpReply(Struct, frozen=True):

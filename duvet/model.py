@@ -90,7 +90,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """Whether a fix may be applied without a look at the code."""
+    """Whether a fix may be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -175,8 +175,8 @@ class RequirementForm(Struct, frozen=True):
     """The form of the requirements in a Markdown specification."""
 
     any_case: bool = False  # Whether keywords in lower case count.
-    needs_id: bool = False  # Whether everything with an id is a requirement, and nothing else.
-    ids: str = ""  # A pattern for ids beside the usual ones.
+    needs_id: bool = False  # Whether exactly the texts with an id are requirements.
+    ids: str = ""  # A pattern for ids in addition to the usual ones.
 
 
 class Statement(Struct, frozen=True, array_like=True):
@@ -228,8 +228,11 @@ class PlainText(Struct, frozen=True, array_like=True):
         index = bisect_right(self.offsets, character) - 1
         if index < 0:
             return self.starts[0] if self.starts else 0
-        written = self.text[self.offsets[index] : character]
-        shift = len(written) if written.isascii() else len(written.encode())
+        first = self.offsets[index]
+        last = self.offsets[index + 1] if index + 1 < len(self.offsets) else len(self.text)
+        shift = character - first
+        if last - first != self.ends[index] - self.starts[index]:
+            shift = len(self.text[first:character].encode())
         return min(self.starts[index] + shift, self.ends[index])
 
 
@@ -262,7 +265,8 @@ class Section(Struct, frozen=True):
     @property
     def breadcrumb(self) -> str:
         """The title, behind the titles of the sections above it where others have the same title."""
-        above = self.qualified.count("/")
+        is_numbered = bool(self.anchors) and self.id != self.anchors[-1]
+        above = self.qualified.count("/") or is_numbered
         return BREADCRUMB_SIGN.join([*self.path[-above:], self.title]) if above else self.title
 
 

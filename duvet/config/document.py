@@ -208,7 +208,7 @@ def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the value of the first alternative that has one, and the variable that it came from."""
     names = []
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link with the first of them that is set.
+    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link with the value of the first alternative that is set.
     for alternative in expression.split(_OR):
         name = trim(alternative)
         if name.startswith(_QUOTE):

@@ -14,8 +14,11 @@ def find_pattern_fault(pattern: str) -> str:
     ##% duvet MUST refuse a pattern of ids that can take exponential time.
     from re import _parser  # type: ignore[attr-defined]
 
+    repeats = [0]
     try:
-        parsed = _parser.parse(pattern)
+        fault = _find_nested_repeat(_parser.parse(pattern), repeats, within=False)
+        if fault:
+            return fault
         compiled = re.compile(f"(?P<own>{pattern})")
     except (re.error, RecursionError, OverflowError) as error:
         return f"not a regular expression: {error}"
@@ -23,10 +26,7 @@ def find_pattern_fault(pattern: str) -> str:
         return "it matches an empty text"
     if compiled.groupindex.keys() != {"own"}:
         return "it has named groups"
-    repeats = [0]
-    return _find_nested_repeat(parsed, repeats, within=False) or (
-        f"it has more than {_MOST_REPEATS} open repetitions" if repeats[0] > _MOST_REPEATS else ""
-    )
+    return f"it has more than {_MOST_REPEATS} open repetitions" if repeats[0] > _MOST_REPEATS else ""
 
 
 def _find_nested_repeat(node: Any, repeats: list[int], *, within: bool) -> str:

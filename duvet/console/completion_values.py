@@ -125,7 +125,9 @@ def complete_specification_ids(ctx: click.Context, param: click.Parameter, incom
 
 def complete_section_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     def list_sections(catalogue: Catalogue) -> _NamedTexts:
-        sections = ((one.id, one.title) for card in catalogue.specifications for one in card.sections)
+        sections = (
+            (one.name, one.breadcrumb or one.title) for card in catalogue.specifications for one in card.sections
+        )
         named = ((name, catalogue.requirements[indexes[0]].text) for name, indexes in catalogue.named.items())
         return chain(sections, named)
 

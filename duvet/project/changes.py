@@ -221,7 +221,7 @@ class FollowedReading:
             return self.everything(anew=True)
         ##= man/spec/watch.md#noticing-changes
         ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
-        ##% patterns match other files, until it is interrupted.
+        ##% patterns match different files, until it is interrupted.
         changed = self.answers.altered_among(hints.paths)
         if not hints.listing:
             return changed

@@ -45,7 +45,7 @@ _FEWEST_WORDS = 3  # A shorter quote may be in the only section that contains it
 _SECOND = 95.0  # Text more similar to a quote than this is a second good correction.
 _FAR = 90.0  # The similarity that text in another section needs to be proposed.
 _SIMILAR_NAME = 60
-_TYPO = 90.0  # A quote less similar than this has more than a typo.
+_TYPO = 90.0  # If a quote is less similar than this, it contains more than a typo.
 _NO_SOURCE = Source()
 # Text with these may begin or end a comment, or a string around it.
 _MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
@@ -71,14 +71,14 @@ class ResolvedTarget(NamedTuple):
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
     def holds(self, quote: str) -> bool:
-        """Return True if what the target names contains the quote unchanged, or the quote is empty."""
+        """Return True if the section or requirement of the target contains the quote unchanged, or the quote is empty."""
         if self.named:
             return self.section is not None and self.near.holds_named(self.named, quote)
         return self.section is not None and self.near.holds(self.section, quote)
 
 
 def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
-    """Find a section of a specification, or the one section with the requirements that have this id."""
+    """Find a section of a specification, or the only section that contains the requirements with this id."""
     index = find_section_index(near.specification, section)
     named = tuple(near.names.find(section)) if index is None else ()
     if len({one.section for one in named}) == 1:
@@ -112,7 +112,7 @@ class SpecificationTexts:
         return spot is not None and spot.holds(annotation.quote)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Yield every configured specification except one, with its name in targets; without any, every cited one."""
+        """Yield every configured specification (or else every cited one) except one, with its name in targets."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]
@@ -164,7 +164,7 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
 
 
 def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correction:
-    """Correct a quote that the requirement with the id in the target does not contain."""
+    """Correct a quote that does not occur in the requirement whose id the target names."""
     quote, name = annotation.quote, spot.named[0].name
     ids = list(dict.fromkeys(one.name for one in spot.near.names.containing(quote)))
     if ids:
@@ -440,7 +440,7 @@ class AnnotationFixer:
         own = spot.near.near(spot.section, annotation.quote)
         moved = self.texts.spot(replace(annotation, target=correction.target or ""))
         if moved is not None and (moved.near, moved.section) == (spot.near, spot.section):
-            # Another requirement of the section has the quote.
+            # Another requirement of the section contains the quote.
             return ""
         if own is None or not own.is_clear or self.history.has_moved(spot.near.specification, annotation.quote):
             return ""

@@ -26,7 +26,7 @@ from duvet.sources.fragments import UnreadCitation
 from duvet.sources.glob import spell_paths
 from duvet.specs.extraction import Extraction, extract_configured, list_unneeded_files
 from duvet.specs.library import DownloadOutcome, Library, Policy
-from duvet.specs.locator import locate_specification, resolve_specification
+from duvet.specs.locator import locate_specification, resolve_specification, strip_extension
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count
 from duvet.trace.build import add_problems, build_trace
@@ -127,9 +127,10 @@ class InputReader:
         report: scan.ProblemReporter,
         progress: Progress,
         *,
-        finds_unread: bool,
+        specifications: tuple[bytes, ...],
     ) -> None:
-        self.finds_unread = finds_unread
+        self.specifications = specifications
+        """The names of specifications whose citations are looked for in all comment styles."""
         self.tree = tree
         self.memory = memory
         self.extraction = extraction
@@ -142,7 +143,7 @@ class InputReader:
     def annotations(self, inputs: InputFiles) -> tuple[Annotation, ...]:
         self.progress.begin("Parsing annotations")
         for styles, paths in inputs.sources:
-            key = (styles, True) if self.finds_unread else (styles,)
+            key = (styles, *self.specifications)
             self._read(paths, key, partial(self._scan, styles))
         extracted = self.extraction.annotations
         for path in inputs.requirements:
@@ -156,7 +157,7 @@ class InputReader:
         return found
 
     def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> scan.ScannedFile:
-        return scan.scan_file(scan.SourceFile(path, styles), self.tree, finds_unread=self.finds_unread)
+        return scan.scan_file(scan.SourceFile(path, styles), self.tree, self.specifications)
 
     def _read(self, paths: Iterable[str], key: object, read: Callable[[str], scan.ScannedFile]) -> None:
         def read_or_report(path: str) -> scan.ScannedFile | None:
@@ -259,7 +260,7 @@ class Project:
 
     @property
     def is_like_upstream(self) -> bool:
-        """Return whether the project has the schema of awslabs duvet, or is described by its options alone."""
+        """Return whether the project uses awslabs duvet's schema, or is described only by awslabs duvet's options."""
         if self.config is None:
             return bool(self.options.sources or self.options.requirements)
         return not self.config.extended
@@ -276,12 +277,12 @@ class Project:
 
     @property
     def _forms(self) -> dict[str, RequirementForm] | None:
-        """The forms of requirements by the names of specifications; None if they are read as in awslabs duvet."""
+        """The forms of requirements, by specification name; None to read specifications as awslabs duvet does."""
         if self.is_like_upstream:
             return None
         forms: dict[str, RequirementForm] = {}
         for rule in self.config.specifications if self.config else ():
-            # A bad name is reported at its place.
+            # An invalid name is reported at its place.
             with suppress(DuvetError):
                 forms.setdefault(locate_specification(rule.source, rule.format).name, rule.form)
         return forms
@@ -325,7 +326,7 @@ class Project:
         return found
 
     def _leave_generated_out(self, found: InputFiles) -> InputFiles:
-        """Return the inputs without files that duvet wrote earlier: only what it extracts now counts."""
+        """Return the inputs without files that duvet wrote earlier, because only the current extraction counts."""
         ##= man/spec/trace.md#requirement-files
         ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
         ##% in one.
@@ -333,7 +334,11 @@ class Project:
         if config is None or not config.extended:
             return found
         extracted = self.extraction
-        unneeded = list_unneeded_files(extracted, self.library, writes=config.writes_requirements)
+        try:
+            unneeded = list_unneeded_files(extracted, self.library, writes=config.writes_requirements)
+        except DuvetError:
+            # A folder that can't be listed is a problem of the patterns.
+            return found
         kept = [path for path in found.requirements if path in extracted.files or path not in unneeded]
         return replace(found, requirements=kept)
 
@@ -352,7 +357,7 @@ class Project:
             extraction,
             problems.append,
             self.progress,
-            finds_unread=not self.is_like_upstream,
+            specifications=() if self.is_like_upstream else self._specification_names,
         )
         annotations = reading.annotations(inputs)
         trace = build_trace(
@@ -369,6 +374,13 @@ class Project:
             return trace
         found = [*find_name_problems(trace), *self._find_unread_styles(trace, reading.unread)]
         return self._place_in_config(add_problems(trace, found))
+
+    @property
+    def _specification_names(self) -> tuple[bytes, ...]:
+        """What the targets of the configured specifications contain: the last parts of their names."""
+        rules = self.config.specifications if self.config else ()
+        names = (strip_extension(rule.source.rstrip("/").rpartition("/")[2]) for rule in rules)
+        return tuple(sorted({name.encode() for name in names if name}))
 
     def _find_unread_styles(self, trace: Trace, unread: Mapping[str, list[UnreadCitation]]) -> Iterator[Problem]:
         """Yield a warning for each file and comment style in which specifications of this project are cited in vain."""
@@ -398,7 +410,7 @@ class Project:
         return False
 
     def _place_in_config(self, trace: Trace) -> Trace:
-        """Return the trace with problems of extracted requirements at the configuration, because they are in no file."""
+        """Return the trace with the problems of extracted requirements at the configuration, as no file contains them."""
         config, generated = self.config, self.extraction.files
         if config is None or not any(one.path in generated for one in trace.problems):
             return trace

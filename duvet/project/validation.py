@@ -76,7 +76,7 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     yield from project.setup_problems
     trace, places = project.trace, AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
-    # A second spelling has a problem of its own.
+    # A second spelling has a separate problem.
     known |= {other.locator.name for other, _ in find_second_spellings(trace.coverages, project.root)}
     for coverage in trace.coverages:
         specification = coverage.specification

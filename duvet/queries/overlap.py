@@ -16,8 +16,8 @@ from duvet.text import WHITESPACE, normalise
 from duvet.trace.match import OrderedText, SearchText, make_section_view
 from duvet.trace.records import Fit, Match, Trace
 
-Span = tuple[int, int, int]  # The first byte, the one behind the last, and the index of a group.
-_FEW = 100  # With more quotes than this, sorting the words of a section pays.
+Span = tuple[int, int, int]  # The first byte, the byte after the last one, and the index of a group.
+_FEW = 100  # With more quotes than this, sorting the words of a section saves time.
 
 
 class Covering(Struct, frozen=True):
@@ -90,7 +90,7 @@ def _is_covered(start: int, end: int, spans: Iterable[Span]) -> bool:
 
 
 class _Occurrences:
-    """The places of the quotes of a pool in one section."""
+    """The places of a pool's quotes in one section."""
 
     def __init__(self, text: SectionText, annotations: tuple[Annotation, ...], ids: Iterable[int]) -> None:
         by_quote: dict[str, list[int]] = defaultdict(list)
@@ -114,7 +114,7 @@ class _Occurrences:
         )
 
     def cover(self, id: int, start: int, end: int) -> Covering:
-        """Return what the pool covers of these bytes, which an annotation quotes."""
+        """Return how the pool covers these bytes, which an annotation quotes."""
         best: dict[int, tuple[tuple[int, int, int], Span]] = {}  # The best place of each group, smallest rank first.
         for span in self._spans.overlapping(start, end):
             overlap = min(end, span[1]) - max(start, span[0])

@@ -277,4 +277,5 @@ def describe_incompleteness(catalogue: Catalogue) -> str:
 
 
 def make_gate_problem(row: RequirementRow, rule: Rule, message: str) -> Problem:
-    return rule.problem(message, row.file_path, Place(row.line_number), hint=f"{row.target}: {shorten_text(row.text)}")
+    hint = ": ".join(filter(None, (row.target, row.name, shorten_text(row.text))))
+    return rule.problem(message, row.file_path, Place(row.line_number), hint=hint)

@@ -234,8 +234,9 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
             ##= man/spec/search.md#results
             ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
             ##% similar words or names for an unknown word.
-            if words := get_close_matches(query.strip().lower(), _list_words(catalogue), 1, _SIMILARITY):
-                return f"did you mean {words[0]}?"
+            word, words = query.strip().lower(), _list_words(catalogue)
+            if word not in words and (near := get_close_matches(word, words, 1, _SIMILARITY)):
+                return f"did you mean {near[0]}?"
             if error.hint.endswith("?"):
                 return error.hint
     return ""

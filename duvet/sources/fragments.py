@@ -119,22 +119,30 @@ class UnreadCitation(Struct, frozen=True):
     places: tuple[Place, ...]
 
 
-# A search for the equals sign is fast; few are followed by a target and the end of a line.
 _TARGET_AT_END = (
-    r"=[ \t]*(?:source[ \t]*=[ \t]*)?([^\s\"'`(){};,=#<>|&]+#[^\s\"'`(){};,]+)[ \t]*(?:\*+[/)]|-->)?[ \t]*\r?(?:\n|\Z)"
+    r"[ \t]*(?:source[ \t]*=[ \t]*)?([^\s\"'`(){};,=#<>|&]+#[^\s\"'`(){};,]+)[ \t]*(?:\*+[/)]|-->)?[ \t]*\r?(?:\n|\Z)"
 )
-_UNREAD, _UNREAD_BYTES = re.compile(_TARGET_AT_END), re.compile(_TARGET_AT_END.encode())
 _COMMENT_SIGN = re.compile(r"(?:[^\w\s\"'`]{1,8}|@?rem|REM|dnl)[ \t]?", re.IGNORECASE)
 
 
-def find_unread_citations(path: str, data: bytes, styles: Iterable[SourceStyle]) -> list[UnreadCitation]:
+@lru_cache
+def _compile_unread(metas: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[bytes]]:
+    """Expressions for targets behind other signs than these, in text and in bytes."""
+    # A search for the equals sign is fast, and few lines with other signs end with a target.
+    known = "".join(rf"(?<!\s{re.escape(meta)})" for meta in metas if meta.endswith("="))
+    expression = f"={known}{_TARGET_AT_END}"
+    return re.compile(expression), re.compile(expression.encode())
+
+
+def find_unread_citations(path: str, data: bytes, styles: Sequence[SourceStyle]) -> list[UnreadCitation]:
     """Lines outside string literals that look like targets in a comment style other than these."""
-    if not _UNREAD_BYTES.search(data):
+    in_text, in_bytes = _compile_unread(tuple(style.meta for style in styles))
+    if not in_bytes.search(data):
         return []
     text = data.decode(errors="replace")
     known = tuple(sign for style in styles for sign in (style.meta, style.content) if sign)
     found: dict[str, list[tuple[str, Place]]] = {}
-    for match in _UNREAD.finditer(text):
+    for match in in_text.finditer(text):
         start = text.rfind("\n", 0, match.start()) + 1
         before = text[start : match.start()].lstrip(WHITESPACE)
         line = text[match.start() - len(before) : match.end()]

@@ -149,10 +149,15 @@ def _compile(
             report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, place, hint=error.hint))
 
 
-def scan_file(file: SourceFile, tree: Tree, *, finds_unread: bool = False) -> ScannedFile:
-    """Return the annotations of one file, in order if it has one style; raise DuvetError if the file can't be read."""
+def scan_file(file: SourceFile, tree: Tree, specifications: Sequence[bytes] = ()) -> ScannedFile:
+    """Return the annotations of one file, in order if it has one style; raise DuvetError if the file can't be read.
+
+    Citations in other comment styles are looked for if the file contains one of these names of specifications.
+    """
     data = tree.read(file.path)
-    found = ScannedFile([], [], find_unread_citations(file.path, data, file.styles) if finds_unread else [])
+    # The search for a name is many times faster than that for targets.
+    is_named = any(name in data for name in specifications)
+    found = ScannedFile([], [], find_unread_citations(file.path, data, file.styles) if is_named else [])
     relevant = [style for style in file.styles if may_have_annotations(data, style.meta, style.content)]
     if not relevant and data.isascii():
         return found

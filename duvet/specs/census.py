@@ -119,7 +119,7 @@ def take_census(specification: Specification) -> Census:
 def _explain(specification: Specification, keyword: re.Match[bytes], first: int) -> str:
     """Return why a keyword outside of all stretches is in no requirement; empty if nothing explains it."""
     if keyword.start() < first:
-        return "before the first heading"
+        return "above the first heading"
     if specification.data[keyword.end() : keyword.end() + 1] == b'"':
         return "in quotation marks"
     form = specification.form

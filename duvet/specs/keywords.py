@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from unicodedata import category
 
 from msgspec import Struct
@@ -69,13 +69,11 @@ def _is_word(char: str) -> bool:
 _ANY_CASE = re.compile(r"\b(must|shall|should)\b(?![\"-])", re.IGNORECASE)
 
 
-def find_level(text: str, *, any_case: bool = False, code: Sequence[tuple[int, int]] = ()) -> Level:
-    """Return the level of the strongest keyword of a text, outside its code; AUTO if it has none.
+def find_level(text: str, *, any_case: bool = False) -> Level:
+    """Return the level of the strongest keyword of a text; AUTO if it has none.
 
     In any case counts for "must", "shall" and "should" only, because the other words are common.
     """
-    for start, end in code:
-        text = text[:start] + " " * (end - start) + text[end:]
     level = max([keyword.level for keyword in find_keywords(text)], default=Level.AUTO)
     ##= man/spec/trace.md#markdown
     ##% With `keywords = "any"`, `must`, `shall` and `should` MUST count in lower case, too.

@@ -54,7 +54,7 @@ def assign_ids(
     known: Iterable[Specification] = (),
     rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id; append a number to equal ids, except to the first by rank."""
+    """Sort the new specifications, and give each a unique id; of equal ids, all but the first by rank get a number."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
@@ -104,7 +104,7 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications, and caches what it reads and parses.
+    """Loads specifications, and caches their texts and parsed contents.
 
     With `forms`, the forms of requirements by the names of specifications, texts are read as in our own schema; without,
     they are read as awslabs duvet reads them.
@@ -129,7 +129,7 @@ class Library:
         """The errors of specifications that could not be loaded; duvet doesn't try them again."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, DownloadOutcome] = {}
-        self._parsed: dict[tuple[bytes, Format, RequirementForm | None], ParsedSpecification] = {}
+        self._parsed: dict[tuple[bytes, Format, RequirementForm | None, str], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
         known = self._loaded.get(locator)
@@ -172,7 +172,7 @@ class Library:
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
     def form_of(self, locator: Locator) -> RequirementForm | None:
-        """Return the form of the requirements of a specification; None if it is read as awslabs duvet reads it."""
+        """Return the form of a specification's requirements; None to read it as awslabs duvet does."""
         return None if self.forms is None else self.forms.get(locator.name, RequirementForm())
 
     def load_from(self, path: str, locator: Locator, form: RequirementForm | None = None) -> Specification:
@@ -216,18 +216,21 @@ class Library:
     def _parse(self, path: str, data: bytes, locator: Locator, form: RequirementForm | None) -> ParsedSpecification:
         text = decode_utf8(data, path)
         format = detect_format(path, text, locator.format)
-        key = (data, format, form)
-        # A text with two names is parsed once.
+        # The text above all headings is named after the file.
+        stem = find_file_stem(path) if form else ""
+        key = (data, format, form, stem)
+        # Otherwise, a text with two names is parsed once.
         if key not in self._parsed and format is Format.MARKDOWN:
             from duvet.specs.markdown import parse_markdown
 
             try:
-                document = parse_markdown(data, form)
+                document = parse_markdown(data, form, stem)
             except MarkdownError as error:
                 error.path = path
                 raise
             title, sections = document.title, document.sections
-            name = title or (sections[0].title if sections else "")
+            headed = [one for one in sections if not form or one.full_title]
+            name = title or (headed[0].title if headed else "")
             self._parsed[key] = ParsedSpecification(format, name, title, document.description, sections)
         elif key not in self._parsed:
             from duvet.specs.ietf import find_front_title, parse_ietf

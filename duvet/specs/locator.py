@@ -208,7 +208,7 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
 
 def _locate_path(path: str, format: Format) -> Locator:
     tidy = _tidy(path)
-    # A file does not end with a slash, even where it is written with one.
+    # A file's path does not end with a slash, even if a slash is written.
     written = _SLASHES.sub("", path)
     return Locator(tidy, False, format, "" if written == tidy else written)
 
@@ -251,7 +251,7 @@ def locator_key(locator: Locator) -> tuple[bool, str, Format]:
 
 
 def format_locator(locator: Locator, cwd: str) -> str:
-    """Return the name to show: a path as it was written, and in the working directory without that directory."""
+    """Return the name to show: a path as written, but relative if it is in the working directory."""
     name = locator.written or locator.name
     if locator.is_url or not cwd:
         return name
@@ -275,7 +275,7 @@ class _Sections(Protocol):
 
 
 def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
-    """Return the sections that have this id or end this path of headings; several if the name is ambiguous.
+    """Return the sections with this id, or at the end of this path of headings; several if the name is ambiguous.
 
     The prefix of an id of IETF text may be missing or wrong.
     """
@@ -312,14 +312,14 @@ def _find_by_path(specification: _Sections, name: str, *, has_prefixes: bool) ->
     *above, last = name.split("/")
     sections = specification.sections
     candidates = _find_by_name(specification, last, has_prefixes=has_prefixes)
-    # The numbers of ids are those of awslabs duvet, and no part of a path.
+    # Numbers in ids follow awslabs duvet, and are not part of a path.
     unnumbered = [
         index for index in candidates if not (sections[index].id == last and last not in sections[index].anchors[-1:])
     ]
     paths = {index: sections[index].anchors[:-1] for index in unnumbered}
     if not above[0]:
         return tuple([index for index, path in paths.items() if sections[index].anchors and [*path] == above[1:]])
-    # Parts may be left out, so that a heading can come between those of a path.
+    # Parts may be left out, so other headings may come between the headings of a path.
     return tuple([index for index, path in paths.items() if _is_in_order(above, path)])
 
 
@@ -329,7 +329,7 @@ def _is_in_order(parts: Iterable[str], path: Iterable[str]) -> bool:
 
 
 def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """Give each section whose id is not its name alone the shortest path of headings that is."""
+    """If a section's id does not name it uniquely, set the shortest path of headings that does."""
     sharing = Counter(name for section in sections for name in {section.id, *section.anchors[-1:]})
     shared = {section.anchors for section in sections if section.anchors and sharing[section.anchors[-1]] > 1}
     taken = Counter(path for anchors in shared for path in _list_paths(anchors))
@@ -337,7 +337,7 @@ def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
     for section in sections:
         anchors = section.anchors
         if anchors in shared:
-            shared.discard(anchors)  # Others with the same path keep their ids.
+            shared.discard(anchors)  # Other sections with the same path keep their ids.
             ends = ("/".join(anchors[start:]) for start in range(len(anchors) - 1, -1, -1))
             own = (end for end in ends if taken[end] == 1 and (end == section.id or end not in sharing))
             name = next(own, f"/{'/'.join(anchors)}")
@@ -355,13 +355,13 @@ def _list_paths(anchors: tuple[str, ...]) -> Iterator[str]:
 
 
 def find_section_index(specification: Specification, name: str) -> int | None:
-    """Return the index of the only section with this name; None if there is none, or more than one."""
+    """Return the index of the only section with this name; None if no section or several sections have it."""
     found = find_section_indexes(specification, name, has_prefixes=specification.format is Format.IETF)
     return found[0] if len(found) == 1 else None
 
 
 def list_headed_sections(specification: Specification) -> dict[str, int]:
-    """Return the indexes of the sections by the ids of requirements at the head of their titles, as written and folded."""
+    """Return the indexes of the sections whose titles begin with a requirement id, by the id, as written and folded."""
     ##= man/spec/names.md#references
     ##% duvet MUST accept the id at the head of a title as the name of that section.
     if specification.form is None:
@@ -387,7 +387,7 @@ class _Section(Protocol):
 
 class SectionNames:
     def __init__(self, sections: Iterable[_Section], others: Iterable[str] = ()) -> None:
-        """Prepare the search among sections and other names, which are the ids of requirements."""
+        """Prepare the search among sections and other names (requirement ids)."""
         named = [(section.name, _bare(section.id), make_anchor(section.title)) for section in sections]
         by_title = [(name, title) for name, bare, title in named if title != bare]
         by_path = [(name, name) for name, _, _ in named if "/" in name]
@@ -396,7 +396,7 @@ class SectionNames:
         self._names = [bare for _, bare, _ in named] + [words for _, words in further]
 
     def nearest(self, name: str) -> list[str]:
-        """Return the names of the few sections with the most similar id, title or name, best first."""
+        """Return a few names of the sections with the most similar id, title or name, best first."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
         ##% similar sections.

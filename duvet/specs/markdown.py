@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain, count
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,14 @@ from msgspec.structs import replace
 
 from duvet.errors import MarkdownError
 from duvet.model import RequirementForm, Section
+from duvet.specs.keywords import find_level
 from duvet.specs.locator import make_anchor, qualify_sections, split_rows
 from duvet.text import BOM, trim
 
 if TYPE_CHECKING:
     from pyromark import Markdown
+
+    from duvet.specs.plain_text import Block
 
 _MAX_DESCRIPTION = 400
 
@@ -117,8 +121,11 @@ class MarkdownDocument(Struct, frozen=True):
     sections: tuple[Section, ...]
 
 
-def parse_markdown(data: bytes, form: RequirementForm | None = None) -> MarkdownDocument:
-    """Parse a document as awslabs duvet does; with a form, its sections know their words and the headings above them."""
+def parse_markdown(data: bytes, form: RequirementForm | None = None, stem: str = "") -> MarkdownDocument:
+    """Parse a document as awslabs duvet does; with a form, its sections know their words and the headings above them.
+
+    The section of the text above all headings has the name of the file, `stem`.
+    """
     text = data.decode()
     outline = _Outline(data, text, is_like_upstream=form is None)
     if form is None:
@@ -131,8 +138,12 @@ def parse_markdown(data: bytes, form: RequirementForm | None = None) -> Markdown
 
         events = list_extended_events(text)
         outline.read(iter(events))
-        sections = add_plain_texts(outline.sections(), read_blocks(data, events), form)
+        sections = outline.sections()
+        blocks = read_blocks(data, events)
+        preamble = outline.preamble(blocks, sections, form, stem)
     title = next((s.title for s, part in zip(sections, outline.parts, strict=True) if part.level == "H1"), "")
+    if form is not None:
+        sections = add_plain_texts([*preamble, *sections], blocks, form)
     ordered = tuple(sorted(sections, key=lambda one: one.heading))
     return MarkdownDocument(title, outline.description, ordered if form is None else qualify_sections(ordered))
 
@@ -267,11 +278,11 @@ class _Outline:
             heading = part.heading
             full_title = self.data[heading[0] : heading[1]].decode()
             wanted = make_anchor(full_title) if part.anchor is None else part.anchor
-            count, id = counts.get(wanted, 0), wanted
+            number, id = counts.get(wanted, 0), wanted
             while id in counts:
-                count += 1
-                id = f"{wanted}-{count}"
-            counts[wanted] = count
+                number += 1
+                id = f"{wanted}-{number}"
+            counts[wanted] = number
             counts.setdefault(id, 0)
             first, last = part.first, stop
             while first < last and not trim(texts[first]):
@@ -292,6 +303,33 @@ class _Outline:
                 one = replace(one, path=path, anchors=tuple([each[2] for each in above]))
             sections.append(one)
         return sections
+
+    def preamble(
+        self, blocks: Sequence[Block], sections: Sequence[Section], form: RequirementForm, stem: str
+    ) -> Iterator[Section]:
+        """Yield a section for the text above all headings if it can contain requirements."""
+        end = min((part.heading[0] for part in self.parts), default=len(self.data) + 1)
+        above = [block for block in blocks if block.runs[0].start < end]
+        ##= man/spec/trace.md#sections
+        ##% duvet MUST make the text above all headings of a Markdown specification a section with the name of the file if
+        ##% it has a keyword or an id, or if there is no heading.
+        from duvet.specs.requirement_ids import compile_ids
+
+        ids = compile_ids(form.ids)
+        can_state = any(find_level(one.text, any_case=True) or ids.split(one.text, one.marked) for one in above)
+        if not above or (self.parts and not can_state):
+            return
+        taken = {name for section in sections for name in (section.id, section.anchors[-1])}
+        wanted = make_anchor(stem) or "preamble"
+        names = chain((wanted, f"{wanted}-preamble"), (f"{wanted}-preamble-{number}" for number in count(2)))
+        id = next(name for name in names if name not in taken)
+        texts, starts = self.rows.texts, self.rows.starts
+        first = bisect_right(starts, above[0].runs[0].start) - 1
+        last = self.parts[0].row if self.parts else len(texts)
+        while last > first and not trim(texts[last - 1]):
+            last -= 1
+        at = starts[first]
+        yield Section(id, stem or id, (at, at), "", tuple(texts[first:last]), tuple(starts[first:last]), anchors=(id,))
 
 
 def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from duvet.model import Level, PlainText, RequirementForm, Section, Statement, Uncounted
 from duvet.specs.keywords import find_level
-from duvet.specs.plain_text import CELL_BREAK, Block
+from duvet.specs.plain_text import CELL_BREAK, Block, split_run
 from duvet.specs.requirement_ids import IdPattern, compile_ids
 from duvet.specs.sentences import Span, split_sentences
 from duvet.text import byte_length
@@ -33,7 +33,7 @@ _LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
 
 
 def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: RequirementForm) -> list[Section]:
-    """Give each section the words and the requirements of its blocks; both are in the order of the file."""
+    """Add to each section the words and the requirements of its blocks; both are in file order."""
     starts = [block.runs[0].start for block in blocks]
     order = sorted(range(len(sections)), key=lambda index: sections[index].heading)
     ids = compile_ids(form.ids)
@@ -52,13 +52,13 @@ def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: 
 
 
 class _Item(Struct):
-    """A list item: its own blocks, and the items in it."""
+    """A list item: its own blocks, and the items inside it."""
 
     blocks: list[int]
     children: list[_Item]
     number: int | None = None
     name: str = ""
-    level: Level = Level.AUTO  # Of its own blocks.
+    level: Level = Level.AUTO  # The level of its own blocks.
 
 
 class _SectionReader:
@@ -70,10 +70,19 @@ class _SectionReader:
         self.texts = [block.text for block in blocks]
         self.offsets = list(accumulate((len(text) + 1 for text in self.texts), initial=0))
         self.text = "\n".join(self.texts)
+        self.code = [
+            (at + start, at + end)
+            for block, at in zip(self.blocks, self.offsets, strict=False)
+            for start, end in block.code
+        ]
+        self.bare = _blank(self.text, self.code)
+        """The text with its code left blank, whose keywords don't count."""
         self.statements: list[Statement] = []
         self.uncounted: list[tuple[str, int, int]] = []
         """The reason, and the characters."""
         self.number = _find_number(section)
+        self.heading_id = ""
+        """The id of the heading if that is the id of several requirements."""
 
     def read(self) -> None:
         lead = ""
@@ -106,13 +115,14 @@ class _SectionReader:
         ends: list[int] = []
         for block, at in zip(self.blocks, self.offsets, strict=False):
             for run in block.runs:
-                if run.text:
+                for part in split_run(run):
                     offsets.append(at)
-                    starts.append(run.start)
-                    ends.append(run.end)
-                    at += len(run.text)
-        code = tuple(self._code(0, len(self.text)))
-        plain = PlainText(self.text, tuple(offsets), tuple(starts), tuple(ends), code, tuple(self.statements))
+                    starts.append(part.start)
+                    ends.append(part.end)
+                    at += len(part.text)
+        plain = PlainText(
+            self.text, tuple(offsets), tuple(starts), tuple(ends), tuple(self.code), tuple(self.statements)
+        )
         uncounted = tuple(
             Uncounted(why, self.text[low:high].replace("\n", " "), plain.byte_at(low))
             for why, low, high in self.uncounted
@@ -122,19 +132,7 @@ class _SectionReader:
     # Levels and statements
 
     def _level(self, low: int, high: int) -> Level:
-        return find_level(self.text[low:high], any_case=self.form.any_case, code=self._code(low, high))
-
-    def _code(self, low: int, high: int) -> list[Span]:
-        first = max(bisect_left(self.offsets, low + 1) - 1, 0)
-        found = []
-        for index in range(first, len(self.blocks)):
-            at = self.offsets[index]
-            if at >= high:
-                break
-            # Code in front of the sentence is none of its own.
-            own = (one for one in self.blocks[index].code if at + one[1] > low)
-            found += [(max(at + start - low, 0), at + end - low) for start, end in own]
-        return found
+        return find_level(self.bare[low:high], any_case=self.form.any_case)
 
     def _state(self, ranges: Sequence[Span], level: Level, name: str, text: str = "", lead: str = "") -> None:
         """Add a requirement, or the reason why it is none."""
@@ -150,38 +148,42 @@ class _SectionReader:
         ##= man/spec/trace.md#markdown
         ##% With `requirements = "ids"`, exactly the items, rows, paragraphs and headings with an id MUST be requirements,
         ##% whatever their keywords.
+        name = name or (self.heading_id if level else "")
         if not name and self.form.needs_id:
             if level:
                 self.uncounted.append(("no id", low, high))
         elif level or self.form.needs_id:
             self.statements.append(Statement(level, words, tuple(ranges), name, lead))
-        elif not self.form.any_case and find_level(words, any_case=True):
+        elif not self.form.any_case and any(find_level(self.bare[one:end], any_case=True) for one, end in ranges):
             self.uncounted.append(("lower-case keyword", low, high))
 
     # Paragraphs
 
     def _read_named_section(self) -> int:
-        """State the requirement that the heading names: its first paragraphs, or all blocks if it has none."""
-        title = self.section.title
-        found = self.ids.split(_plain_title(title), has_number=False)
+        """State the requirement that the heading names: the paragraphs that the section begins with.
+
+        Without such a requirement, those of the section have the id of the heading unless they have one of their own.
+        """
+        found = self.ids.split(_plain_title(self.section.title), has_number=False)
         if found is None:
             return 0
-        last = 0
-        while last < len(self.blocks) and not (self.blocks[last].depth or self.blocks[last].cells):
-            if self._named_lines(last):
-                break
+        last, count = 0, len(self.blocks)
+        while last < count and not (self.blocks[last].depth or self.blocks[last].cells or self._named_lines(last)):
             last += 1
-        if not last:
+        if last and last < count and self.blocks[last].depth and _LEAD_END.search(self.texts[last - 1]):
+            last += self._count_unnamed(last)
+        if not last and self.form.needs_id and self._count_unnamed(0) == count:
+            last = count
+        ranges = [(self.offsets[one], self.offsets[one + 1] - 1) for one in range(last)]
+        level = max((self._level(*one) for one in ranges), default=Level.AUTO)
+        if not (ranges and (level or self.form.needs_id)):
+            self.heading_id = found.name
             return 0
-        low, high = self.offsets[0], self.offsets[last] - 1
-        level = self._level(low, high)
-        if not (level or self.form.needs_id):
-            return 0
-        self._state([(self.offsets[one], self.offsets[one + 1] - 1) for one in range(last)], level, found.name)
+        self._state(ranges, level, found.name)
         return last
 
     def _named_lines(self, index: int) -> list[tuple[str, int, int]]:
-        """Return the lines of a paragraph that begin with an id, if the first one does: name, first and last character."""
+        """If a paragraph begins with an id, return each part that begins with one, as the id and its range."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         found = self.ids.split(text, block.marked)
         if found is None:
@@ -194,7 +196,7 @@ class _SectionReader:
         return [(name, at + low, at + high) for (name, low, _), high in zip(named, ends, strict=True)]
 
     def _read_paragraph(self, index: int, *, has_list: bool) -> tuple[int, str]:
-        """Read a paragraph; return the number of further blocks that belong to it, and the lead-in that it ends with."""
+        """Read a paragraph; return the number of further blocks that belong to it, and its final lead-in to a list."""
         named = self._named_lines(index)
         if named:
             taken, last = 0, len(named) - 1
@@ -222,7 +224,7 @@ class _SectionReader:
         return 0, lead
 
     def _count_unnamed(self, index: int) -> int:
-        """Return the number of blocks of the list at the index if none of its items has an id."""
+        """Return the number of blocks in the list at the index, or 0 if any of its items has an id."""
         last = index
         while last < len(self.blocks) and self.blocks[last].depth:
             if self.blocks[last].opens_item and self.ids.split(self.texts[last], self.blocks[last].marked):
@@ -231,7 +233,7 @@ class _SectionReader:
         return last - index
 
     def _leads(self, index: int) -> bool:
-        """Return whether an item of the list at the index has no keyword of its own."""
+        """Return whether any item of the list at the index lacks a keyword."""
         last = index
         while last < len(self.blocks) and self.blocks[last].depth:
             last += 1
@@ -262,7 +264,7 @@ class _SectionReader:
         return top
 
     def _gather(self, item: _Item) -> tuple[list[int], list[_Item], Level]:
-        """Return the blocks that belong to an item, the items in it that stand alone, and the level of the former."""
+        """Return the blocks that belong to an item, the independent items inside it, and the level of the blocks."""
         blocks, alone, level = list(item.blocks), [], item.level
         waiting = item.children[::-1]
         while waiting:
@@ -304,7 +306,7 @@ class _SectionReader:
     # Tables
 
     def _read_row(self, index: int, heads: list[str]) -> list[str]:
-        """Read a row; return the heads of its table."""
+        """Read a row; return the column headings of its table."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         cells = [text[low:high] for low, high in block.cells]
         if block.is_head:
@@ -325,7 +327,7 @@ class _SectionReader:
         if name and not headed:
             kept = _drop_fields(block, text, kept)
         words = headed or CELL_BREAK.join([text[low:high] for low, high in kept])
-        # A sentence is all that has to be quoted; other cells are context.
+        # Only the sentence has to be quoted; other cells are context.
         ranges = [(at + low, at + high) for low, high in kept]
         speaking = [one for one in ranges if self._level(*one)]
         if speaking and all(len(self.text[low:high].split()) >= _FEW_WORDS for low, high in speaking):
@@ -334,7 +336,7 @@ class _SectionReader:
         return heads
 
     def _find_row_id(self, heads: list[str], cells: list[str]) -> tuple[str, int, int]:
-        """Return the id of a row, the index of its cell, and the length of the id there."""
+        """Return the id of a row, the index of the id's cell, and the length of the id in it."""
         for number, cell in enumerate(cells[:2]):
             if _ID_HEAD.match(heads[number]) and re.fullmatch(r"\d+(?:\.\d+)*", cell):
                 return cell, number, len(cell)
@@ -343,7 +345,7 @@ class _SectionReader:
         return "", -1, 0
 
     def _headed_cells(self, heads: list[str], cells: list[str], named: int) -> tuple[str, Level]:
-        """Return the cells with the words above them if these hold a keyword that applies to the row."""
+        """Return the cells; cells under a heading with a keyword that applies to the row include the heading."""
         level = max(
             (
                 find_level(head)
@@ -375,12 +377,20 @@ def _drop_fields(block: Block, text: str, cells: list[Span]) -> list[Span]:
     return kept if len(kept) == 1 else cells
 
 
+def _blank(text: str, spans: Iterable[Span]) -> str:
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [text[at:start], " " * (end - start)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
 def _plain_title(title: str) -> str:
     return re.sub(r"[*`]", "", title)
 
 
 def _find_number(section: Section) -> str:
-    """Return the number of the requirement whose acceptance criteria a section lists, such as `3` of `Requirement 3`."""
+    """If a section lists a requirement's acceptance criteria, return its number, such as `3` for `Requirement 3`."""
     own = _NUMBERED_TITLE.match(_plain_title(section.title))
     if own:
         return own[1]
@@ -391,7 +401,7 @@ def _find_number(section: Section) -> str:
 
 
 def _drop_repeated_ids(readers: Iterable[_SectionReader]) -> None:
-    """Leave out rows and items without a keyword that only refer to a requirement of the document."""
+    """Leave out rows and items that have no keyword and only refer to another requirement of the document."""
     ranked = list(readers)
     best: dict[str, Level] = {}
     for reader in ranked:

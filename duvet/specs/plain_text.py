@@ -1,4 +1,4 @@
-"""Reads the words of Markdown without its markup, block by block, with a map to the bytes of the file."""
+"""Reads the words of Markdown, without markup, block by block, with a map to the bytes of the file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from duvet.text import byte_length
 if TYPE_CHECKING:
     from duvet.specs.markdown import MarkdownEvent
 
-CELL_BREAK = " | "  # Between the cells of a row.
+_LONGEST_RUN = 256
+CELL_BREAK = " | "  # The separator between the cells of a row.
 
 
 class Run(NamedTuple):
-    """Characters, and the bytes of the file that they stand for."""
+    """Characters, and the bytes of the file that they came from."""
 
     text: str
     start: int
@@ -27,14 +28,14 @@ class Block(NamedTuple):
     """A paragraph, the text of a list item, or a row of a table."""
 
     runs: list[Run]
-    depth: int = 0  # The number of list items around it.
+    depth: int = 0  # The number of list items around the block.
     opens_item: bool = False
-    number: int | None = None  # The number of the item that it opens.
-    cells: tuple[tuple[int, int], ...] = ()  # The characters of each cell of a row.
-    is_head: bool = False  # Whether it is the head of a table.
-    code: tuple[tuple[int, int], ...] = ()  # The characters of code.
-    lines: tuple[int, ...] = ()  # The characters at which further lines begin.
-    marked: int = 0  # Where emphasis, a link or code ends that begins with the block.
+    number: int | None = None  # The number of the list item that the block begins.
+    cells: tuple[tuple[int, int], ...] = ()  # The range of each cell of a row, in characters.
+    is_head: bool = False  # Whether the block is the header row of a table.
+    code: tuple[tuple[int, int], ...] = ()  # The ranges of code, in characters.
+    lines: tuple[int, ...] = ()  # The offsets at which further lines begin.
+    marked: int = 0  # If the block begins with emphasis, a link or code, where this ends.
 
     @property
     def text(self) -> str:
@@ -58,7 +59,7 @@ _LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
 
 
 def read_blocks(data: bytes, events: Iterable[MarkdownEvent]) -> list[Block]:
-    """Return the blocks with words, in the order of the file; headings, code, comments and front matter have none."""
+    """Return the blocks with words, in file order; headings, code, comments and front matter are left out."""
     reader = _BlockReader(data)
     for event in events:
         reader.read(event)
@@ -72,9 +73,9 @@ class _BlockReader:
         self.blocks: list[Block] = []
         self.depth = 0
         self._numbers: list[int | None] = []
-        """The number of the next item of each open list."""
+        """The number of the next item in each open list."""
         self._opening: tuple[int, int | None] | None = None
-        """The depth and the number of an item without words so far."""
+        """The depth and the number of a list item that has no words yet."""
         self._skipping = 0
         self._pieces: list[Run] = []
         self._code: list[int] = []
@@ -82,11 +83,11 @@ class _BlockReader:
         self._breaks: list[int] = []
         """The pieces that begin a line."""
         self._cells: list[int] = []
-        """The pieces at which the cells of the row begin and end."""
+        """The pieces at which the cells of the current row begin and end."""
         self._marks = 0
-        """The open emphasis and links around the beginning of the block."""
+        """The emphasis and links that are open at the beginning of the block."""
         self._marked = 0
-        """The piece at which the first of these ends."""
+        """The piece at which the first of them ends."""
         self._html: list[Run] = []
 
     def read(self, event: MarkdownEvent) -> None:
@@ -144,7 +145,7 @@ class _BlockReader:
             self._skipping -= 1
         if tag == "TableCell":
             if len(self._pieces) == self._cells[-1] > 0:
-                # An empty cell needs no mark.
+                # An empty cell needs no separator.
                 self._pieces.pop()
                 self._cells[-1] -= 1
             self._cells.append(len(self._pieces))
@@ -159,7 +160,7 @@ class _BlockReader:
             self._numbers.pop()
 
     def _add(self, text: str, start: int, end: int) -> None:
-        """Add characters; those that the file writes in another way, such as an entity, stand for all of its bytes."""
+        """Add characters; if the file spells them differently, as in an entity, each stands for all of the bytes."""
         if len(text) == end - start if text.isascii() else self.data[start:end] == text.encode():
             at = 0
             for blank in _BLANKS.finditer(text):
@@ -173,7 +174,7 @@ class _BlockReader:
             self._pieces.append(Run(_BLANKS.sub(" ", text), start, end))
 
     def _add_code(self, text: str, start: int, end: int) -> None:
-        """Add the text of a code span, which leaves out line ends and the marks around it."""
+        """Add the text of a code span, without line ends and the backticks around it."""
         at = self.data.find(text.encode(), start, end)
         if at >= 0:
             self._add(text, at, at + len(text.encode()))
@@ -191,7 +192,7 @@ class _BlockReader:
         self._pieces += words
 
     def _read_html(self) -> None:
-        """Add the words between tags; only tags of inline elements end no block."""
+        """Add the words between tags; every tag ends the block, except tags of inline elements."""
         whole = "".join([one.text for one in self._html])
         bounds = _offsets_of(self._html)
         at = 0
@@ -255,8 +256,21 @@ def _cut(text: str, low: int, high: int, start: int) -> Run:
     return Run(part, first, first + byte_length(part))
 
 
+def split_run(run: Run) -> Iterator[Run]:
+    """Yield the parts of a run; long ones that are not ASCII are cut, because their bytes have to be counted."""
+    if not run.text:
+        return
+    if run.text.isascii() or len(run.text) <= _LONGEST_RUN or byte_length(run.text) != run.end - run.start:
+        yield run
+        return
+    at = run.start
+    for low in range(0, len(run.text), _LONGEST_RUN):
+        part = run.text[low : low + _LONGEST_RUN]
+        yield Run(part, at, at := at + byte_length(part))
+
+
 def _trim_runs(runs: list[Run]) -> list[Run]:
-    """Return the runs without blanks at both ends and without repeated blanks; runs may become empty."""
+    """Return the runs without leading, trailing and repeated blanks; runs may become empty."""
     trimmed: list[Run] = []
     after_blank = True
     for run in runs:

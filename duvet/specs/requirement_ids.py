@@ -1,4 +1,4 @@
-"""The ids that people write at the head of a requirement, such as `FR-001`, and patterns for further ones."""
+"""The ids that people write at the beginning of a requirement, such as `FR-001`, and patterns for other ids."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_LONGEST = 48  # An id ends within so many characters, which bounds what a pattern can cost.
+_LONGEST = 48  # Maximum length of an id, which limits the time that a pattern can take.
 _ID = r"[A-Z][A-Z0-9]{0,15}(?:[-_.][A-Z0-9]{1,15}){0,4}?[-_]?\d{1,6}(?:\.\d{1,4}){0,3}(?:-?[A-Z]{1,3}\d{1,3})?[a-z]?"
 _NUMBERED = r"\d{1,4}(?:\.\d{1,4}){1,3}(?:-[A-Z]{1,3}\d{1,3})?"
 _USUAL = re.compile(r"(?:FR|NFR|REQ|AC|SC|US|UR|SR|BR|TR|IR|CR|DR|UC|SRS|SYS|RQ)(?:[-_.][A-Z0-9]+)*[-_]?\d")
-"""Ids that need no mark behind them."""
+"""Ids that need no punctuation after them."""
 _STANDARDS = re.compile(
     r"(?:UTF|UCS|ISO|IEC|RFC|BCP|STD|SHA|AES|DES|RSA|HMAC|ED|EC|MD|CRC|IEEE|CVE|CWE|PEP|ES|ECMA|HTTP|TLS|SSL|IPV|WCAG|ANSI|"
     r"PKCS|X|H|MP|BASE|UUID|GPT|WIN|CP|OAUTH|HTML|CSS|V|PR|GH)[-_.]?\d"
 )
 """Names of standards and products that look like ids."""
-_UNITS = re.compile(r"(?:[kKMGTP]?i?[Bb](?:ps|it)?|[kMGT]?Hz|[mk]?[VAWm]|KB|MB|GB|TB|USD|EUR|CPU|X|x)\b|%")
+_UNITS = re.compile(r"(?:[kKMGTP]i?[Bb](?:ps|it)?|[kMGT]?Hz|[mk][VAWmg]|USD|EUR|CPU|x)\b|%")
 _BEGINNING = re.compile(
     r"\s+(?!(?:MUST|SHALL|SHOULD|MAY|REQUIRED|AND|OR)\b)(?:[A-Z`\"\u201c]|(?![\u306f\u304c\u3092\u306e\u306b\u3067\u3068\u3082\u3084])[\u3040-\u9fff\uac00-\ud7a3])"
 )
-"""A sentence, and not the rest of one that begins with a reference."""
+"""A sentence, as opposed to the rest of a sentence that begins with a reference."""
 _AFTER = re.compile(r"\s*(?:[:\uff1a|]|[\u2014\u2013](?!\d)|-(?=\s)|\.(?=\s))\s*|\s+--\s+")
 _QUALIFIER = re.compile(r"\s*[(\[\uff08][^()\[\]\uff08\uff09]{1,60}[)\]\uff09](?=\s*[:\uff1a\u2014\u2013-])")
 _OPENERS = {"[": "]", "(": ")", "\u3010": "\u3011"}
@@ -28,18 +28,18 @@ _OPENERS = {"[": "]", "(": ")", "\u3010": "\u3011"}
 
 class RequirementId(NamedTuple):
     name: str
-    end: int  # Where the text behind the id begins.
+    end: int  # The offset at which the text after the id begins.
 
 
 class IdPattern:
-    """Finds ids: the usual forms, and those of a pattern from the configuration."""
+    """Finds ids of the usual forms, and ids that match the configured pattern."""
 
     def __init__(self, pattern: str = "") -> None:
         further = f"(?P<own>{pattern})|" if pattern else ""
         self._id = re.compile(rf"{further}{_ID}(?![A-Za-z0-9_])|{_NUMBERED}(?![A-Za-z0-9_])")
 
     def split(self, text: str, marked: int = 0, *, has_number: bool = True) -> RequirementId | None:
-        """Return the id at the head of a text; `marked` is where markup ends that begins with the text."""
+        """Return the id at the beginning of a text; if the text begins with markup, `marked` is the end of the markup."""
         ##= man/spec/trace.md#markdown
         ##% An id at the head of a list item, paragraph, table row or heading MUST be the name of the requirement and not
         ##% a part of its text.
@@ -61,7 +61,7 @@ class IdPattern:
         self, text: str, name: str, end: int, marked: int, *, is_own: bool, is_bracketed: bool, has_number: bool
     ) -> RequirementId | None:
         if name[0].isdigit() and not is_own:
-            # `1.5 GB` is no id, and `1.1 The` is one.
+            # `1.5 GB` does not begin with an id, but `1.1 The` does.
             words = text[end:].lstrip(" .:\uff1a)")
             is_text = bool(words) and not _UNITS.match(words) and (words[0].isupper() or words[0] > "\x7f")
             return RequirementId(name, len(text) - len(words)) if is_text and has_number and not is_bracketed else None
@@ -84,7 +84,7 @@ class IdPattern:
         return None if is_range else RequirementId(name, rest)
 
     def is_id(self, text: str) -> bool:
-        """Return whether a text is an id and nothing else."""
+        """Return whether the whole text is an id."""
         found = self.split(text, len(text))
         return found is not None and found.end >= len(text)
 

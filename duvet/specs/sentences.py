@@ -16,9 +16,9 @@ _NEVER_LAST = re.compile(
     r"rev|dept|ext|tab|art|para|seq",
     re.IGNORECASE,
 )
-"""Abbreviations that another word follows."""
+"""Abbreviations that are always followed by another word."""
 _RARELY_LAST = re.compile(r"etc|inc|ltd|co|corp", re.IGNORECASE)
-"""Abbreviations that end a sentence if the next word begins one."""
+"""Abbreviations that end a sentence if the next word can begin one."""
 _BEFORE_NUMBERS = re.compile(r"nos?|nr|op|p", re.IGNORECASE)
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]|[A-Z]")
 _OPENING = re.compile(
@@ -33,7 +33,7 @@ _MARKS = re.compile('["()\\[\\]\u201c\u201d\u300c\u300d\u300e\u300f\uff08\uff09]
 
 
 def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
-    """Yield the sentences of a paragraph; none ends inside code, quotation marks or brackets, or at an abbreviation."""
+    """Yield the sentences of a paragraph; none ends at an abbreviation, or inside code, quotation marks or brackets."""
     ##= man/spec/trace.md#markdown
     ##% duvet MUST NOT end a sentence at an abbreviation such as "e.g.", or inside code, quotation marks or parentheses.
     closed = sorted([*code, *_find_enclosed(text, code)])
@@ -73,12 +73,12 @@ def _is_end(text: str, start: int, dot: int, end: int) -> bool:
         return _NUMBER.match(text, end) is None
     if _INITIALS.fullmatch(word):
         return end == len(text) or _OPENING.match(text, end) is not None
-    # The number of a list that Markdown doesn't recognise.
+    # The number of a list item that Markdown doesn't recognise.
     return not (word.isdigit() and not text[start : dot - len(word)].strip())
 
 
 def _find_enclosed(text: str, code: Sequence[Span]) -> Iterator[Span]:
-    """Yield the outermost quotations and brackets; marks without a partner count for nothing."""
+    """Yield the outermost quotations and brackets; ignore unpaired marks."""
     opened: list[tuple[str, int]] = []
     counts: dict[str, int] = {}
     index = 0

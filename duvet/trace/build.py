@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import itemgetter
 from posixpath import join, normpath
 
@@ -115,7 +115,9 @@ class TargetResolver:
             locator = self._located.get((name, format)) or self._locate(name, format, base)
         except DuvetError as error:
             rule = rules.TARGET_BAD_URL if "://" in name else rules.TARGET_UNRESOLVED
-            return records.Failure(rule, error.message, error.hint, is_reported=name in self._unavailable)
+            targets = {} if hash_sign else self._named_targets.get(name, {})
+            hint = f"write {' or '.join(targets)}" if targets else error.hint
+            return records.Failure(rule, error.message, hint, is_reported=name in self._unavailable)
         specification = self._load(locator)
         if specification is None:
             return self._unloaded[locator]
@@ -146,6 +148,15 @@ class TargetResolver:
         return self._sections.setdefault(
             (locator, index, named), TargetSection(specification, index, defaultdict(list), named)
         )
+
+    @cached_property
+    def _named_targets(self) -> dict[str, dict[str, None]]:
+        """The targets of requirements by their ids."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self._annotations:
+            if one.name:
+                found.setdefault(one.name, {})[f"{one.target.partition('#')[0]}#{one.name}"] = None
+        return found
 
     def _find_headed(self, specification: Specification, name: str) -> int | None:
         """Return the section whose title begins with this id."""

@@ -61,11 +61,11 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     @cached_property
     def titled(self) -> dict[str, tuple[str, ...]]:
         """The ids of the sections by their case-folded titles and breadcrumbs."""
-        found: dict[str, tuple[str, ...]] = {}
+        found: dict[str, list[str]] = {}
         for section in self.sections:
             for title in {section.title, section.breadcrumb or section.title}:
-                found[title.casefold()] = (*found.get(title.casefold(), ()), section.id)
-        return found
+                found.setdefault(title.casefold(), []).append(section.id)
+        return {title: tuple(ids) for title, ids in found.items()}
 
     @cached_property
     def by_name(self) -> dict[str, tuple[int, ...]]:

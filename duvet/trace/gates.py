@@ -98,7 +98,8 @@ def _offenders(
         if first is not None:
             quote = trace.annotations[match.ids[0]].quote
             section = coverage.specification.sections[match.section]
-            text = quote_text(shorten_text(quote or section.title))
+            name = trace.annotations[match.stating[0]].name if match.stating else ""
+            text = f"{name} {quote_text(shorten_text(quote or section.title))}".lstrip()
             yield rule.problem(
                 f"no {'code' if rule is rules.GATE_NOT_CITED else 'test'} cites {text}",
                 coverage.specification.path,
@@ -159,10 +160,11 @@ def _make_problems(requirements: Iterable[records.Requirement], rule: rules.Rule
     lines = LineNumbers()
     for one in requirements:
         specification = one.specification
+        text = f"{one.name} {quote_text(shorten_text(one.text))}".lstrip()
         ##= man/spec/gates.md#gates-for-targets
         ##% duvet MUST list each of these requirements with its target and its place in the specification.
         yield rule.problem(
-            f"{quote_text(shorten_text(one.text))} is not fully {participle} ({one.state.words})",
+            f"{text} is not fully {participle} ({one.state.words})",
             specification.path,
             Place(lines.of(specification.data, one.matches[0].pieces[0].start)),
             hint=_make_hint(rule, f"{specification.locator.name}#{one.section.name}"),
@@ -200,8 +202,10 @@ class RequirementsByTarget:
         cards = [self._names.specifications[index] for index in self._find_cards(name)]
         if not hash_sign:
             ##= man/spec/gates.md#not-applicable
-            ##% An entry MUST apply to the requirement that it quotes or, without a quote, to all requirements of its
-            ##% section (in IETF text, including subsections) or of its specification.
+            ##% An entry with a quote MUST apply to the requirement that it quotes.
+            ##= man/spec/gates.md#not-applicable
+            ##% An entry without a quote MUST apply to all requirements of its section (in IETF text, including
+            ##% subsections) or of its specification.
             spots = {(card.id, part.id) for card in cards for part in card.sections}
         else:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}

@@ -261,8 +261,8 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
     yield section
     if below and section.startswith(("section-", "appendix-")):
         ##= man/spec/gates.md#not-applicable
-        ##% An entry MUST apply to the requirement that it quotes or, without a quote, to all requirements of its
-        ##% section (in IETF text, including subsections) or of its specification.
+        ##% An entry without a quote MUST apply to all requirements of its section (in IETF text, including subsections)
+        ##% or of its specification.
         # The ids of Markdown sections contain no dot.
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 

@@ -63,19 +63,27 @@ def make_section_view(section: Section) -> SectionView:
     return SectionView(section, text.encode(), list(compress(count(), trimmed)), offsets)
 
 
+_MARK_EVERY = 512  # Characters.
+
+
 class PlainView(Struct, frozen=True):
     """The words of a section without markup, on one line."""
 
     section: Section
     plain: PlainText
     data: bytes
+    marks: list[int]  # The byte of every so many characters.
 
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
         """Return the pieces of a stretch of the view; markup behind its words belongs to it if the line goes on."""
         if self.data.isascii():
             return self.cut_characters(start, end)
-        first = len(self.data[:start].decode())
+        first = self._character_of(start)
         return self.cut_characters(first, first + len(self.data[start:end].decode()))
+
+    def _character_of(self, byte: int) -> int:
+        index = bisect_right(self.marks, byte) - 1
+        return index * _MARK_EVERY + len(self.data[self.marks[index] : byte].decode())
 
     def cut_characters(self, start: int, end: int) -> tuple[Piece, ...]:
         ##= man/spec/trace.md#markdown
@@ -372,11 +380,17 @@ class QuoteMatcher:
         return self._near is not None and (self._near.is_cut(quote) or self._near.changes_meaning(quote))
 
 
+_INNER_MARK = re.compile(r"(?<=\s)(?:[-*+>]|\d{1,9}[.)])\s+")
+"""A mark at the head of a line, in a quote of several lines."""
+
+
 class PlainQuoteMatcher:
     """Finds quotes in the words of a Markdown section, whatever markup the quote has."""
 
     def __init__(self, section: Section, plain: PlainText) -> None:
-        self.view = PlainView(section, plain, plain.text.replace("\n", " ").encode())
+        text = plain.text.replace("\n", " ")
+        parts = (text[at : at + _MARK_EVERY] for at in range(0, len(text), _MARK_EVERY))
+        self.view = PlainView(section, plain, text.encode(), list(accumulate(map(byte_length, parts), initial=0)))
         self._near: NearQuoteFinder | None = None
         self._stated: dict[str, list[Statement]] = {}
         self._led: list[tuple[str, Statement]] = []
@@ -384,6 +398,9 @@ class PlainQuoteMatcher:
         for statement in plain.statements:
             text = normalise(statement.text)
             self._stated.setdefault(text, []).append(statement)
+            own = normalise(" ".join([plain.text[low:high] for low, high in statement.ranges]))
+            if own != text:
+                self._stated.setdefault(own, []).append(statement)
             if statement.lead:
                 self._led.append((text, statement))
 
@@ -393,8 +410,9 @@ class PlainQuoteMatcher:
         found = self._find(quote, name, Fit.EXACT)
         if found is None:
             words = self._bare(quote)
-            if words and words != quote:
-                return self._find(words, name, Fit.NORMALISED)
+            for bare in dict.fromkeys((words, _INNER_MARK.sub("", words))):
+                if found is None and bare and bare != quote:
+                    found = self._find(bare, name, Fit.NORMALISED)
         return found
 
     def _find(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:

@@ -72,7 +72,7 @@ class TextWords:
     """The words of a text, and the beginnings and ends of its sentences.
 
     rapidfuzz aligns characters: it cuts words, and drops or adds some at the ends of a quote. So its alignment only
-    tells where to look, and both ends are then chosen by words and sentences.
+    shows where to look; both ends are then chosen by words and sentences.
     """
 
     def __init__(self, words: list[str], sentences: Iterable[str] = (), *, weighs: bool = True) -> None:

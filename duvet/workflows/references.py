@@ -316,8 +316,8 @@ class _Expansion:
         try:
             found = split_references(text)
             ##= man/spec/workflows.md#references
-            ##% A reference that is the whole text MUST keep the type of its value. Inside a longer text, the engine
-            ##% MUST insert strings unchanged and other values as JSON.
+            ##% If a reference is the whole text, its value MUST keep its type. Inside a longer text, the engine MUST
+            ##% insert strings unchanged and other values as JSON.
             if len(found) == 1 and isinstance(found[0], Reference):
                 return self._look_up(found[0])
             return "".join(piece if isinstance(piece, str) else format_value(self._look_up(piece)) for piece in found)

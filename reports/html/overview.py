@@ -50,7 +50,7 @@ def make_next_views(
             _LOOKS[row.status],
             link,
             Markup(names.section(card.specification, card.section)),
-            shorten_text(row.text, _WIDEST),
+            shorten_text(f"{row.name} {row.text}".lstrip(), _WIDEST),
             row.reason,
         )
         for row, (card, link) in ((row, found[row.full_path]) for row in page.next)

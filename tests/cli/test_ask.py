@@ -76,10 +76,10 @@ def test_no_model_is_configured(duvet: Run, folder: Path, wire: Wire) -> None:
     ##% `duvet ask` MUST fail before it searches if no model is configured.
     for words in (["cups"], ["coffee"], ["cups", "--format", "json"]):
         done = duvet("ask", *words, environ={"OPENAI_API_KEY": KEY})
-        assert done == failed("no model is configured", hint=SETUP_HINT)
+        assert done == failed("no model is configured [DUV121]", hint=SETUP_HINT)
     make(folder, {"duvet.config.json": config(wire)})
     done = duvet("ask", "cups", "--model", "two")
-    assert done == failed("no usable model: two: unknown provider", hint="available: one")
+    assert done == failed("no usable model: two: unknown provider [DUV121]", hint="available: one")
     assert wire.asked == []
 
 
@@ -98,7 +98,9 @@ def test_a_provider_that_fails(reply: Reply, message: str, hint: str, duvet: Run
     timeout = 0.3 if reply.stops_before else 60
     make(folder, {"duvet.config.json": config(wire, apiKey="$MY_KEY", retries=0, timeout=timeout)})
     wire.plan(reply)
-    assert duvet("ask", "cups", environ={"MY_KEY": KEY}) == failed(f"provider `one` {message}", hint=hint, out=SOURCES)
+    assert duvet("ask", "cups", environ={"MY_KEY": KEY}) == failed(
+        f"provider `one` {message} [DUV121]", hint=hint, out=SOURCES
+    )
 
 
 def test_nothing_is_found(duvet: Run, folder: Path, wire: Wire) -> None:

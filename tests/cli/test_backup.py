@@ -80,7 +80,7 @@ def test_standard_streams(duvet: Run, duvet_command: str, project: Path) -> None
     if os.path.exists("/dev/full"):
         done = shell(duvet_command, project, "duvet backup -o - > /dev/full")
         assert (done.code, KEPT in done.err) == (1, False)
-        assert "can't write to standard output: No space left on device" in done.err
+        assert "can't write to standard output: no space left on the device" in done.err
     (project / KEPT / "feedback.jsonl").unlink()
     assert duvet("backup", "-o", "a.tgz").code == 0
     for script in ("cat a.tgz | duvet restore /dev/stdin", "duvet restore /dev/fd/0 < a.tgz"):
@@ -150,7 +150,7 @@ def test_a_full_disk(duvet: Run, project: Path, tmp_path: Path) -> None:
             for words in (("restore", archive), ("backup",), ("ingest", "--full")):
                 done = duvet(*words)
                 assert done.code == 1, (left, words, done.err)
-                reasons = ("not enough disk space", "No space left")
+                reasons = ("not enough disk space", "no space left")
                 assert any(reason in done.err for reason in reasons), (left, words, done.err)
                 assert "a.tgz" not in done.err and "disk is well" not in done.err, (left, words, done.err)
 
@@ -171,8 +171,8 @@ def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp
     assert not (tmp_path / "empty" / KEPT).exists()
     for name, words in (
         ("src/main.rs", "not a duvet backup archive"),
-        ("nowhere.tgz", "os error 2"),
-        (".", "os error 21"),
+        ("nowhere.tgz", "this path does not exist [DUV010]"),
+        (".", "this path is a folder [DUV012]"),
     ):
         refuses(duvet, f"restore {name}", 1, words)
     assert duvet("restore").code == 2

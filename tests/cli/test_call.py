@@ -85,7 +85,7 @@ def test_a_pack_that_nobody_has_switched_on(duvet: Run, folder: Path) -> None:
     assert duvet("tools", "km-search").out.startswith("km-search: ")
     make(folder, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"enabled": False}}})})
     for line in ("call km-help", "tools km-help"):
-        refuses(duvet, line, 1, 'Unknown tool: "km-help"')
+        refuses(duvet, line, 1, 'no tool is named "km-help" [DUV120]')
 
 
 def test_a_list_of_tools(duvet: Run) -> None:
@@ -176,6 +176,6 @@ def test_a_pack_that_only_reads(indexed: Run, folder: Path) -> None:
 
 
 def test_nothing_was_indexed(duvet: Run) -> None:
-    message = "error: this project has no index yet\n"
+    message = "error: this project has no index yet [DUV122]\n"
     refuses(duvet, "call --pack knowledge km-coverage-summary", 1, message)
     assert "`duvet ingest`" in duvet("call", "--pack", "knowledge", "km-coverage-summary").err

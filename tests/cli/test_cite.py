@@ -167,7 +167,7 @@ def test_odd_bytes_in_a_source(duvet: Run, folder: Path) -> None:
     (folder / "src/lid.rs").write_bytes(before)
     code, out, err = duvet("cite", LID, "--at", "src/lid.rs:1")
     assert (code, out, (folder / "src/lid.rs").read_bytes()) == (1, "", before)
-    assert err.startswith("error: the file must start with its byte order mark\n")
+    assert err.startswith("error: the file must start with its byte order mark [DUV122]\n")
     assert duvet("cite", "tea#cup", "--at", "src/lid.rs:2").code == 0
     assert (folder / "src/lid.rs").read_bytes() == b"\xef\xbb\xbf// Lids\n//= tea.md#cup\nfn lid() {}\n"
 

@@ -76,7 +76,7 @@ def test_a_folder_without_a_configuration(line: str, duvet_command: str, tmp_pat
 @pytest.mark.parametrize("line", ["uncited", "prioritize", "search pot"])
 def test_a_project_without_requirements(line: str, duvet: Run, kettle: Path) -> None:
     def without(hint: str) -> Done:
-        return failed("the project has no requirements", hint=hint)
+        return failed("the project has no requirements [DUV120]", hint=hint)
 
     make(kettle, {"spec.md": "# Kettle\n", "src/a.rs": ""})
     none = "no sentence of the specifications has an RFC 2119 keyword such as MUST"

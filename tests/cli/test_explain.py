@@ -92,7 +92,7 @@ def test_on_a_terminal_pages_are_rendered(duvet_command: str, tmp_path: Path) ->
         ("report --json /dev/full", "DUV050"),
         ("-q validate", ""),
         ("validate --format json", ""),
-        ("explain DUV999", ""),
+        ("explain DUV999", "DUV120"),
     ],
 )
 def test_a_run_ends_with_the_command_that_explains_its_first_problem(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 from collections.abc import Callable
@@ -118,7 +119,7 @@ def test_what_may_not_be_read_or_cached(name: str, public: Path, duvet_command: 
         found, left = answer(duvet_command, public, "report"), [(public / name).read_bytes() for name in RESULTS]
         plain = answer(duvet_command, public, "--no-cache", "report")
         assert (found, left) == (plain, [(public / name).read_bytes() for name in RESULTS])
-        assert (found.code, found.err.count("Permission denied (os error 13)")) == (min(errors, 1), errors)
+        assert (found.code, len(re.findall("[Pp]ermission denied", found.err))) == (min(errors, 1), errors)
         rights(public, 0o755)
     assert "cache" in name or (public / ".duvet/snapshot.txt").read_bytes() == snapshot
 
@@ -254,6 +255,8 @@ def test_extract_and_init_say_it_too(kettle: Path, duvet_command: str, duvet: Ru
     assert duvet("-q", "extract", "-f", "md", "-o", "out", "spec.md") == done
     (kettle / "empty").mkdir()
     (kettle / "empty/.duvet").touch()
-    done = failed("can't write this file: Not a directory (os error 20) [DUV015]", CONFIGURATION)
+    done = failed(
+        "can't write this file: a part of its path is not a folder [DUV015]", CONFIGURATION, "correct the path"
+    )
     assert runner(duvet_command, kettle / "empty")("-q", "init", "--nested") == done
     assert files(kettle) == {**before, "empty/.duvet": b""}

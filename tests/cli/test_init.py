@@ -59,8 +59,8 @@ def test_a_new_project_without_a_terminal(folder: Path, duvet: Run, gold: Snapsh
 @pytest.mark.parametrize(("answer", "accepts"), [("\n", True), ("y\n", True), ("n\n", False)])
 def test_a_new_project_on_a_terminal(answer: str, accepts: bool, folder: Path, duvet: Run) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST trace the specifications that it found with `--yes` or if the user agrees on a terminal, and
-    ##% MUST write them as comments otherwise.
+    ##% With `--yes`, or if the user agrees on a terminal, `duvet init` MUST trace the specifications that it found;
+    ##% otherwise, it MUST write them as comments.
     typed, terminal = pty.openpty()
     os.write(typed, answer.encode())
     assert duvet("init", stdin=terminal, stderr=terminal).code == 0

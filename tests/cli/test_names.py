@@ -128,6 +128,19 @@ def test_not_applicable(duvet: Run, folder: Path) -> None:
     assert "did you mean FR-001 or FR-002 or FR-003?" in duvet("validate").err
 
 
+def test_gates_say_names(duvet: Run, folder: Path) -> None:
+    (folder / "login.rs").write_text(RIGHT)
+    lines = (duvet("report", "--require-citations", "login.md#FR-002").err).splitlines()
+    assert (
+        'error: FR-002 "System MUST lock an account after 5 failures." is not fully implemented (uncited) [DUV062]'
+        in lines
+    )
+    assert sum("is not fully implemented" in line for line in lines) == 1
+    make(folder, {".duvet/config.toml": CONFIG.replace("[report.snapshot]\nenabled = true\n", "")})
+    lines = duvet("report", "--ci", "--require-tests", "false", "--no-cache").err.splitlines()
+    assert 'error: no code cites FR-003 "System SHOULD mail the owner of a locked account." [DUV062]' in lines
+
+
 def test_the_report_shows_names(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#references
     ##% The HTML report MUST show a requirement with its id, and open it at the anchor `SPEC/ID`.

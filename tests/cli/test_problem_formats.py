@@ -155,7 +155,7 @@ def test_two_results_for_standard_output(args: str, kettle: Path, duvet: Run) ->
 def test_files_of_problems(wrong: Path, duvet: Run) -> None:
     done = duvet("-q", "report", "--format", "json", "--output", "src")
     assert (done.code, done.out, done.err.count(TEXT)) == (1, "", 1)
-    assert "error: can't write this file: Is a directory (os error 21) [DUV015]\n --> src\n" in done.err
+    assert "error: can't write this file: it is a folder [DUV015]\n --> src\n" in done.err
     # One that holds it already is left alone.
     for _ in range(3):
         duvet("report", "--format", "junit", "--output", "problems.xml")

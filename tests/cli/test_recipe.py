@@ -114,7 +114,7 @@ def test_a_dry_run(duvet: Run, project: Path) -> None:
 
 
 def test_a_check(duvet: Run, project: Path) -> None:
-    assert duvet("recipe", "check").err == "1 recipe, no errors\n"
+    assert duvet("recipe", "check").err == "checked 1 recipe: no errors\n"
     wrong = LOOK.replace("km-help", "km-hlep")
     make(project, {"elsewhere.yaml": wrong.replace("total, not_equals", "total, not_equal")})
     done = duvet("recipe", "check", "elsewhere.yaml")
@@ -133,13 +133,13 @@ def test_a_check(duvet: Run, project: Path) -> None:
 def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
     for pack in ({"enabled": False}, {"mode": "read-only"}):
         make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": pack}})})
-        message = "error: the configuration disables the tool km-recipe-run\n --> duvet.config.json\n"
+        message = "error: the configuration disables the tool km-recipe-run [DUV122]\n --> duvet.config.json\n"
         refuses(duvet, "recipe run daily-health", 1, message)
         refuses(duvet, "recipe run daily-health --dry-run", 1, message)
         assert duvet("recipe", "list").code == 0
         done = duvet("recipe", "check", "look", "release-prep")
         here = "recipes can't run here: the configuration disables the tool km-recipe-run"
-        assert (done.code, done.err) == (0, f"2 recipes, no errors\n{here}\n")
+        assert (done.code, done.err) == (0, f"checked 2 recipes: no errors\n{here}\n")
     make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"tools": {"km-help": False}}}})})
     assert 'unknown tool "km-help"' in duvet("recipe", "check", "look").err
 
@@ -147,7 +147,7 @@ def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
 @pytest.mark.parametrize("token", [{}, {"KM_ADMIN_TOKEN": "sesame"}], ids=["none", "admin"])
 def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
     environ = {"KM_GATEWAY_URL": "http://127.0.0.1:9", **token}
-    error = "error: KM_GATEWAY_URL is set, so the server at that URL runs the recipes\n"
+    error = "error: KM_GATEWAY_URL is set, so the server at that URL runs the recipes [DUV122]\n"
     for more in ((), ("--dry-run",)):
         done = duvet("recipe", "run", "daily-health", *more, environ=environ)
         assert (done.code, done.out, done.err.startswith(error)) == (1, "", True)
@@ -155,14 +155,14 @@ def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
     assert (done.code, done.err.startswith("these are the recipes of this project; KM_GATEWAY_URL is set")) == (0, True)
     assert duvet("-q", "recipe", "list", environ=environ).err == ""
     done = duvet("recipe", "check", "look", "release-prep", environ=environ)
-    assert (done.code, done.err) == (0, "2 recipes, no errors\n")
+    assert (done.code, done.err) == (0, "checked 2 recipes: no errors\n")
     assert duvet("recipe", "show", "look", environ=environ).out == LOOK
 
 
 def test_a_run(duvet: Run) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, 1 after a failure, and 2
-    ##% for wrong variables.
+    ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, with 1 after a failure, and
+    ##% with 2 for invalid variables.
     done = duvet("recipe", "run", "look", "--var", "only=km-help")
     assert (done.code, done.err) == (0, "")
     lines = [line.split()[:2] for line in done.out.splitlines()]

@@ -88,7 +88,7 @@ def test_some_of_many(duvet: Run) -> None:
         (("the", "of", "The"), Done(1, "", COMMON)),
         *((("--", query), Done(2, "", f"{USAGE}{NO_WORD}")) for query in ("", "*** (", "-- -")),
         (("--raw", "pot AND"), Done(2, "", f"{USAGE}{NOT_FTS5}")),
-        (("pot", "--spec", "retri"), failed('unknown specification "retri"', hint="did you mean retry?")),
+        (("pot", "--spec", "retri"), failed('unknown specification "retri" [DUV120]', hint="did you mean retry?")),
     ],
 )
 def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, duvet: Run) -> None:
@@ -130,7 +130,7 @@ def test_without_the_extra_for_meaning(folder: Path) -> None:
     command = [sys.executable, "-c", WITHOUT_NUMPY]
     done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("error: search by meaning needs the extra `semantic`\n")
+    assert done.stderr.startswith("error: search by meaning needs the extra `semantic` [DUV122]\n")
     assert "pip install 'duvet-cli[semantic]'" in done.stderr
 
 

@@ -77,7 +77,7 @@ use one of these ids:
     ],
 )
 def test_what_can_not_be_shown(reference: str, message: str, hint: str, duvet: Run) -> None:
-    done = failed(message, hint=hint)
+    done = failed(f"{message} [DUV120]", hint=hint)
     assert duvet("show", reference) == done._replace(err=ERRORS + done.err)
 
 
@@ -94,7 +94,7 @@ def test_a_file_that_has_gone_bad(
     (folder / path).unlink()
     if now is not None:
         (folder / path).write_bytes(now)
-    done = failed(message, hint=hint)
+    done = failed(f"{message} [DUV120]", hint=hint)
     assert duvet("show", reference) == done._replace(err=ERRORS.replace("2 errors", "1 error") + done.err)
 
 

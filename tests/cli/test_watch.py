@@ -27,7 +27,7 @@ HEATING = ".duvet/requirements/spec/heating.toml"
 def test_all_that_is_told(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
     ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
-    ##% match other files, until it is interrupted.
+    ##% match different files, until it is interrupted.
     ##= man/spec/watch.md#reporting-again
     ##% `duvet report --watch` SHOULD run once for simultaneous changes, and MUST first name some of the
     ##% changed files.

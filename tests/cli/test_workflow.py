@@ -105,7 +105,7 @@ def test_the_list(duvet: Run, project: Path) -> None:
 
 
 def test_a_check(duvet: Run, project: Path) -> None:
-    assert duvet("workflow", "check").err == "1 workflow, no errors\n"
+    assert duvet("workflow", "check").err == "checked 1 workflow: no errors\n"
     path = project / "duvet.config.yaml"
     path.write_text(path.read_text() + BAD)
     assert duvet("workflow", "check", "audit").code == 0

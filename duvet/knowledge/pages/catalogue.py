@@ -186,7 +186,7 @@ class PageReferenceFinder:
         return None
 
     def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
-        """Return the requirement with this id of a specification, or of the only one that has it."""
+        """Return the requirement with this id in a specification, or in the only specification that has it."""
         ##= man/spec/names.md#references
         ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
         ##% `SPEC#ID`.

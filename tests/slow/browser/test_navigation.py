@@ -377,3 +377,17 @@ def test_keys_can_be_turned_off(visit: Visits, states: Report) -> None:
     page.check("#keys-on")
     press(page, "Escape", "j")
     expect(page.locator("#panel")).to_be_visible()
+
+
+NAMED = {
+    ".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'login.md'\n",
+    "login.md": "# Login\n\n## Rules\n\n- **FR-001**: System MUST lock.\n- **FR-002**: System MUST unlock.\n",
+}
+
+
+def test_a_link_to_a_requirement_by_the_id_of_its_specification(visit: Visits, reports: Reports) -> None:
+    ##= man/spec/names.md#references
+    ##% The HTML report MUST show a requirement with its id, and open it at the anchor `SPEC/ID`.
+    page = visit(f"{reports.of('named', NAMED).url}#login/FR-002")
+    expect(page.locator("#panel-title")).to_have_text("✗ uncited · MUST · FR-002")
+    assert (views(page), quote_of(page)) == (["login"], "System MUST unlock.")

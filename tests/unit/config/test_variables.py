@@ -36,7 +36,7 @@ VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
 @pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
 def test_expands(template: str, expansion: document.TemplateExpansion) -> None:
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link with the first of them that is set.
+    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link with the value of the first alternative that is set.
     assert document.expand_template(template, ENVIRON) == expansion
 
 

@@ -158,7 +158,8 @@ def test_a_missing_specification_is_reported_once() -> None:
     findings = validate(one)
     for paths in (["src/a.rs"], ["src/b.rs"]):
         assert [problem.path for problem in findings.of(paths).problems] == [".duvet/config.toml", *paths]
-    assert [problem.path for problem in findings.of(findings.files).problems] == [".duvet/config.toml", "src/a.rs"]
+    found = [(problem.code, problem.path) for problem in findings.of(findings.files).problems]
+    assert found[0] == ("DUV065", ".duvet/config.toml") and [path for _, path in found[1:]] == ["src/a.rs"]
     assert len(findings.invalid()) == 4
     config = _CONFIG[".duvet/config.toml"] + b"[[specification]]\nsource = 'https://tea.example/spec'\n"
     files = {"src/a.rs": MISSING.encode(), "src/b.rs": b"", ".duvet/config.toml": config}

@@ -61,8 +61,8 @@ def test_a_target_means_a_specification_or_a_section_without_its_subsections(tar
 )
 def test_a_numbered_section_includes_those_below_it(sections: str, found: str) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% An entry MUST apply to the requirement that it quotes or, without a quote, to all requirements of its section
-    ##% (in IETF text, including subsections) or of its specification.
+    ##% An entry without a quote MUST apply to all requirements of its section (in IETF text, including subsections) or
+    ##% of its specification.
     for section in sections.split():
         assert texts(f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
         assert texts(f"RFC 7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
@@ -126,6 +126,8 @@ def test_an_entry_applies_whatever_cites_the_requirement() -> None:
 
 @pytest.mark.parametrize("quote", ["The pot MUST be warm.", "The pot\\n  MUST be warm .", "pot MUST be warm"])
 def test_a_quote_is_one_requirement(quote: str) -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% An entry with a quote MUST apply to the requirement that it quotes.
     found = settled(entry("tea.md#pot", quote=f'"{quote}"'))
     assert (found.trace.problems, excluded(found)) == ((), ["pot: The pot MUST be warm."])
 

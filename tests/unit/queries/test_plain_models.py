@@ -6,11 +6,11 @@ from hypothesis import given, settings, strategies as st
 
 from duvet.model import Section
 from duvet.queries.execution import Execution, JavaModel, Outcome
-from duvet.queries.overlap import SectionText
+from duvet.queries.overlap import SectionText, WrittenPool
 from duvet.sources import java
 from duvet.sources.java import LineClasses, LineScope
 from duvet.text import normalise
-from tests.unit.queries.test_overlap import WrittenPool, pool_of
+from tests.unit.queries.test_overlap import pool_of
 
 LINES = 12
 CODE = java.STATEMENT | java.DECLARATION | java.SCOPE_OPEN

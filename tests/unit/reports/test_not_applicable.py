@@ -88,8 +88,8 @@ def test_the_snapshot_and_json_list_the_entries() -> None:
 
 def test_without_entries_nothing_is_different() -> None:
     ##= man/spec/trace.md#reports
-    ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
-    ##% `[[not-applicable]]`.
+    ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for awslabs duvet's
+    ##% defects and for `[[not-applicable]]`.
     config = made.EXTENDED.replace("duvet-cli/config/v1", made.UPSTREAM_SCHEMA)
     upstream = made.finished(made.NOT_APPLICABLE | {".duvet/config.toml": config})
     shown = [render(PLAIN) for render in (page, made.summary_of, made.json_v1_of, made.json_v2_of, made.snapshot_of)]

@@ -104,7 +104,7 @@ RFC 7                    A pot MUST be here                    May 2001
 def test_ietf_text() -> None:
     found = count(TEXT, path="rfc7.txt")
     reasons = {
-        "before the first heading": (3,),
+        "above the first heading": (3,),
         "in a heading": (5,),
         "in quotation marks": (7,),
         "in lower case": (8,),
@@ -112,7 +112,7 @@ def test_ietf_text() -> None:
         "in the header or footer of a page": (12,),
     }
     assert found == Census(8, 2, 0, tuple(CensusReason(*item) for item in reasons.items()), ())
-    assert found.reasons[0].description == "1 before the first heading (line 3)"
+    assert found.reasons[0].description == "1 above the first heading (line 3)"
 
 
 def test_a_lost_sentence() -> None:

@@ -57,7 +57,7 @@ def test_paths_tell_sections_with_one_heading_apart() -> None:
         ("requirement-2", "requirement-2", "Requirement 2"),
         ("acceptance-criteria-1", "requirement-2/acceptance-criteria", "Requirement 2 › Acceptance Criteria"),  # noqa: RUF001
         ("notes", "feature/notes", "Feature › Notes"),  # noqa: RUF001
-        ("notes-1", "notes-1", "Notes"),
+        ("notes-1", "notes-1", "Feature › Notes"),  # noqa: RUF001
         ("notes-2", "/notes", "Notes"),
         ("pot", "pot", "Pot"),
     ]
@@ -146,6 +146,33 @@ def test_an_added_section_never_takes_a_path(
             assert after.sections.index(same) in found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The pot MUST be warm.\n", [("tea-time", ("The pot MUST be warm.",))]),
+        ("It is blue.\n", [("tea-time", ("It is blue.",))]),
+        (
+            "---\na: b\n---\n\nThe pot must be warm.\n\n\n# Tea time\n\nIt MUST.\n",
+            [("tea-time-preamble", ("The pot must be warm.",)), ("tea-time", ("It MUST.",))],
+        ),
+        ("- FR-1: Blue.\n\n# Tea\n\nx\n", [("tea-time", ("- FR-1: Blue.",)), ("tea", ("x",))]),
+        ("It is blue.\n\n# Tea\n\nx\n", [("tea", ("x",))]),
+        ("<!-- It MUST. -->\n# Tea\n", [("tea", ())]),
+        ("", []),
+    ],
+)
+def test_text_above_all_headings(text: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
+    ##= man/spec/trace.md#sections
+    ##= type=test
+    ##% duvet MUST make the text above all headings of a Markdown specification a section with the name of the file if it
+    ##% has a keyword or an id, or if there is no heading.
+    tree = MemoryTree({"docs/Tea Time.md": text.encode()})
+    known = Library(tree, "d", forms={}).load(locate_specification("docs/Tea Time.md"))
+    assert [(one.id, one.lines) for one in known.sections] == found
+    plain = Library(tree, "d").load(locate_specification("docs/Tea Time.md"))
+    assert "tea-time-preamble" not in plain.by_id and len(plain.sections) <= len(known.sections)
+
+
 COMPOSITE = """\
 [Note that this file is a concatenation of more than one RFC.]
 
@@ -191,6 +218,7 @@ def test_a_text_of_several_rfcs() -> None:
     ##% duvet MUST keep the sections of each RFC in a text that consists of several RFCs, and name them by their RFC, such
     ##% as `rfc8174/section-2`.
     sections = parse_ietf(COMPOSITE.encode(), has_paths=True)
+    assert sections[0].breadcrumb == "RFC 2119 › Abstract"  # noqa: RUF001
     assert [(one.name, one.path, one.title, one.lines) for one in sections] == [
         ("rfc2119/name-abstract", ("RFC 2119",), "Abstract", ("   Authors SHOULD cite this document.",)),
         ("rfc2119/section-1", ("RFC 2119",), "MUST   This word means an absolute requirement.", ()),

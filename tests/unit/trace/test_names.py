@@ -137,6 +137,12 @@ def test_an_id_without_a_quote_covers_nothing() -> None:
     assert match and match.fit is Fit.TITLE
 
 
+def test_an_id_without_its_specification() -> None:
+    assert [show_problem(one) for one in trace_of(("FR-002", "The pot MUST be clean.")).problems] == [
+        'a.rs:1 DUV040 Could not resolve file "FR-002" [referenced here]; write tea.md#FR-002'
+    ]
+
+
 def test_an_id_in_several_sections_is_ambiguous() -> None:
     ##= man/spec/names.md#targets
     ##% duvet MUST report a target whose requirement id occurs in several sections of the specification, and list these

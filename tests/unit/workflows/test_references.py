@@ -54,8 +54,8 @@ HOW = "write a reference like ${vars.NAME}, and a literal ${ as $${"
 )
 def test_references_are_filled_in(written: object, value: object) -> None:
     ##= man/spec/workflows.md#references
-    ##% A reference that is the whole text MUST keep the type of its value. Inside a longer text, the engine MUST
-    ##% insert strings unchanged and other values as JSON.
+    ##% If a reference is the whole text, its value MUST keep its type. Inside a longer text, the engine MUST insert
+    ##% strings unchanged and other values as JSON.
     found = expand_references(written, SCOPE, ("params",))
     assert (found, type(found)) == (value, type(value))
 

@@ -1,0 +1,71 @@
+"""Requirements and ids of labelled specifications that people wrote for coding agents."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duvet.model import Level, RequirementForm
+from duvet.specs.markdown import parse_markdown
+
+LABELS = Path(__file__).parents[3] / "shared" / "sdd"
+KINDS = ("functional", "success", "requirement")
+needs_labels = pytest.mark.skipif(not LABELS.is_dir(), reason="the labelled specifications are not here")
+
+
+def reduce_text(text: str) -> str:
+    """The letters of a text, as the labels are compared."""
+    text = re.sub(r"[*_`~]", "", unicodedata.normalize("NFKC", text))
+    text = re.sub(r"(^|\s)(?:[-+\u2022]|\d+[.)])\s+", " ", text)
+    return re.sub(r"\s+", "", text).rstrip(".\u3002;:\uff1b\uff1a").lower()
+
+
+def texts_of(label: dict[str, Any]) -> set[str]:
+    texts = [label["plain"], label.get("plain_head"), *(label.get("alts") or [])]
+    return {reduce_text(one) for one in texts if one}
+
+
+def compare(group: str, form: RequirementForm, *, named: bool) -> tuple[float, float]:
+    """The precision of all requirements that were found, and the recall of the labels with a keyword."""
+    labels: dict[str, list[dict[str, Any]]] = {}
+    for line in (LABELS / "expected.jsonl").read_text(encoding="utf-8").splitlines():
+        label = json.loads(line)
+        if label["format"] == group:
+            labels.setdefault(label["file"], []).append(label)
+    counts: Counter[str] = Counter()
+    for file, own in labels.items():
+        document = parse_markdown((LABELS / file).read_bytes(), form)
+        stated = [one for section in document.sections if section.plain for one in section.plain.statements]
+        found = [(one.name.lower(), reduce_text(one.text), one.level) for one in stated if one.name or not named]
+        known = {((one["id"] or "").lower(), text) for one in own for text in texts_of(one)}
+        known_texts = {text for one in own if one.get("ambig") for text in texts_of(one)}
+        right = [(name, text) in known or text in known_texts for name, text, _ in found]
+        counts.update(found=len(found), right=sum(right))
+        pairs = {(name, text) for name, text, level in found if level > Level.AUTO}
+        for one in own:
+            if one["kind"] in KINDS and one["level"] != "none" and not one.get("ambig") and one["id"]:
+                hits = any((one["id"].lower(), text) in pairs for text in texts_of(one))
+                counts.update(asked=1, got=hits)
+    return counts["right"] / max(1, counts["found"]), counts["got"] / max(1, counts["asked"])
+
+
+@needs_labels
+@pytest.mark.parametrize("group", ["speckit", "other"])
+def test_requirements_with_ids(group: str) -> None:
+    precision, recall = compare(group, RequirementForm(any_case=True, needs_id=True), named=True)
+    print(f"{group}: precision {precision:.3f}")
+    assert precision >= 0.98
+    # The labels count keywords of other languages, too, which are no keywords of RFC 2119.
+    assert recall >= (0.98 if group == "speckit" else 0.0)
+
+
+@needs_labels
+def test_requirements_with_keywords() -> None:
+    precision, recall = compare("speckit", RequirementForm(), named=True)
+    assert (precision, recall) >= (0.98, 0.9)

@@ -1,0 +1,31 @@
+"""Patterns of requirement ids."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.config.id_pattern import find_pattern_fault
+
+NESTED = "a repetition inside a repetition can take exponential time"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fault"),
+    [
+        (r"[A-Z]+-\d+", ""),
+        (r"REQ_\d{1,4}[a-z]?", ""),
+        (r"(?:FOO|BAR)-\d+", ""),
+        (r"(a+)+b", NESTED),
+        (r"(?:[A-Z]+-)*\d+", NESTED),
+        (r"(a|aa)+b", "alternatives inside a repetition can take exponential time"),
+        (r"(a)\1", "references, conditions and look-around are not supported"),
+        (r"a*", "it matches an empty text"),
+        (r"(?P<x>a)", "it has named groups"),
+        (r"a+b+c+d+e+", "it has more than 4 open repetitions"),
+        (r"[a", "not a regular expression: unterminated character set at position 0"),
+    ],
+)
+def test_faults_of_patterns(pattern: str, fault: str) -> None:
+    ##= man/spec/trace.md#markdown
+    ##% duvet MUST refuse a pattern of ids that can take exponential time.
+    assert find_pattern_fault(pattern) == fault

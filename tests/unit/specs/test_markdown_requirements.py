@@ -1,0 +1,189 @@
+"""Requirements in the plain text of Markdown, in our own schema."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.model import RequirementForm, Section
+from duvet.specs.markdown import parse_markdown, remove_markup
+
+
+def sections(text: str, form: RequirementForm = RequirementForm()) -> tuple[Section, ...]:  # noqa: B008 - frozen
+    return parse_markdown(text.encode(), form).sections
+
+
+def found(text: str, **form: object) -> list[str]:
+    """Each requirement as `LEVEL ID: text`, below one heading."""
+    return [
+        f"{one.level.name} {one.name}: {one.text}".replace(" : ", ": ")
+        for section in sections(f"# Spec\n\n{text}", RequirementForm(**form))  # type: ignore[arg-type]
+        for one in (section.plain.statements if section.plain else ())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A MUST b. C MAY\nd.", ["MUST: A MUST b.", "MAY: C MAY d."]),
+        # A list item is one requirement, with all that belongs to it.
+        ("- A MUST b. It MAY c.\n- plain\n", ["MUST: A MUST b. It MAY c."]),
+        ("- A MUST:\n  - b\n  - c\n\n  And d.\n", ["MUST: A MUST: b c And d."]),
+        ("- Group\n  - A MUST b\n  - C SHOULD d\n", ["MUST: A MUST b", "SHOULD: C SHOULD d"]),
+        ("- **FR-1**: A MUST b\n  - **FR-2**: C MUST d\n", ["MUST FR-1: A MUST b", "MUST FR-2: C MUST d"]),
+        ("- A MUST b\n\n  ```\n  code MUST c\n  ```\n", ["MUST: A MUST b"]),
+        # A lead-in belongs to each of its items.
+        ("The server MUST:\n\n- log\n- wait\n", ["MUST: The server MUST: log", "MUST: The server MUST: wait"]),
+        ("Go. The server MUST:\n- log\n- It MAY wait\n", ["MUST: The server MUST: log", "MAY: It MAY wait"]),
+        ("These MUST hold:\n- A MUST b\n", ["MUST: These MUST hold:", "MUST: A MUST b"]),
+        ("It MUST:\n- **FR-1**: log\n", ["MUST FR-1: log"]),
+        # Rows of tables.
+        ("| ID | Rule | Prio |\n|-|-|-|\n| R-1 | The server MUST log | P1 |\n", ["MUST R-1: The server MUST log"]),
+        ("| Rule | On |\n|-|-|\n| It MUST log all | start |\n", ["MUST: It MUST log all | start"]),
+        ("| Thing | MUST | MAY |\n|-|-|-|\n| TLS | x | - |\n| IP | no | x |\n", [
+            "MUST: Thing: TLS | MUST: x | MAY: -", "MAY: Thing: IP | MUST: no | MAY: x",
+        ]),
+        # What holds no requirement.
+        ("    code MUST x\n\n<!-- A MUST b. -->\n\n```\nA MUST b\n", []),
+        ("`A MUST b.` is code.", []),
+        # Markup is not a part of the text.
+        ("> A **MUST** [b](x \"MUST\") `c_d`&amp;e![f](g)[^1].\n\n[^1]: Note.\n", ["MUST: A MUST b c_d&e."]),
+        ("- [x] A MUST ~~b~~ c_d_e \\*f\\*\n", ["MUST: A MUST b c_d_e *f*"]),
+        ("<p>A <b>MUST</b> b.</p>\n", ["MUST: A MUST b."]),
+        ("WHEN a, b\nTHE SYSTEM SHALL c\n", ["MUST: WHEN a, b THE SYSTEM SHALL c"]),
+    ],
+)  # fmt: skip
+def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
+    ##= man/spec/trace.md#markdown
+    ##% With its own schema, duvet MUST make one requirement of each list item, table row, and other sentence of Markdown
+    ##% that has a keyword of RFC 2119.
+    ##= man/spec/trace.md#markdown
+    ##% duvet MUST count nested items and further paragraphs as a part of their item, unless they have an id of their
+    ##% own.
+    ##= man/spec/trace.md#markdown
+    ##% A sentence with a keyword that introduces a list MUST be a part of each of its items that has no keyword.
+    ##= man/spec/trace.md#markdown
+    ##% Bullets, check boxes, emphasis, the targets of links and other markup MUST NOT be a part of a requirement's text.
+    assert found(text) == expected
+
+
+def test_code_comments_and_front_matter_hold_no_requirements() -> None:
+    ##= man/spec/trace.md#markdown
+    ##% Code, comments and front matter MUST NOT contain requirements.
+    text = "---\ntitle: A MUST b.\n---\n# Spec\n\n```\nA MUST b.\n```\n\n    A MUST b.\n\n<!--\nA MUST b.\n-->\n"
+    (section,) = sections(text)
+    assert (section.title, section.plain and section.plain.statements) == ("Spec", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A MUST b, e.g. c. D MUST e, i.e. F.", ["A MUST b, e.g. c.", "D MUST e, i.e. F."]),
+        ("A MUST b, c, etc. before d. E MUST f etc. The g MAY h.", [
+            "A MUST b, c, etc. before d.", "E MUST f etc.", "The g MAY h.",
+        ]),
+        ("A MUST b vs. C (cf. Fig. 2). D MAY e.", ["A MUST b vs. C (cf. Fig. 2).", "D MAY e."]),
+        ("A MUST use v1.2. B MUST use 3.", ["A MUST use v1.2.", "B MUST use 3."]),
+        ("A MUST say \"b. C\" and `d. E` (f. G) h. I MAY j.", ['A MUST say "b. C" and d. E (f. G) h.', "I MAY j."]),
+        ("A MUST ask J. Doe. B MAY c!", ["A MUST ask J. Doe.", "B MAY c!"]),
+        ("\u5b83 MUST \u8bb0\u5f55\u3002\u5b83 MAY \u505c\u6b62\u3002",
+         ["\u5b83 MUST \u8bb0\u5f55\u3002", "\u5b83 MAY \u505c\u6b62\u3002"]),
+    ],
+)  # fmt: skip
+def test_ends_of_sentences(text: str, expected: list[str]) -> None:
+    ##= man/spec/trace.md#markdown
+    ##% duvet MUST NOT end a sentence at an abbreviation such as "e.g.", or inside code, quotation marks or parentheses.
+    assert [one.partition(": ")[2] for one in found(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- **FR-001**: A MUST b", "MUST FR-001: A MUST b"),
+        ("- FR-DOCS-10 \u2014 A MUST b", "MUST FR-DOCS-10: A MUST b"),
+        ("- **FR-007** _(Implemented)_: A MUST b", "MUST FR-007: A MUST b"),
+        ("- `RING-001` A MUST b", "MUST RING-001: A MUST b"),
+        ("- [ ] FR-006a. A MUST b", "MUST FR-006a: A MUST b"),
+        ("- [AC-1.2] A MUST b", "MUST AC-1.2: A MUST b"),
+        ("- R12.3: A MUST b", "MUST R12.3: A MUST b"),
+        ("- 1.1 A MUST b", "MUST 1.1: A MUST b"),
+        ("**NFR-2**: A MUST b. It MAY c.", "MUST NFR-2: A MUST b. It MAY c."),
+        ("| # | What |\n|-|-|\n| 1.2 | A MUST b |", "MUST 1.2: A MUST b"),
+        # These are no ids.
+        ("- UTF-8 MUST be used", "MUST: UTF-8 MUST be used"),
+        ("- 1.5 GB MUST fit", "MUST: 1.5 GB MUST fit"),
+        ("- FR-001 MUST come first", "MUST: FR-001 MUST come first"),
+        ("- FR-001, FR-002: they MUST fit", "MUST: FR-001, FR-002: they MUST fit"),
+    ],
+)
+def test_ids_at_the_head_of_requirements(text: str, expected: str) -> None:
+    ##= man/spec/trace.md#markdown
+    ##% An id at the head of a list item, paragraph, table row or heading MUST be the name of the requirement and not a
+    ##% part of its text.
+    assert found(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("## REQ-001: Log\n\nA MUST b.\n\nIt MAY c.\n", ["MUST REQ-001: A MUST b. It MAY c."]),
+        ("## REQ-001: Log\n\n- A MUST b.\n- C MAY d.\n", ["MUST REQ-001: A MUST b.", "MAY REQ-001: C MAY d."]),
+        ("## REQ-001: Log\n\nA MUST:\n- b\n- c\n", ["MUST REQ-001: A MUST: b c"]),
+        ("## Requirement 3: x\n\n### Acceptance Criteria\n\n1. A SHALL b\n2. C SHALL d\n",
+         ["MUST 3.1: A SHALL b", "MUST 3.2: C SHALL d"]),
+    ],
+)  # fmt: skip
+def test_ids_in_headings(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+def test_keywords_in_any_case() -> None:
+    ##= man/spec/trace.md#markdown
+    ##% With `keywords = "any"`, `must`, `shall` and `should` MUST count in lower case, too.
+    text = "A must b. C Should d. E may f. G MAY h. A must-have.\n"
+    assert found(text) == ["MAY: G MAY h."]
+    assert found(text, any_case=True) == ["MUST: A must b.", "SHOULD: C Should d.", "MAY: G MAY h."]
+    (section,) = sections(f"# Spec\n\n{text}")
+    assert section.plain
+    assert [(one.reason, one.text, one.start) for one in section.plain.uncounted] == [
+        ("lower-case keyword", "A must b.", 8),
+        ("lower-case keyword", "C Should d.", 18),
+    ]
+
+
+def test_requirements_with_ids_alone() -> None:
+    ##= man/spec/trace.md#markdown
+    ##% With `requirements = "ids"`, exactly the items, rows, paragraphs and headings with an id MUST be requirements,
+    ##% whatever their keywords.
+    text = "A MUST b.\n\n- **FR-1**: log\n- wait\n\n| Req | Test |\n|-|-|\n| FR-1 | a.py |\n\n- SC-1: [placeholder]\n"
+    assert found(text, needs_id=True) == ["AUTO FR-1: log"]
+    assert found("A MUST b.\n\n- REQ: c\n- X_7 d\n", needs_id=True, ids=r"X_\d+") == ["AUTO X_7: d"]
+
+
+def test_equal_texts_with_different_ids_are_different_requirements() -> None:
+    ##= man/spec/trace.md#markdown
+    ##% Requirements of a section with the same text and different ids MUST be different requirements.
+    assert found("- FR-1: A MUST b\n- FR-2: A MUST b\n") == ["MUST FR-1: A MUST b", "MUST FR-2: A MUST b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- [ ] **A** _b_ [c](d) `*e*` <b>f</b> &lt;", "A b c *e* f <"),
+        ("a_b_c 2 * 3 * 4", "a_b_c 2 * 3 * 4"),
+        ("> a\n> b", "a b"),
+    ],
+)
+def test_words_without_markup(text: str, expected: str) -> None:
+    assert remove_markup(text) == expected
+
+
+def test_the_map_to_the_bytes_of_the_file() -> None:
+    text = "# T\n\nCaf\u00e9 **MUST** `b\nc` &amp; d" + "\u00e9" * 600 + " e.\n"
+    (section,) = sections(text)
+    assert section.plain
+    data, plain = text.encode(), section.plain
+    for word in ("MUST", "b", "c", " e."):
+        start = plain.byte_at(plain.text.index(word, 5))
+        assert data[start : start + len(word)].decode() == word
+    amp = plain.text.index("&")
+    assert data[plain.byte_at(amp) : plain.byte_at(amp + 1)] == b"&amp;"

@@ -1,0 +1,132 @@
+"""Quotes of Markdown in our own schema, whatever markup they have."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.project.project import Project
+from duvet.trace.match import is_meaningful_edit
+from duvet.tree.files import MemoryTree
+
+CONFIG = """'$schema' = 'duvet-cli/config/v1'
+[[source]]
+language = 'python'
+pattern = '*.py'
+[[specification]]
+source = 'spec.md'
+"""
+SPEC = """# Spec
+
+- [ ] **FR-001**: System **MUST** authenticate owners by [OAuth 2.0](x).
+- **FR-002**: A call MUST
+  `stop` and **not** wait 12 s.
+
+The server MUST:
+- log
+- wait
+
+| ID | Rule | Prio |
+|----|------|------|
+| R-1 | The pot MUST be warm | P1 |
+
+> It MUST be
+> **quick** & caf\u00e9.
+
+```
+some code here
+```
+
+- **FR-008**: It fails.
+- **FR-009**: Errors MUST end it.
+- **FR-010**: Errors MUST end it.
+"""
+
+
+def project(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> Project:
+    """A project whose code and test cite each of these quotes."""
+    code = "".join(f"##= {target}\n{extra}##% {quote}\npass\n" for quote in quotes for extra in ("", "##= type=test\n"))
+    files = {".duvet/config.toml": CONFIG, "spec.md": spec, "a.py": code}
+    return Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
+
+
+def states(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> tuple[list[str], dict[str, str]]:
+    """The codes of problems with citations, and the requirements that are cited with their states."""
+    found = project(*quotes, target=target, spec=spec)
+    codes = [one.code for one in found.trace.problems if one.path == "a.py"]
+    cited = {one.name or one.text: one.state.words for one in found.requirements if one.state.words != "uncited"}
+    return codes, cited
+
+
+@pytest.mark.parametrize(
+    ("quote", "cited"),
+    [
+        ("System MUST authenticate owners by OAuth 2.0.", "FR-001"),
+        ("System **MUST** authenticate owners by [OAuth 2.0](x).", "FR-001"),
+        ("- [ ] **FR-001**: System **MUST** authenticate owners by [OAuth 2.0](x).", "FR-001"),
+        ("FR-001 - System __MUST__ authenticate owners by OAuth 2.0.", "FR-001"),
+        ("A call MUST stop and not wait 12 s.", "FR-002"),
+        ("A call MUST `stop` and *not* wait 12 s.", "FR-002"),
+        ("The server MUST: log", "The server MUST: log"),
+        ("wait", "The server MUST: wait"),
+        ("The pot MUST be warm", "R-1"),
+        ("| R-1 | The pot MUST be warm | P1 |", "R-1"),
+        ("> It MUST be\n##% > **quick** &amp; caf\u00e9.", "It MUST be quick & caf\u00e9."),
+    ],
+)
+def test_a_quote_covers_its_requirement(quote: str, cited: str) -> None:
+    ##= man/spec/trace.md#markdown
+    ##% duvet MUST find a quote in the words of its section whatever markup the quote or the section has.
+    assert states(quote) == ([], {cited: "done"})
+
+
+def test_parts_of_a_requirement_cover_it_together() -> None:
+    ##= man/spec/trace.md#markdown
+    ##% A quote MUST cover the words that it repeats whatever markup stands between them, so that quotes which together
+    ##% repeat all words of a requirement cover the requirement.
+    parts = ("System MUST", "authenticate owners by", "OAuth 2.0.")
+    assert states(*parts[:2]) == ([], {"FR-001": "in progress"})
+    assert states(*parts) == ([], {"FR-001": "in progress"})
+    assert states("System MUST ", "MUST authenticate owners by OAuth", "OAuth 2.0.") == ([], {"FR-001": "done"})
+
+
+def test_code_may_be_quoted() -> None:
+    assert states("some code here") == ([], {})
+
+
+def test_equal_texts_are_told_apart_by_their_ids() -> None:
+    assert states("Errors MUST end it.") == ([], {"FR-009": "done"})
+    assert states("Errors MUST end it.", target="spec.md#FR-010") == ([], {"FR-010": "done"})
+
+
+@pytest.mark.parametrize(
+    ("quote", "code"),
+    [
+        ("A call MUST stop and not wait 13 s.", "DUV050"),
+        ("A call MUST stop and now wait 12 s.", "DUV050"),
+        ("A call MUSTN stop and not wait 12 s.", "DUV050"),
+        ("A call MUST stop and not wait 12 x.", "DUV051"),
+    ],
+)
+def test_an_edit_must_not_change_the_meaning(quote: str, code: str) -> None:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word
+    ##% or a number.
+    assert states(quote)[0] == [code] * 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("a 12 b", "a 13 b", True),
+        ("a 1.2 b", "a 12 b", True),
+        ("a < b", "a > b", True),
+        ("must a", "mist a", True),
+        ("do not a", "do now a", True),
+        ("can't a", "cant a", True),
+        ("a 12. b", "a 12, b", False),
+        ("water boils", "watr boils", False),
+        ("nothing", "nothin", False),
+    ],
+)
+def test_meaningful_edits(one: str, other: str, expected: bool) -> None:
+    assert (is_meaningful_edit(one, other), is_meaningful_edit(other, one)) == (expected, expected)
