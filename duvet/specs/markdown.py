@@ -19,13 +19,12 @@ from duvet.errors import MarkdownError
 from duvet.model import RequirementForm, Section
 from duvet.specs.keywords import find_level
 from duvet.specs.locator import make_anchor, qualify_sections, split_rows
-from duvet.specs.markdown_requirements import add_plain_texts
-from duvet.specs.plain_text import Block, read_blocks
-from duvet.specs.requirement_ids import compile_ids
 from duvet.text import BOM, trim
 
 if TYPE_CHECKING:
     from pyromark import Markdown
+
+    from duvet.specs.plain_text import Block
 
 _MAX_DESCRIPTION = 400
 
@@ -133,6 +132,10 @@ def parse_markdown(data: bytes, form: RequirementForm | None = None, stem: str =
         outline.read(walk_markdown(_parser(), text))
         sections = outline.sections()
     else:
+        # Not needed for awslabs duvet's schema.
+        from duvet.specs.markdown_requirements import add_plain_texts
+        from duvet.specs.plain_text import read_blocks
+
         events = list_extended_events(text)
         outline.read(iter(events))
         sections = outline.sections()
@@ -176,6 +179,8 @@ def list_extended_events(text: str) -> list[MarkdownEvent]:
 
 def remove_markup(text: str) -> str:
     """Return the words of Markdown on one line."""
+    from duvet.specs.plain_text import read_blocks
+
     blocks = read_blocks(text.encode(), walk_markdown(extended_parser(), text))
     return " ".join([block.text for block in blocks])
 
@@ -308,6 +313,8 @@ class _Outline:
         ##= man/spec/trace.md#sections
         ##% duvet MUST make the text above all headings of a Markdown specification a section with the name of the file if
         ##% it has a keyword or an id, or if there is no heading.
+        from duvet.specs.requirement_ids import compile_ids
+
         ids = compile_ids(form.ids)
         can_state = any(find_level(one.text, any_case=True) or ids.split(one.text, one.marked) for one in above)
         if not above or (self.parts and not can_state):
