@@ -153,8 +153,9 @@ def query(
     coverage_format: tuple[str, ...] | None,
     verbose: bool,
 ) -> None:
-    """Each check passes or fails, and prints the annotations that fail. As in awslabs duvet, the command reads
-    .duvet/config.toml in the working directory, but not in folders above it.
+    """Queries requirement traceability using coverage data and annotations. Each check passes or fails, and prints the
+    annotations that fail. As in awslabs duvet, the command reads .duvet/config.toml in the working directory, but not in
+    folders above it.
 
     \b
     implementation     code quotes each requirement completely

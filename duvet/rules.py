@@ -87,6 +87,7 @@ TARGET_TWO_SPELLINGS = _warning("DUV044", "target-two-spellings")
 SPECIFICATION_UNFETCHED = Rule("DUV045", "specification-unfetched")
 SPECIFICATION_UNCONFIGURED = _warning("DUV046", "specification-unconfigured")
 TARGET_AMBIGUOUS = Rule("DUV047", "target-ambiguous")
+KEYWORDS_LOWER_CASE = _warning("DUV048", "keywords-lower-case")
 
 # Quotes
 QUOTE_NOT_FOUND = Rule("DUV050", "quote-not-found")

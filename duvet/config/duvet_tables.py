@@ -238,11 +238,11 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
     """A specification whose requirements are extracted."""
 
     keywords: Annotated[
-        KeywordCase,
+        KeywordCase | None,
         settings.doc(
             "Keywords of a Markdown specification: only those in capitals, or also `must`, `shall` and `should`"
         ),
-    ] = KeywordCase.UPPERCASE
+    ] = None
     requirements: Annotated[
         RequirementBasis,
         settings.doc("Requirements of a Markdown specification: sentences with keywords, or everything with an id"),
@@ -261,8 +261,9 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
             )
 
     def rule(self) -> settings.SpecificationRule:
-        form = RequirementForm(self.keywords.means, self.requirements.means, self.ids)
-        return replace(super().rule(), form=form)
+        any_case = self.keywords is not None and self.keywords.means
+        form = RequirementForm(any_case, self.requirements.means, self.ids)
+        return replace(super().rule(), form=form, has_keywords=self.keywords is not None)
 
 
 class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from duvet.config.check import DocumentLocation
 from duvet.config.document import VARIABLE_PATTERN, expand_template
 from duvet.config.duvet_tables import ExtendedConfig
 from duvet.config.fields import did_you_mean, format_key_path, is_table_array, list_field_types, list_fields
-from duvet.config.project_file import UpstreamConfig, read_config, read_tables, require_config
+from duvet.config.project_file import DuplicatesTable, UpstreamConfig, read_config, read_tables, require_config
 from duvet.config.toml import TomlDocument
 from duvet.config.workflow_tables import WorkflowSection
 from duvet.model import Problem
@@ -208,6 +208,9 @@ def _list_settings(
     nested: list[tuple[SettingKeys, settings.Table]] = []
     for name, declared in list_fields(type(table)).items():
         value, below = getattr(table, declared.name), (*keys, name)
+        if isinstance(value, DuplicatesTable):
+            # It is accepted, but not in force.
+            continue
         if isinstance(value, settings.Table):
             nested.append((below, value))
         elif is_table_array(declared.type):

@@ -52,6 +52,7 @@ class SpecificationRule(Struct, frozen=True):
     source: str  # A URL, or a path in the project.
     format: Format = Format.AUTO
     form: RequirementForm = RequirementForm()
+    has_keywords: bool = False  # Whether the configuration says which keywords count.
 
 
 class NotApplicableRule(Struct, frozen=True):

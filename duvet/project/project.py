@@ -278,10 +278,11 @@ class Project:
     @property
     def _forms(self) -> dict[str, RequirementForm] | None:
         """The forms of requirements, by specification name; None to read specifications as awslabs duvet does."""
-        if self.is_like_upstream:
+        # Without a configuration, `duvet extract` writes the files of awslabs duvet.
+        if self.config is None or not self.config.extended:
             return None
         forms: dict[str, RequirementForm] = {}
-        for rule in self.config.specifications if self.config else ():
+        for rule in self.config.specifications:
             # An invalid name is reported at its place.
             with suppress(DuvetError):
                 forms.setdefault(locate_specification(rule.source, rule.format).name, rule.form)

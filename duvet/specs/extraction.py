@@ -16,7 +16,7 @@ from duvet.config.settings import Config
 from duvet.errors import DuvetError, ProblemsError, describe_plainly
 from duvet.model import Annotation, ExtractedSentence, Locator, Place, Problem, Section, Severity, Specification
 from duvet.specs import requirement_files
-from duvet.specs.keywords import Keyword, find_keywords
+from duvet.specs.keywords import LOWER_CASE, Keyword, find_keywords
 from duvet.specs.library import Library
 from duvet.specs.locator import format_locator, locate_specification, strip_extension
 from duvet.text import WHITESPACE, find_line_index, format_count, group_equal_texts, line_starts, path_parts, quote_text
@@ -229,6 +229,8 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
             problem = broken.problem(message, config.path, place, label=label, hint=hint)
             extraction.problems.append(problem)
             continue
+        if not rule.has_keywords and (warning := _make_keyword_warning(specification)):
+            extraction.problems.append(replace(warning, path=config.path, place=place, label=label))
         lost = _extract(config, library, specification, root, extraction)
         if lost:
             more = f" and {format_count(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
@@ -237,6 +239,26 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
             problem = rules.REQUIREMENT_CLASH.problem(message, config.path, place, label=label, hint=hint)
             extraction.problems.append(problem)
     return extraction
+
+
+def _make_keyword_warning(specification: Specification) -> Problem | None:
+    """Return a warning about sentences that would be requirements if keywords in lower case counted."""
+    ##= man/spec/trace.md#markdown
+    ##% duvet SHOULD warn once about a specification with sentences that are no requirements because their keywords are in
+    ##% lower case, unless the configuration sets `keywords`.
+    count = sum(
+        one.reason == LOWER_CASE
+        for section in specification.sections
+        if section.plain
+        for one in section.plain.uncounted
+    )
+    if not count:
+        return None
+    verb = "use" if count > 1 else "uses"
+    other = "are" if count > 1 else "is"
+    message = f"{format_count(count, 'sentence')} {verb} lower-case keywords and {other} not counted"
+    hint = 'set `keywords = "any"` to count them, or `keywords = "uppercase"` to ignore them'
+    return rules.KEYWORDS_LOWER_CASE.problem(message, hint=hint)
 
 
 def _located(config: Config) -> Iterator[Locator]:

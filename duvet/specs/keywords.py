@@ -66,6 +66,7 @@ def _is_word(char: str) -> bool:
     return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or _OTHER_WORDS.match(char) is not None
 
 
+LOWER_CASE = "lower-case keyword"  # Why a sentence is not a requirement.
 _ANY_CASE = re.compile(r"\b(must|shall|should)\b(?![\"-])", re.IGNORECASE)
 
 

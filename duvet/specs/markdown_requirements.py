@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.model import Level, PlainText, RequirementForm, Section, Statement, Uncounted
-from duvet.specs.keywords import find_level
+from duvet.specs.keywords import LOWER_CASE, find_level
 from duvet.specs.plain_text import CELL_BREAK, Block, split_run
 from duvet.specs.requirement_ids import IdPattern, compile_ids
 from duvet.specs.sentences import Span, split_sentences
@@ -155,7 +155,7 @@ class _SectionReader:
         elif level or self.form.needs_id:
             self.statements.append(Statement(level, words, tuple(ranges), name, lead))
         elif not self.form.any_case and any(find_level(self.bare[one:end], any_case=True) for one, end in ranges):
-            self.uncounted.append(("lower-case keyword", low, high))
+            self.uncounted.append((LOWER_CASE, low, high))
 
     # Paragraphs
 

@@ -296,8 +296,8 @@ def test_leaving(answers: str, asked: int, fixed: int, reworded: Path, duvet_com
     ("options", "message"),
     [
         ("", "--interactive requires a terminal; use --diff, then --unsafe-fixes"),
-        ("--diff", "--interactive and --diff exclude each other"),
-        ("--unsafe-fixes", "--interactive and --unsafe-fixes exclude each other"),
+        ("--diff", "--interactive and --diff can't be used together"),
+        ("--unsafe-fixes", "--interactive and --unsafe-fixes can't be used together"),
     ],
 )
 def test_no_terminal(options: str, message: str, duvet: Run) -> None:

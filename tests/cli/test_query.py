@@ -290,6 +290,8 @@ def test_no_check(duvet: Run) -> None:
     help = duvet("query", "--help").out
     assert duvet("query") == Done(0, f"{help}\n", "    Starting duvet in query mode...\n")
     assert duvet("query", "-h").out == help
+    # The help of awslabs duvet begins with these words.
+    assert "Queries requirement traceability using coverage data" in " ".join(help.split())
 
 
 def test_what_is_written(duvet: Run, folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from duvet.model import Level, RequirementForm
+from duvet.model import RequirementForm
 from duvet.specs.markdown import parse_markdown
 
 LABELS = Path(__file__).parents[3] / "shared" / "sdd"
@@ -42,12 +42,12 @@ def compare(group: str, form: RequirementForm, *, named: bool) -> tuple[float, f
     for file, own in labels.items():
         document = parse_markdown((LABELS / file).read_bytes(), form)
         stated = [one for section in document.sections if section.plain for one in section.plain.statements]
-        found = [(one.name.lower(), reduce_text(one.text), one.level) for one in stated if one.name or not named]
+        found = [(one.name.lower(), reduce_text(one.text)) for one in stated if one.name or not named]
         known = {((one["id"] or "").lower(), text) for one in own for text in texts_of(one)}
         known_texts = {text for one in own if one.get("ambig") for text in texts_of(one)}
-        right = [(name, text) in known or text in known_texts for name, text, _ in found]
+        right = [(name, text) in known or text in known_texts for name, text in found]
         counts.update(found=len(found), right=sum(right))
-        pairs = {(name, text) for name, text, level in found if level > Level.AUTO}
+        pairs = {(name, text) for name, text in found}
         for one in own:
             if one["kind"] in KINDS and one["level"] != "none" and not one.get("ambig") and one["id"]:
                 hits = any((one["id"].lower(), text) in pairs for text in texts_of(one))
@@ -59,13 +59,15 @@ def compare(group: str, form: RequirementForm, *, named: bool) -> tuple[float, f
 @pytest.mark.parametrize("group", ["speckit", "other"])
 def test_requirements_with_ids(group: str) -> None:
     precision, recall = compare(group, RequirementForm(any_case=True, needs_id=True), named=True)
-    print(f"{group}: precision {precision:.3f}")
+    print(f"{group}: precision {precision:.3f}, recall {recall:.3f}")
     assert precision >= 0.98
-    # The labels count keywords of other languages, too, which are no keywords of RFC 2119.
-    assert recall >= (0.98 if group == "speckit" else 0.0)
+    assert recall >= 0.98
 
 
 @needs_labels
 def test_requirements_with_keywords() -> None:
     precision, recall = compare("speckit", RequirementForm(), named=True)
-    assert (precision, recall) >= (0.98, 0.9)
+    print(f"speckit: precision {precision:.3f}, recall {recall:.3f}")
+    assert precision >= 0.98
+    # The labels also count keywords of other languages.
+    assert recall >= 0.95

@@ -69,7 +69,7 @@ def test_every_setting() -> None:
         "report.requirements.enabled False default",
         "specification[0].source s file 5",
         "specification[0].format None default",
-        "specification[0].keywords uppercase default",
+        "specification[0].keywords None default",
         "specification[0].requirements keywords default",
         "specification[0].ids  default",
         "not-applicable[0].target s file 7",

@@ -71,7 +71,11 @@ def test_the_id_at_the_head_of_a_title_is_its_section() -> None:
     assert [catalogue.requirements[index].text for index in found] == [LOGIN, FAST]
     source = "##= tea.md#FR-005\n##% It MUST be fast.\n"
     entry = "[[not-applicable]]\ntarget = 'tea.md#FR-005'\nreason = 'no users'\n"
-    files = {".duvet/config.toml": f"{CONFIG}{entry}[[source]]\nlanguage = 'python'\n", "tea.md": TEA, "cafe.md": CAFE}
+    files = {
+        ".duvet/config.toml": f"{CONFIG}{entry}[[source]]\nlanguage = 'python'\n",
+        "tea.md": TEA.replace("FR-002", "hot"),
+        "cafe.md": CAFE,
+    }
     cited = make_catalogue({**files, "a.py": source})
     assert cited.problems == ()
     assert [

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import RequirementForm, Section
+from duvet.project.project import Project
 from duvet.specs.markdown import parse_markdown, remove_markup
+from duvet.tree.files import MemoryTree
 
 
 def sections(text: str, form: RequirementForm = RequirementForm()) -> tuple[Section, ...]:  # noqa: B008 - frozen
@@ -147,6 +149,29 @@ def test_keywords_in_any_case() -> None:
     assert [(one.reason, one.text, one.start) for one in section.plain.uncounted] == [
         ("lower-case keyword", "A must b.", 8),
         ("lower-case keyword", "C Should d.", 18),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("", ["2 sentences use lower-case keywords and are not counted"]),
+        ("keywords = 'any'", []),
+        ("keywords = 'uppercase'", []),
+        ("requirements = 'ids'", []),
+    ],
+)
+def test_a_warning_about_keywords_in_lower_case(keys: str, expected: list[str]) -> None:
+    ##= man/spec/trace.md#markdown
+    ##% duvet SHOULD warn once about a specification with sentences that are no requirements because their keywords are in
+    ##% lower case, unless the configuration sets `keywords`.
+    config = f"'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'spec.md'\n{keys}\n"
+    files = {".duvet/config.toml": config.encode(), "spec.md": b"# A\n\nB must c. D MUST e.\n\n- F should g.\n"}
+    problems = Project(tree=MemoryTree(files)).trace.problems
+    assert [one.message for one in problems] == expected
+    hint = 'set `keywords = "any"` to count them, or `keywords = "uppercase"` to ignore them'
+    assert [(one.code, one.path, one.place.line, one.hint) for one in problems] == [
+        ("DUV048", ".duvet/config.toml", 3, hint) for _ in expected
     ]
 
 

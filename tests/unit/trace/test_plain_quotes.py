@@ -107,12 +107,12 @@ def test_equal_texts_are_told_apart_by_their_ids() -> None:
         ("A call MUST stop and not wait 12 x.", "DUV050"),
         ("A call MUST stop and not wait 12 s!", "DUV051"),
         ("a call MUST stop and not wait 12 s.", "DUV051"),
+        ("A call MUST stop and not wait 12 s,", "DUV051"),
     ],
 )
 def test_an_edit_must_not_change_the_meaning(quote: str, code: str) -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word
-    ##% or a number.
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
     assert states(quote)[0] == [code] * 2
 
 
@@ -129,6 +129,7 @@ def test_an_edit_must_not_change_the_meaning(quote: str, code: str) -> None:
         ("water boils", "watr boils", True),
         ("nothing", "nothin", True),
         ("Water boils", "water boils", False),
+        ("nothing", "nothing.", False),
     ],
 )
 def test_meaningful_edits(one: str, other: str, expected: bool) -> None:
