@@ -64,6 +64,10 @@ def make_section_view(section: Section) -> SectionView:
 
 
 _MARK_EVERY = 512  # Characters.
+_OPENING_MARKS = b"`*_~["
+_CLOSING_MARKS = re.compile(rb"(?:[`*_~]++|\](?:\([^()]*+\)|\[[^\[\]]*+\])?+)++")
+_AHEAD_OF_MARKS = frozenset(b" \t([{\"'|>/")
+"""The characters behind which markup opens; behind others, such as a letter, it may close."""
 
 
 class PlainView(Struct, frozen=True):
@@ -73,6 +77,7 @@ class PlainView(Struct, frozen=True):
     plain: PlainText
     data: bytes
     marks: list[int]  # The byte of every so many characters.
+    encoded: dict[int, bytes] = {}  # The bytes of the line that was read last.
 
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
         """Return the pieces of a stretch of the view; markup behind its words belongs to it if the line goes on."""
@@ -90,20 +95,57 @@ class PlainView(Struct, frozen=True):
         ##% A quote MUST cover the words that it repeats whatever markup stands between them, so that quotes which
         ##% together repeat all words of a requirement cover the requirement.
         plain = self.plain
-        offsets, starts, ends = plain.offsets, plain.starts, plain.ends
+        offsets = plain.offsets
         found: list[Piece] = []
         index = max(bisect_right(offsets, start) - 1, 0)
         while index < len(offsets) and offsets[index] < end:
             last = offsets[index + 1] if index + 1 < len(offsets) else len(plain.text)
+            ends_block = plain.text[last - 1 : last] == "\n"
             low = plain.byte_at(max(start, offsets[index]))
-            high = ends[index]
-            if end < last:
-                high = plain.byte_at(end)
-            elif index + 1 < len(offsets) and high < starts[index + 1] and plain.text[last - 1 : last] != "\n":
-                high = starts[index + 1] if self._line(starts[index + 1]) == self._line(low) else high
+            if start <= offsets[index]:
+                low = max(self._find_opening_marks(index), found[-1].end if found else 0)
+            high = plain.byte_at(end) if end < last - ends_block else self._find_end(index, goes_on=not ends_block)
             self._add(found, low, high)
             index += 1
         return tuple(found)
+
+    def _find_opening_marks(self, index: int) -> int:
+        """Return the byte at which the markup begins that opens right before a run."""
+        ##= man/spec/trace.md#markdown
+        ##% The markup that opens right before the words of a quote or requirement, or closes right behind them, MUST be a
+        ##% part of its place in the file.
+        start = self.plain.starts[index]
+        line = self._line(start)
+        low = self.section.starts[line] if line >= 0 else start
+        before = max(low, self.plain.ends[index - 1]) if index else low
+        if start <= before:
+            return start
+        data = self._encode(line)
+        gap = data[before - low : start - low]
+        first = start - low - len(gap) + len(gap.rstrip(_OPENING_MARKS))
+        return low + first if not first or data[first - 1] in _AHEAD_OF_MARKS else start
+
+    def _find_end(self, index: int, *, goes_on: bool) -> int:
+        """Return the byte at which a run ends, with the markup behind it; `goes_on` if its block has further runs."""
+        starts, ends = self.plain.starts, self.plain.ends
+        end, following = ends[index], index + 1
+        line = self._line(end)
+        if goes_on and following < len(starts) and end < starts[following] and self._line(starts[following]) == line:
+            return starts[following]
+        while following < len(starts) and starts[following] == ends[following] == end:
+            following += 1
+        if line < 0:
+            return end
+        low, data = self.section.starts[line], self._encode(line)
+        limit = min(starts[following] - low, len(data)) if following < len(starts) else len(data)
+        marks = _CLOSING_MARKS.match(data, end - low, limit)
+        return low + marks.end() if marks else end
+
+    def _encode(self, line: int) -> bytes:
+        if line not in self.encoded:
+            self.encoded.clear()
+            self.encoded[line] = self.section.lines[line].encode()
+        return self.encoded[line]
 
     def _line(self, byte: int) -> int:
         return bisect_right(self.section.starts, byte) - 1

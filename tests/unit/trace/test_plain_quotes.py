@@ -89,6 +89,53 @@ def test_parts_of_a_requirement_cover_it_together() -> None:
     assert states("System MUST ", "MUST authenticate owners by OAuth", "OAuth 2.0.") == ([], {"FR-001": "done"})
 
 
+MARKED = """# Spec
+
+- **FR-001**: `pot` MUST be [**warm**](x "y").
+- The *`cup`*
+  **MUST** be _full_
+  **now**. **It MUST be `hot`**
+- un**MUST** [x][y]
+
+|Rule|
+|-|
+|**All** MUST~~stop~~ `now`|
+
+[y]: z
+"""
+
+
+@pytest.mark.parametrize(
+    ("quote", "texts"),
+    [
+        ("pot MUST be warm.", ['`pot` MUST be [**warm**](x "y").']),
+        ("be warm", ['be [**warm**](x "y")']),
+        ("warm", ['[**warm**](x "y")']),
+        ("ot MUST", ["ot` MUST"]),
+        ("The cup", ["The *`cup`*"]),
+        ("cup MUST be full", ["*`cup`*", "**MUST** be _full_"]),
+        ("full now.", ["_full_", "**now**."]),
+        ("It MUST be hot", ["**It MUST be `hot`**"]),
+        ("MUST x", ["MUST** [x][y]"]),
+        ("All MUSTstop now", ["**All** MUST~~stop~~ `now`"]),
+        ("stop", ["stop~~"]),
+    ],
+)
+def test_markup_that_touches_the_words_belongs_to_them(quote: str, texts: list[str]) -> None:
+    ##= man/spec/trace.md#markdown
+    ##% The markup that opens right before the words of a quote or requirement, or closes right behind them, MUST be a
+    ##% part of its place in the file.
+    trace = project(quote, spec=MARKED).trace
+    data = MARKED.encode()
+    (match,) = {one for id, one in enumerate(trace.match_of) if one and trace.annotations[id].path == "a.py"}
+    assert [data[piece.start : piece.end].decode() for piece in match.pieces] == texts
+
+
+def test_markup_at_the_ends_of_lines_is_covered() -> None:
+    quote = "The cup MUST be full now. It MUST be hot"
+    assert states(quote, spec=MARKED) == ([], {"The cup MUST be full now. It MUST be hot": "done"})
+
+
 def test_code_may_be_quoted() -> None:
     assert states("some code here") == ([], {})
 
