@@ -251,7 +251,7 @@ def _make_name_key(catalogue: Catalogue, card: RequirementCard) -> Hashable:
     """Return a key that requirements with the same id in one specification share."""
     ##= man/spec/names.md#changes
     ##% `duvet diff` MUST list a requirement that kept its id, but not its text, as changed.
-    # A requirement without an id has a key of its own.
+    # A requirement without an id gets a separate key.
     return (catalogue.specification_of(card).locator, card.name) if card.name else object()
 
 
