@@ -43,7 +43,7 @@ class CoverageChange(RequirementChange, frozen=True, kw_only=True):
 
 
 class CoverageCount(Struct, frozen=True, kw_only=True):
-    """Numbers of requirements, also in words."""
+    """Counts of requirements, as numbers and as text."""
 
     requirements: int
     applicable: int

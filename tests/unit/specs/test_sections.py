@@ -215,8 +215,8 @@ Abstract
 def test_a_text_of_several_rfcs() -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% duvet MUST keep the sections of each RFC in a text that consists of several RFCs, and name them by their RFC, such
-    ##% as `rfc8174/section-2`.
+    ##% In a text that consists of several RFCs, duvet MUST name sections by their RFC, such
+    ##% as `rfc8174/section-2`, and keep the sections of each RFC.
     sections = parse_ietf(COMPOSITE.encode(), has_paths=True)
     assert sections[0].breadcrumb == "RFC 2119 › Abstract"  # noqa: RUF001
     assert [(one.name, one.path, one.title, one.lines) for one in sections] == [
