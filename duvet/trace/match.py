@@ -320,7 +320,7 @@ class NearQuoteFinder:
         return bool(found) and all(found)
 
     def changes_meaning(self, quote: str) -> bool:
-        """Return True if the edit is in a word, and not only in its case or in the punctuation behind it."""
+        """Return True if the edit changes a word or a number, and not only case or punctuation."""
         normal = normalise(quote).encode()
         near = find_one_edit(normal, self._normal)
         return near is not None and is_meaningful_edit(
@@ -328,11 +328,11 @@ class NearQuoteFinder:
         )
 
 
-_LAST_MARKS = f".,;:!?{WHITESPACE}"
+_WORDS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|[^\w\s.,;:!?'\"()]")
 
 
 def is_meaningful_edit(one: str, other: str) -> bool:
-    """Return True if two texts differ in a word, and not only in its case or in the punctuation behind it."""
+    """Return True if two texts differ in a word or a number, and not only in case or punctuation."""
     ##= man/spec/trace.md#targets-and-quotes
     ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
     front = 0
@@ -349,7 +349,7 @@ def is_meaningful_edit(one: str, other: str) -> bool:
         end = len(text) - back
         while end < len(text) and not text[end].isspace():
             end += 1
-        words.append(text[start:end].rstrip(_LAST_MARKS).casefold())
+        words.append(_WORDS.findall(text[start:end].casefold()))
     return words[0] != words[1]
 
 

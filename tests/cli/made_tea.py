@@ -93,7 +93,7 @@ fn warm(pot: &Pot) {
 //# The pot MUST be cold.
 
 //= rfc7168.txt#section-2
-//# TEA-capable pots MUST announce the teos
+//# TEA-capable pots MUST announce the teas,
 //# that they can brew.
 fn announce() {}
 """

@@ -383,6 +383,7 @@ def test_steps_have_plurals_and_paths_of_the_user(kettle: Path, duvet_command: s
         "Mapped 2 sections",
         "Matched 5 references",
         "Sorted 5 references",
+        "../spec.md: 3 sentences with a keyword, 3 requirements",
         "Writing ../.duvet/reports/report.html",
         "Wrote ../.duvet/reports/report.html",
     ]

@@ -31,6 +31,13 @@ RANKED = {
     ".duvet/config.toml": QUERIES[".duvet/config.toml"] + "[[specification]]\nsource = 'rfc9114.md'\n",
     "rfc9114.md": "# RFC 9114\n\nIt MUST work.\n",
 }
+NAMED = {
+    **RFC,
+    ".duvet/config.toml": RFC[".duvet/config.toml"].replace(
+        "specification = [", "specification = [{ source = 'tea.md' }, "
+    ),
+    "tea.md": "# Tea\n\n- **FR-001**: Tea MUST be hot.\n",
+}
 PROJECTS = {
     "cite": RFC,
     "completion": KETTLE,
@@ -38,7 +45,7 @@ PROJECTS = {
     "prompt": RFC,
     "report": KETTLE,
     "search": SEARCH,
-    "show": RFC,
+    "show": NAMED,
     "uncited": RANKED,
     "validate": {**WRONG, "src/heating.rs": "", "docs/x": ""},
 }

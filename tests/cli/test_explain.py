@@ -113,7 +113,7 @@ def test_a_run_ends_with_the_command_that_explains_its_first_problem(
 @pytest.mark.parametrize(
     ("name", "message", "hint"),
     [
-        ("DUV999", 'no rule, state, level or key is named "DUV999"', "did you mean DUV009 or DUV069 or DUV090?"),
+        ("DUV999", 'no rule, state, level or key is named "DUV999"', "did you mean DUV009 or DUV029 or DUV039?"),
         ("50", 'no rule, state, level or key is named "50"', "did you mean DUV050?"),
         ("needs test", 'no rule, state, level or key is named "needs test"', "did you mean needs tests"),
         ("report.html.pth", 'no rule, state, level or key is named "report.html.pth"', "did you mean report.html.path"),
@@ -132,10 +132,10 @@ def test_an_unknown_topic_has_similar_names(name: str, message: str, hint: str) 
         assert raised.value.message == message
         assert raised.value.hint.startswith(hint)
     else:
-        assert raised.value.message == '6 keys end with "enabled"'
+        assert raised.value.message == '7 keys end with "enabled"'
         assert raised.value.hint == (
-            "available: report.html.enabled, report.json.enabled, report.snapshot.enabled, providers.NAME.enabled, "
-            "toolPacks.NAME.enabled"
+            "available: report.html.enabled, report.json.enabled, report.snapshot.enabled, "
+            "report.requirements.enabled, providers.NAME.enabled, toolPacks.NAME.enabled"
         )
 
 

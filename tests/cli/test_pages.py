@@ -110,7 +110,7 @@ def test_citations_in_a_page_are_fixed(duvet: Run, folder: Path) -> None:
     config = TRACE[".duvet/config.toml"] + "[[source]]\npattern = 'docs/*.rs.md'\n"
     text = "//= docs/spec.md#brewing\n//# Tea MUST be  hott.\n\n[[nowhere]]\n"
     make(folder, {".duvet/config.toml": config, "docs/a.rs.md": text})
-    done = duvet("validate", "--fix", "docs/a.rs.md")
+    done = duvet("validate", "--unsafe-fixes", "docs/a.rs.md")
     assert (folder / "docs/a.rs.md").read_text() == text.replace(" hott", "hot")
     assert "--> docs/a.rs.md:4:1\n" in done.err
 

@@ -52,7 +52,7 @@ def test_text_in_a_prompt_is_neither_markup_nor_a_template_and_drives_no_termina
     make(tmp_path / "tea", {"src/brewing.rs": "// \x1b[31mred\n//= tea.md#brewing\n//# The leaves MUST be dry.\n"})
     done = tea("prioritize", "--prompt", "--status", "needs-tests")
     assert (done.code, "\x1b" in done.out, "        1  // \\u{1b}[31mred\n" in done.out) == (0, False, True)
-    make(tmp_path / "tea", {"tea.md": '# Tea\n\nIt MUST be "<b>" & {{ hot }}.\n', "src/brewing.rs": ""})
+    make(tmp_path / "tea", {"tea.md": '# Tea\n\nIt MUST be "\\<b>" & {{ hot }}.\n', "src/brewing.rs": ""})
     done = tea("prioritize", "--spec", "tea", "--prompt")
     assert (done.code, done.out.splitlines()[2]) == (0, '> It MUST be "<b>" & {{ hot }}.')
 

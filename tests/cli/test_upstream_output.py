@@ -120,6 +120,7 @@ def test_lcov_names_a_downloaded_specification_by_its_relative_path(tea: Path, d
 @pytest.mark.parametrize("schema", ["https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1"])
 def test_markdown_on_which_the_parser_fails(schema: str, broken: str, tea: Path, duvet: Run) -> None:
     config = f"'$schema' = '{schema}'\n[[specification]]\nsource = 'tea.md'\n[[source]]\npattern = 'src/*.rs'\n"
+    config += "[[specification]]\nsource = 'milk.md'\n"
     cited = "//= tea.md#tea\n//# It MUST.\n\n//= milk.md#milk\n//# It MUST.\n"
     make(tea, {".duvet/config.toml": config, "tea.md": f"# Ü\n\n{broken}", "milk.md": "# Milk\nIt MUST.\n"})
     make(tea, {"src/a.rs": cited})

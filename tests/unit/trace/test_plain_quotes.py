@@ -151,6 +151,9 @@ def test_equal_texts_are_told_apart_by_their_ids() -> None:
         ("A call MUST stop and not wait 13 s.", "DUV050"),
         ("A call MUST stop and now wait 12 s.", "DUV050"),
         ("A call MUSTN stop and not wait 12 s.", "DUV050"),
+        ("A call MUST stop and not wait 12 x.", "DUV050"),
+        ("A call MUST stop and not wait 12 s!", "DUV051"),
+        ("a call MUST stop and not wait 12 s.", "DUV051"),
         ("A call MUST stop and not wait 12 s,", "DUV051"),
     ],
 )
@@ -171,6 +174,8 @@ def test_an_edit_must_not_change_the_meaning(quote: str, code: str) -> None:
         ("can't a", "cant a", True),
         ("a 12. b", "a 12, b", False),
         ("water boils", "watr boils", True),
+        ("nothing", "nothin", True),
+        ("Water boils", "water boils", False),
         ("nothing", "nothing.", False),
     ],
 )
