@@ -90,7 +90,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """Whether a fix may be applied without checking the code."""
+    """The safety of a fix: a safe one may be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from duvet.trace.locations import (
     make_section_error,
     require_specification,
 )
+from duvet.trace.match import remove_quote_markup
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
@@ -283,6 +284,13 @@ def resolve_not_applicable(
     return records.SettledRequirements(tuple(settled), tuple(entries), tuple(problems), freed)
 
 
+def _find_texts(texts: Mapping[int, str], quote: str) -> list[int]:
+    """Return the keys of the texts that equal a quote apart from white space, or else of those that contain it."""
+    wanted = _without_spacing(quote)
+    equal = [index for index, text in texts.items() if _without_spacing(text) == wanted]
+    return equal or [index for index, text in texts.items() if wanted in _without_spacing(text)]
+
+
 class _Entry(NamedTuple):
     config: Config
     number: int
@@ -306,10 +314,10 @@ class _Entry(NamedTuple):
         return self._select_quoted(found) if found and self.rule.quote else found
 
     def _select_quoted(self, indexes: list[int]) -> list[int]:
-        quote = _without_spacing(self.rule.quote)
         texts = {index: self.scopes.requirements[index].text for index in indexes}
-        equal = [index for index, text in texts.items() if _without_spacing(text) == quote]
-        found = equal or [index for index, text in texts.items() if quote in _without_spacing(text)]
+        found = _find_texts(texts, self.rule.quote)
+        if not found and any(self.scopes.requirements[index].section.plain for index in indexes):
+            found = _find_texts(texts, remove_quote_markup(self.rule.quote))
         if len(found) == 1:
             return found
         if found:

@@ -451,7 +451,7 @@ class PlainQuoteMatcher:
         ##% duvet MUST find a quote in the words of its section whatever markup the quote or the section has.
         found = self._find(quote, name, Fit.EXACT)
         if found is None:
-            words = self._bare(quote)
+            words = remove_quote_markup(quote)
             for bare in dict.fromkeys((words, _INNER_MARK.sub("", words))):
                 if found is None and bare and bare != quote:
                     found = self._find(bare, name, Fit.NORMALISED)
@@ -508,22 +508,23 @@ class PlainQuoteMatcher:
 
     def find_edited(self, quote: str) -> FoundQuote | None:
         """Find the words of a quote with one edit."""
-        words = self._bare(quote)
+        words = remove_quote_markup(quote)
         self._near = self._near or NearQuoteFinder(self.view)
         return self._near.find(words) if words else None
 
     def is_doubtful(self, quote: str) -> bool:
-        words = self._bare(quote)
+        words = remove_quote_markup(quote)
         return self._near is not None and (self._near.is_cut(words) or self._near.changes_meaning(words))
 
-    def _bare(self, quote: str) -> str:
-        """Return a quote without markup, and without the id that it begins with."""
-        from duvet.specs.markdown import remove_markup
-        from duvet.specs.requirement_ids import compile_ids
 
-        words = remove_markup(quote).strip(f"{WHITESPACE}|")
-        found = compile_ids("").split(words, len(words) if words != quote else 0)
-        return words[found.end :] if found else words
+def remove_quote_markup(quote: str) -> str:
+    """Return a quote without markup, and without the id that it begins with."""
+    from duvet.specs.markdown import remove_markup
+    from duvet.specs.requirement_ids import compile_ids
+
+    words = remove_markup(quote).strip(f"{WHITESPACE}|")
+    found = compile_ids("").split(words, len(words) if words != quote else 0)
+    return words[found.end :] if found else words
 
 
 _BLANK = re.compile(b" ")

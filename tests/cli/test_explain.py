@@ -132,7 +132,7 @@ def test_an_unknown_topic_has_similar_names(name: str, message: str, hint: str) 
         assert raised.value.message == message
         assert raised.value.hint.startswith(hint)
     else:
-        assert raised.value.message == '7 keys end with "enabled"'
+        assert raised.value.message == '6 keys end with "enabled"'
         assert raised.value.hint == (
             "available: report.html.enabled, report.json.enabled, report.snapshot.enabled, "
             "report.requirements.enabled, providers.NAME.enabled, toolPacks.NAME.enabled"

@@ -15,7 +15,9 @@ BASE = DiffBase("0123456789abcdef" * 2, "origin/main", True)
 
 
 def comment(*sentences: str) -> str:
-    config = '\'$schema\' = "duvet-cli/config/v1"\n[[specification]]\nsource = "tea.md"\n'
+    config = (
+        '\'$schema\' = "https://awslabs.github.io/duvet/config/v0.4.0.json"\n[[specification]]\nsource = "tea.md"\n'
+    )
     texts = ("# Tea\n", "# Tea\n\n" + "".join(f"{one}\n\n" for one in sentences))
     then, now = (make_catalogue({".duvet/config.toml": config, "tea.md": text}) for text in texts)
     difference = compare_catalogues(then, now)
