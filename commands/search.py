@@ -71,8 +71,8 @@ def search(
     Results contain every word in any form (wait, waits, waiting) or, if no requirement does, some of the words. Put
     phrases in double quotes.
 
-    QUERY can also be the first digits of an id, an id such as FR-001, a file, FILE:LINE, a specification, a section or SPEC#SECTION.
-    The requirements that it names come first.
+    QUERY can also be the first digits of a requirement id, a name such as FR-001, a file, FILE:LINE, a specification, a
+    section or SPEC#SECTION. The requirements that it names come first.
 
     --semantic also finds requirements with the same meaning in other words. It runs on your machine and needs
     pip install 'duvet-cli[semantic]'.

@@ -62,7 +62,8 @@ def uncited(
     Requirements that are not applicable are never listed. The count goes to standard error.
 
     --untested lists the requirements without a test; those that are implied, or excepted with a reason, need none.
-    --todo lists those with a `todo`, even if code or tests cite them, too. --status alone lists those with this status, cited or not.
+    --todo lists those with a `todo`, even if code or tests also cite them. --status alone lists those with this status,
+    cited or not.
 
     --fail-on turns the command into a gate. The gate also fails if the project has errors, because the list may then be
     incomplete.

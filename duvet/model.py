@@ -198,10 +198,10 @@ class Uncounted(Struct, frozen=True, array_like=True):
 
 
 class PlainText(Struct, frozen=True, array_like=True):
-    """The words of a Markdown section without its markup.
+    """The text of a Markdown section without markup.
 
-    A blank stands for a line end within a block, and a line feed between two blocks. Each run is a stretch of the text
-    that the file contains as it is; a character that the file writes in another way is a run of its own.
+    Within a block, a space replaces each line end; line feeds separate blocks. Each run is text that the file contains
+    literally, or a single character that the file spells differently, such as an entity.
     """
 
     text: str

@@ -67,7 +67,7 @@ class Canvas(Struct, frozen=True):
             yield from self._draw_one(Diagnostic(message, slice, is_advice=True))
 
     def draw_errors(self, diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
-        """Yield the lines of the errors that ended the run; several errors are counted in a frame around them."""
+        """Yield the lines of the errors that ended the run; a frame around several errors ends with their number."""
         first, *more = diagnostics
         if not more:
             yield from self.draw(first)

@@ -70,7 +70,7 @@ def guide_topics() -> dict[str, str]:
 
 @cache
 def guide_parts() -> dict[str, str]:
-    """Return the sections of the guide that are topics of their own, by name: those of the concepts, and the reference."""
+    """Return the sections of the guide that are separate topics, by name: those of the concepts, and the reference."""
     concepts = {_name_section(text): text for text in _split_sections("concepts")}
     return {**concepts, "reference": next(text for text in _split_sections("index") if text.startswith("# Reference"))}
 

@@ -9,7 +9,7 @@ _MOST_REPEATS = 4
 
 
 def find_pattern_fault(pattern: str) -> str:
-    """Return the fault of a pattern for ids; empty if it has none."""
+    """Return what is wrong with a pattern for ids; empty for a valid pattern."""
     ##= man/spec/trace.md#markdown
     ##% duvet MUST refuse a pattern of ids that can take exponential time.
     from re import _parser  # type: ignore[attr-defined]

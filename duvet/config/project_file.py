@@ -140,7 +140,7 @@ Bound = Annotated[int, Meta(ge=1)]
 
 
 class DuplicateClaimsTable(settings.Table, frozen=True, kw_only=True):
-    """Annotations of the same text that awslabs duvet allows. duvet accepts the table and does not apply it."""
+    """Annotations of the same text that awslabs duvet allows. duvet accepts the table and ignores it."""
 
     test: Annotated[Bound, settings.doc("Tests that may quote the same text; not applied")] = 1
     implementation: Annotated[Bound, settings.doc("Implementations that may quote the same text; not applied")] = 1
@@ -150,7 +150,7 @@ class DuplicateClaimsTable(settings.Table, frozen=True, kw_only=True):
 
 
 class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
-    """Annotations of the same line of code that awslabs duvet allows. duvet accepts the table and does not apply it."""
+    """Annotations of the same line of code that awslabs duvet allows. duvet accepts the table and ignores it."""
 
     count: Annotated[Bound | None, settings.doc("Annotations that may refer to one line of code; not applied")] = None
     sections: Annotated[
@@ -163,13 +163,15 @@ class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
 
 
 class DuplicatesTable(settings.Table, frozen=True, kw_only=True):
-    """Duplicates that a later version of awslabs duvet allows. duvet accepts these tables and does not apply them."""
+    """Duplicates that a later version of awslabs duvet allows. duvet accepts these tables and ignores them."""
 
     ##= man/spec/query.md#duplicates
     ##% duvet MUST accept the tables `[duplicates.claims]` and `[duplicates.targets]` of awslabs duvet in either schema,
-    ##% and MUST NOT apply them.
-    claims: Annotated[DuplicateClaimsTable, settings.doc("Annotations of the same text")] = DuplicateClaimsTable()
-    targets: Annotated[DuplicateTargetsTable, settings.doc("Annotations of the same line of code")] = (
+    ##% and ignore them.
+    claims: Annotated[DuplicateClaimsTable, settings.doc("Duplicates of the same text; duvet ignores it")] = (
+        DuplicateClaimsTable()
+    )
+    targets: Annotated[DuplicateTargetsTable, settings.doc("Duplicates of the same line of code; duvet ignores it")] = (
         DuplicateTargetsTable()
     )
 

@@ -87,7 +87,7 @@ def open_cache(pinned: Mapping[str, FileContent] | None = None) -> DiskCache | N
 
 
 def open_blobs(settings: TerminalSettings) -> BlobStore:
-    """Open the files of the cache; an empty store without a project or with `--no-cache`."""
+    """Open the files of the cache; without a project, or with `--no-cache`, return an empty store."""
     return BlobStore(DiskTree().at(CACHE_FOLDER)) if wants_cache(settings) else NoBlobStore()
 
 

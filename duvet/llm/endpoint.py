@@ -112,7 +112,7 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
     # The message doesn't quote the URL: it may contain a password.
     if parts is None:
         raise DuvetError(
-            f"provider `{name}` has an invalid `baseUrl`", hint="write it as https://HOST/PATH, and the key as `apiKey`"
+            f"provider `{name}` has an invalid `baseUrl`", hint="write https://HOST/PATH, and put a key into `apiKey`"
         )
     ##= man/spec/ask.md#keys
     ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.

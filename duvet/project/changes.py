@@ -163,7 +163,7 @@ class WatchedPlaces:
 
 
 def _list_enclosing_folders(folder: str, root: str) -> Iterator[str]:
-    """Yield the folder and its parents, up to the project or to a folder that contains the project."""
+    """Yield a folder and its parents, up to the first that is or contains the project's root."""
     yield folder
     while folder not in ("", "/") and not f"{root}/".startswith(f"{folder}/"):
         folder = _get_parent(folder)

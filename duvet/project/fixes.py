@@ -225,7 +225,7 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
 
 
 def _show_change(old: str, new: str) -> str:
-    """Return the new text with the differing words marked, and a note if they may change what the code has to do."""
+    """Return the new text with the differences marked, and a note if they may change the meaning."""
     note = describe_changed_meaning(old, new)
     return make_word_diff(old, new) + (f"\nnote: {note}" if note else "")
 

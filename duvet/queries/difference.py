@@ -43,7 +43,7 @@ class CoverageChange(RequirementChange, frozen=True, kw_only=True):
 
 
 class CoverageCount(Struct, frozen=True, kw_only=True):
-    """Numbers of requirements, also in words."""
+    """Counts of requirements, as numbers and as text."""
 
     requirements: int
     applicable: int
@@ -251,7 +251,7 @@ def _make_name_key(catalogue: Catalogue, card: RequirementCard) -> Hashable:
     """Return a key that requirements with the same id in one specification share."""
     ##= man/spec/names.md#changes
     ##% `duvet diff` MUST list a requirement that kept its id, but not its text, as changed.
-    # A requirement without an id has a key of its own.
+    # A requirement without an id gets a separate key.
     return (catalogue.specification_of(card).locator, card.name) if card.name else object()
 
 

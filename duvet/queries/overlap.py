@@ -81,7 +81,7 @@ class _SpanIndex:
 
 
 def _is_covered(start: int, end: int, spans: Iterable[Span]) -> bool:
-    """Tell whether spans leave no byte of a stretch open."""
+    """Return whether spans cover every byte of a stretch."""
     for low, high, _ in sorted(spans):
         if low > start:
             break

@@ -299,7 +299,7 @@ class Application:
         for name, faults in self.tools.faults.items():
             for fault in faults:
                 self.log.write_event(
-                    EventLevel.WARN, "a workflow is invalid", workflow=name, at=fault.path, reason=fault.message
+                    EventLevel.WARN, "a workflow was not loaded", workflow=name, at=fault.path, reason=fault.message
                 )
         return ToolEnvironment(
             services=_Services(self._make_services(), services),

@@ -207,7 +207,7 @@ class LiveProject:
                 await self.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
-        """Return an answer from a reading that is still current once the answer is complete."""
+        """Answer a question; ask again if the project changes in the meantime, up to a few times."""
         for attempt in reversed(range(_ATTEMPTS)):
             context = await self._context_with_room()
             try:

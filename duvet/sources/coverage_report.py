@@ -127,7 +127,7 @@ class _JacocoReader:
     def _end(self, name: str) -> None:
         expected = self._open.pop() if self._open else ""
         if name != expected:
-            fault = f"expected </{expected}>, found </{name}>" if expected else f"</{name}> closes nothing"
+            fault = f"expected </{expected}>, found </{name}>" if expected else f"</{name}> has no start tag"
             raise _FaultError(f"XML parsing error: {fault}")
         local = name.rpartition(":")[2]
         if local == "package":

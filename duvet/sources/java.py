@@ -30,7 +30,7 @@ class LineScope(Struct, frozen=True):
 class LineClasses(Struct, frozen=True):
     """The properties of each line of a file and its scopes, or the lines at which it can't be parsed."""
 
-    properties: tuple[int, ...]  # By line number; the first entry stands for no line.
+    properties: tuple[int, ...]  # By line number; the entry at 0 is unused.
     scopes: tuple[LineScope, ...] = ()  # In the order in which they end.
     faults: tuple[int, ...] = ()
 

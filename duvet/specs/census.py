@@ -58,20 +58,20 @@ class Census(Struct, frozen=True):
 
     sentences: int
     requirements: int
-    derived: int  # The requirements without a keyword of their own, such as those of a list below "The pot MUST:".
-    reasons: tuple[CensusReason, ...]  # Why the others are none.
+    derived: int  # The requirements without their own keyword, such as those of a list below "The pot MUST:".
+    reasons: tuple[CensusReason, ...]  # Why the other sentences are not requirements.
     lost: tuple[int, ...]  # The lines of sentences that are neither, which is a defect of duvet.
 
     @property
     def description(self) -> str:
         """`12 sentences with a keyword, 9 requirements`"""
-        own = f", {self.derived} of them without a keyword of their own" if self.derived else ""
+        own = f", {self.derived} of them without their own keyword" if self.derived else ""
         sentences = "1 sentence" if self.sentences == 1 else f"{self.sentences:,} sentences"
         return f"{sentences} with a keyword, {format_count(self.requirements, 'requirement')}{own}"
 
 
 class _Stretch(NamedTuple):
-    """Bytes of the file that are a requirement, or that are none for a reason."""
+    """Bytes of the file that are a requirement, or the reason why they are not."""
 
     start: int
     end: int
@@ -80,7 +80,7 @@ class _Stretch(NamedTuple):
 
 
 def take_census(specification: Specification) -> Census:
-    """Look for the keywords of a specification once more, and account for each sentence with one."""
+    """Search a specification for keywords again, and account for each sentence that has one."""
     ##= man/spec/trace.md#count-check
     ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
     ##% requirement, or with the reason for not counting it.
@@ -117,7 +117,7 @@ def take_census(specification: Specification) -> Census:
 
 
 def _explain(specification: Specification, keyword: re.Match[bytes], first: int) -> str:
-    """Return why a keyword outside of all stretches is in no requirement; empty if nothing explains it."""
+    """Return why a keyword outside all stretches is not in a requirement; empty if the reason is unknown."""
     if keyword.start() < first:
         return "above the first heading"
     if specification.data[keyword.end() : keyword.end() + 1] == b'"':
@@ -130,7 +130,7 @@ def _explain(specification: Specification, keyword: re.Match[bytes], first: int)
 
 
 class _StretchIndex:
-    """Finds the first of the stretches, in their order, that contains a byte."""
+    """Finds the first stretch that contains a byte."""
 
     def __init__(self, stretches: Sequence[_Stretch]) -> None:
         # Stretches are nested or side by side, so that each boundary changes the first one.
@@ -198,9 +198,9 @@ def _find_character(plain: PlainText, byte: int, data: bytes) -> int:
 
 
 def _list_regions(data: bytes, known: Sequence[int]) -> Iterator[_Stretch]:
-    """Yield the parts of a Markdown text whose words are not those of a requirement.
+    """Yield the parts of a Markdown text that cannot contain requirements.
 
-    `known` are the sorted bytes at which stretches with a requirement, or without one for a reason, begin.
+    `known` are the sorted offsets at which the stretches begin that are already accounted for.
     """
     from duvet.specs.markdown import list_extended_events
 
@@ -212,19 +212,19 @@ def _list_regions(data: bytes, known: Sequence[int]) -> Iterator[_Stretch]:
             elif tag == "HtmlBlock":
                 yield from _list_tags(data, start, end)
             elif tag == "TableRow" and bisect_left(known, start) < bisect_left(known, end):
-                # Priorities, states and the like are no part of the requirement of their row.
+                # Priorities, states and the like are not part of the row's requirement.
                 yield _Stretch(start, end, "in another cell of a row")
             continue
         if kind in ("Text", "Code", "Html", "InlineHtml"):
-            # Between the texts there are the targets of links, bullets and other signs.
+            # Link targets, bullets and other markup are between the texts.
             if start > last:
-                yield _Stretch(last, start, "in a link or another sign")
+                yield _Stretch(last, start, "in a link or other markup")
             last = max(last, end)
         if kind == "Code":
             yield _Stretch(start, end, "in code")
         elif kind == "InlineHtml":
             yield from _list_tags(data, start, end)
-    yield _Stretch(last, len(data), "in a link or another sign")
+    yield _Stretch(last, len(data), "in a link or other markup")
 
 
 def _list_tags(data: bytes, start: int, end: int) -> Iterator[_Stretch]:

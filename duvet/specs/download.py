@@ -175,7 +175,7 @@ class _DownloadRun:
 
     def outcomes(self) -> dict[str, DownloadOutcome]:
         ##= man/spec/trace.md#specifications
-        ##% duvet SHOULD download missing specifications at the same time.
+        ##% duvet SHOULD download missing specifications in parallel.
         ##= man/spec/trace.md#specifications
         ##% The result MUST NOT depend on the order in which downloads finish.
         try:

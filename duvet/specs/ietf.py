@@ -199,12 +199,12 @@ class _Document(Struct, frozen=True):
 
 
 def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
-    """Give each section an id of its own: with its document, or with its title if the number is repeated."""
+    """Give each section a unique id: with its document, or with its title if the number is repeated."""
     documents = _find_documents(data)
     starts = [one.start for one in documents]
     ##= man/spec/trace.md#sections
-    ##% duvet MUST keep the sections of each RFC in a text that consists of several RFCs, and name them by their RFC, such
-    ##% as `rfc8174/section-2`.
+    ##% In a text that consists of several RFCs, duvet MUST name sections by their RFC, such
+    ##% as `rfc8174/section-2`, and keep the sections of each RFC.
     placed: list[tuple[Section, tuple[str, ...], tuple[str, ...]]] = []
     for section in sections:
         number = bisect_right(starts, section.heading[0])

@@ -21,8 +21,8 @@ _WORDS = {
     "OPTIONAL": Level.MAY,
 }
 
-# The look-behind follows the word, because expressions that begin with letters are found fast. A word in front of a
-# quotation mark is explained, not used.
+# The look-behind follows the word, because a search is faster if the expression begins with letters. A word right
+# before a quotation mark is mentioned, not used.
 _KEYWORD = re.compile(
     "(?:" + "|".join(rf"{word}(?<!\w{word})" + r"(?: NOT\b)?+" * (word in _NEGATED) for word in _WORDS) + r')\b(?!")',
     re.ASCII,
@@ -49,9 +49,9 @@ def find_keywords(text: str) -> Iterator[Keyword]:
     for found in _KEYWORD.finditer(text):
         start, end = found.span()
         before, after = text[start - 1 : start], text[end : end + 1]
-        # No letter of any script touches the keyword.
+        # A keyword next to a letter of any script is a part of a longer word.
         if is_plain or not (_is_word(before) or (_is_word(after) and not text.endswith(" NOT", start, end))):
-            # The keyword NOT RECOMMENDED begins earlier, which matters only behind a dot.
+            # NOT RECOMMENDED begins with the NOT; this matters only after a dot.
             if text.endswith(f".{_NOT}", 0, start):
                 start -= len(_NOT)
             level, rank = _MEANINGS[found[0]]
@@ -73,7 +73,7 @@ _ANY_CASE = re.compile(r"\b(must|shall|should)\b(?![\"-])", re.IGNORECASE)
 def find_level(text: str, *, any_case: bool = False) -> Level:
     """Return the level of the strongest keyword of a text; AUTO if it has none.
 
-    In any case counts for "must", "shall" and "should" only, because the other words are common.
+    `any_case` applies only to "must", "shall" and "should"; the other keywords are common in lower case.
     """
     level = max([keyword.level for keyword in find_keywords(text)], default=Level.AUTO)
     ##= man/spec/trace.md#markdown

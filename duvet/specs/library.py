@@ -216,7 +216,7 @@ class Library:
     def _parse(self, path: str, data: bytes, locator: Locator, form: RequirementForm | None) -> ParsedSpecification:
         text = decode_utf8(data, path)
         format = detect_format(path, text, locator.format)
-        # The text above all headings is named after the file.
+        # The text above the first heading is named after the file.
         stem = find_file_stem(path) if form else ""
         key = (data, format, form, stem)
         # Otherwise, a text with two names is parsed once.

@@ -66,7 +66,7 @@ def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
         ) from None
 
 
-# Attributes on a line of their own, in a heading that is underlined: pulldown-cmark fails on some of them.
+# Attributes on a separate line of an underlined heading: pulldown-cmark fails on some of them.
 _RISKY = re.compile(r"\{[^{}\n]*\}[ \t\r]*\n[ \t>]*[=-]")
 _stderr_lock = Lock()
 
@@ -124,7 +124,7 @@ class MarkdownDocument(Struct, frozen=True):
 def parse_markdown(data: bytes, form: RequirementForm | None = None, stem: str = "") -> MarkdownDocument:
     """Parse a document as awslabs duvet does; with a form, its sections know their words and the headings above them.
 
-    The section of the text above all headings has the name of the file, `stem`.
+    The section above the first heading has the name of the file, `stem`.
     """
     text = data.decode()
     outline = _Outline(data, text, is_like_upstream=form is None)
@@ -307,12 +307,12 @@ class _Outline:
     def preamble(
         self, blocks: Sequence[Block], sections: Sequence[Section], form: RequirementForm, stem: str
     ) -> Iterator[Section]:
-        """Yield a section for the text above all headings if it can contain requirements."""
+        """Yield a section for the text above the first heading if it can contain requirements."""
         end = min((part.heading[0] for part in self.parts), default=len(self.data) + 1)
         above = [block for block in blocks if block.runs[0].start < end]
         ##= man/spec/trace.md#sections
-        ##% duvet MUST make the text above all headings of a Markdown specification a section with the name of the file if
-        ##% it has a keyword or an id, or if there is no heading.
+        ##% duvet MUST treat the text above the first heading of a Markdown specification as a section named after the
+        ##% file if it has a keyword or an id, or if there is no heading.
         from duvet.specs.requirement_ids import compile_ids
 
         ids = compile_ids(form.ids)

@@ -76,13 +76,13 @@ class _SectionReader:
             for start, end in block.code
         ]
         self.bare = _blank(self.text, self.code)
-        """The text with its code left blank, whose keywords don't count."""
+        """The text with blanks instead of code, because keywords in code don't count."""
         self.statements: list[Statement] = []
         self.uncounted: list[tuple[str, int, int]] = []
-        """The reason, and the characters."""
+        """Ranges of characters that are not a requirement, each after the reason."""
         self.number = _find_number(section)
         self.heading_id = ""
-        """The id of the heading if that is the id of several requirements."""
+        """The id of the heading if several requirements share it."""
 
     def read(self) -> None:
         lead = ""
@@ -135,7 +135,7 @@ class _SectionReader:
         return find_level(self.bare[low:high], any_case=self.form.any_case)
 
     def _state(self, ranges: Sequence[Span], level: Level, name: str, text: str = "", lead: str = "") -> None:
-        """Add a requirement, or the reason why it is none."""
+        """Add a requirement, or the reason why the text is not a requirement."""
         words = text or " ".join([self.text[low:high] for low, high in ranges])
         words = " ".join(words.split())
         if lead:
@@ -160,9 +160,9 @@ class _SectionReader:
     # Paragraphs
 
     def _read_named_section(self) -> int:
-        """State the requirement that the heading names: the paragraphs that the section begins with.
+        """Add the requirement whose id is in the heading; its text is the paragraphs at the beginning of the section.
 
-        Without such a requirement, those of the section have the id of the heading unless they have one of their own.
+        Without such a requirement, all requirements of the section get the heading's id unless they have their own.
         """
         found = self.ids.split(_plain_title(self.section.title), has_number=False)
         if found is None:
@@ -270,8 +270,8 @@ class _SectionReader:
         while waiting:
             child = waiting.pop()
             ##= man/spec/trace.md#markdown
-            ##% duvet MUST count nested items and further paragraphs as a part of their item, unless they have an id of their
-            ##% own.
+            ##% duvet MUST count nested items and further paragraphs as a part of their item, unless they have their
+            ##% own id.
             if child.name or (not item.name and (child.level or not item.level)):
                 alone.append(child)
                 continue
@@ -365,7 +365,7 @@ class _SectionReader:
 
 
 def _drop_fields(block: Block, text: str, cells: list[Span]) -> list[Span]:
-    """Leave out the cells of a row with an id that are no text, such as a priority, a state, or the path of a test."""
+    """Leave out the cells that are not part of a requirement's text, such as a priority, a state, or a test's path."""
     longest = max(cells, key=lambda one: one[1] - one[0])
     words = text[slice(*longest)]
     if len(words.split()) < (_FEW_WORDS - 1 if find_level(words) else _FEW_WORDS):

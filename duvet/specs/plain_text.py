@@ -1,4 +1,4 @@
-"""Reads the words of Markdown, without markup, block by block, with a map to the bytes of the file."""
+"""Converts Markdown to plain text, block by block, with a map to the bytes of the file."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class _BlockReader:
             self._numbers.pop()
 
     def _add(self, text: str, start: int, end: int) -> None:
-        """Add characters; if the file spells them differently, as in an entity, each stands for all of the bytes."""
+        """Add characters; if the file spells them differently, as in an entity, each maps to all of these bytes."""
         if len(text) == end - start if text.isascii() else self.data[start:end] == text.encode():
             at = 0
             for blank in _BLANKS.finditer(text):

@@ -157,7 +157,7 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
         text = read_page_body(context, page)
         if text is None:
             raise NotFoundError(
-                f"Page '{page.slug}' not found", hint="it was just removed; list_pages lists the current pages"
+                f"Page '{page.slug}' not found", hint="the page was just removed; call list_pages for the current pages"
             )
         part = _select_part(text, arguments, ctx.caller.face)
         content = part

@@ -244,7 +244,7 @@ class RequirementsByTarget:
         return self._found[name]
 
     def _elsewhere(self, name: str) -> str:
-        """Return the name of the specification that an annotation with this name refers to."""
+        """Return the trace's name for a specification that a user wrote differently, as with another form of its URL."""
         try:
             return canonical_url(resolve_specification(name, Format.AUTO, self.base, self.tree).name)
         except DuvetError:

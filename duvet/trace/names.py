@@ -78,7 +78,7 @@ _GONE = re.compile(
     re.IGNORECASE,
 )
 _FEWEST = 3  # Minimum number of ids in a series.
-_MOST_MISSING = 3  # If more ids are missing, they are a block that was never used.
+_MOST_MISSING = 3  # A longer gap is a block of ids that was never used.
 _MOST_SHOWN = 10
 
 

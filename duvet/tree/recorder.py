@@ -68,7 +68,7 @@ Answer = TypeVar("Answer")
 
 
 class TreeRecord(Struct, array_like=True):
-    """Questions and their answers; work has the same result as long as all answers are the same."""
+    """Questions and their answers; a recorded result is valid as long as all answers are the same."""
 
     files: dict[str, FileStamp] = {}  # Files that were read.
     folders: dict[str, FileStamp] = {}  # Folders that were listed.

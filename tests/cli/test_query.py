@@ -345,7 +345,7 @@ def test_tables_of_duplicates(schema: str, duvet: Run, folder: Path) -> None:
     ##= man/spec/query.md#duplicates
     ##= type=test
     ##% duvet MUST accept the tables `[duplicates.claims]` and `[duplicates.targets]` of awslabs duvet in either schema,
-    ##% and MUST NOT apply them.
+    ##% and ignore them.
     tables = (
         '[duplicates.claims]\ntest = 2\nimplementation = 3\ntypes = ["test+todo"]\n'
         "[duplicates.targets]\ncount = 15\nsections = 2\ntypes = []\n"

@@ -324,7 +324,7 @@ class HeadingTrails:
     """The headings above each range of a document, as in `Guide > Installation`."""
 
     def __init__(self, outline: DocumentOutline, title: str = "") -> None:
-        """`title` is the title of the whole document; trails begin with it unless it is the first heading."""
+        """Begin each trail with the document's title, unless the first heading repeats it."""
         self._starts = [heading.start for heading in outline.headings]
         self._trails: list[str] = []
         self._title = title

@@ -111,7 +111,7 @@ def _summarize_verdicts(verdicts: list[citation_checker.CitationVerdict]) -> str
 
 
 class SuggestCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
-    requirement: Annotated[str, Meta(description="Id, name or full path, or spec#section to cite its title")]
+    requirement: Annotated[str, Meta(description="Id or name of a requirement; spec#section cites the section's title")]
     file: Annotated[str, Meta(description="The file to paste the citation into")]
     type: Literal["implementation", "test", "exception", "todo", "implication"] | None = None
     line: Annotated[int, Meta(ge=1, description="The line to paste the citation above")] | None = None

@@ -113,7 +113,7 @@ def summarize_requirement(card: RequirementCard, most: int | None = None) -> Req
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
-    reference: Annotated[str, Meta(description="Id, name or full path, or file:line of a citation")]
+    reference: Annotated[str, Meta(description="Id or name of a requirement, or file:line of a citation")]
 
 
 class RequirementPlace(Struct, frozen=True):

@@ -164,7 +164,7 @@ def test_an_edit_applies_to_providers_and_to_the_log(wire: Start, project: Path)
         assert (len(first.asked), len(second.asked)) == (1, 1)
         told = process.told()
     assert "WARN restart the server to apply these keys of the configuration keys=name" in told
-    assert "INFO call face=mcp" in told and "WARN a workflow is invalid workflow=bad at=steps[0].tool" in told
+    assert "INFO call face=mcp" in told and "WARN a workflow was not loaded workflow=bad at=steps[0].tool" in told
 
 
 def test_an_invalid_edit_changes_nothing(process: Wire, project: Path) -> None:

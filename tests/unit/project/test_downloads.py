@@ -67,7 +67,7 @@ def shown(problem: Problem) -> tuple[str, str, int, str]:
 @pytest.mark.parametrize("order", list(permutations(["/good/a", "/bad/b", "/good/c", "/page/d"])))
 def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: Path, order: tuple[str, ...]) -> None:
     ##= man/spec/trace.md#specifications
-    ##% duvet SHOULD download missing specifications at the same time.
+    ##% duvet SHOULD download missing specifications in parallel.
     ##= man/spec/trace.md#specifications
     ##% The result MUST NOT depend on the order in which downloads finish.
     paths = ["/good/a", "/bad/b", "/good/c", "/page/d"]

@@ -100,7 +100,7 @@ def test_the_last_list_of_a_file_counts() -> None:
         (report(line(mb="")), "Invalid coverage data: Invalid mb value", 1),
         (report(line(cb="\u0664")), "Invalid coverage data: Invalid cb value", 1),
         ("<a>\n</b>", "XML parsing error: expected </a>, found </b>", 2),
-        ("</a>", "XML parsing error: </a> closes nothing", 1),
+        ("</a>", "XML parsing error: </a> has no start tag", 1),
         ("<a>\n1 < 2", "XML parsing error: a tag is not closed, or `<` does not begin a tag", 2),
         ("<a b='", "XML parsing error: a tag is not closed, or `<` does not begin a tag", 1),
         ("<package name=p>", "XML parsing error: an attribute has no value in quotes", 1),

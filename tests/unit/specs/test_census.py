@@ -61,7 +61,7 @@ def test_each_sentence_with_a_keyword_counts_or_has_a_reason() -> None:
     ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
     ##% requirement, or with the reason for not counting it.
     found = count(SPECIFICATION)
-    assert found.description == "19 sentences with a keyword, 7 requirements, 3 of them without a keyword of their own"
+    assert found.description == "19 sentences with a keyword, 7 requirements, 3 of them without their own keyword"
     assert [one.description for one in found.reasons] == [
         "1 in front matter (line 2)",
         "1 in a heading (line 4)",
@@ -72,7 +72,7 @@ def test_each_sentence_with_a_keyword_counts_or_has_a_reason() -> None:
         "2 in a code block (lines 10, 13)",
         "1 in the introduction of a list (line 17)",
         "2 in another cell of a row (lines 24, 25)",
-        "1 in a link or another sign (line 27)",
+        "1 in a link or other markup (line 27)",
         "1 in the description of an image (line 27)",
         "1 repeated in its section (line 31)",
     ]

@@ -59,8 +59,8 @@ def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     ##% With its own schema, duvet MUST make one requirement of each list item, table row, and other sentence of Markdown
     ##% that has a keyword of RFC 2119.
     ##= man/spec/trace.md#markdown
-    ##% duvet MUST count nested items and further paragraphs as a part of their item, unless they have an id of their
-    ##% own.
+    ##% duvet MUST count nested items and further paragraphs as a part of their item, unless they have their
+    ##% own id.
     ##= man/spec/trace.md#markdown
     ##% A sentence with a keyword that introduces a list MUST be a part of each of its items that has no keyword.
     ##= man/spec/trace.md#markdown

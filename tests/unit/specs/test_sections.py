@@ -164,8 +164,8 @@ def test_an_added_section_never_takes_a_path(
 def test_text_above_all_headings(text: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% duvet MUST make the text above all headings of a Markdown specification a section with the name of the file if it
-    ##% has a keyword or an id, or if there is no heading.
+    ##% duvet MUST treat the text above the first heading of a Markdown specification as a section named after the file
+    ##% if it has a keyword or an id, or if there is no heading.
     tree = MemoryTree({"docs/Tea Time.md": text.encode()})
     known = Library(tree, "d", forms={}).load(locate_specification("docs/Tea Time.md"))
     assert [(one.id, one.lines) for one in known.sections] == found
@@ -215,8 +215,8 @@ Abstract
 def test_a_text_of_several_rfcs() -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% duvet MUST keep the sections of each RFC in a text that consists of several RFCs, and name them by their RFC, such
-    ##% as `rfc8174/section-2`.
+    ##% In a text that consists of several RFCs, duvet MUST name sections by their RFC, such
+    ##% as `rfc8174/section-2`, and keep the sections of each RFC.
     sections = parse_ietf(COMPOSITE.encode(), has_paths=True)
     assert sections[0].breadcrumb == "RFC 2119 › Abstract"  # noqa: RUF001
     assert [(one.name, one.path, one.title, one.lines) for one in sections] == [

@@ -121,7 +121,7 @@ def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation,
 def test_states(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `done` when each of its bytes is implied, or implemented and tested, and `excepted` when
-    ##% exceptions with a reason cover the bytes that are not.
+    ##% exceptions with a reason cover all other bytes.
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `needs tests` when each of its bytes is implemented, implied or excepted with a reason, but
     ##% not all are tested, and `needs code` when each byte is tested, implied or excepted with a reason, but not all
