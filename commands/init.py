@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import posixpath
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 import click
 
@@ -19,8 +20,9 @@ from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import ProgressLines
 from duvet.console.streams import print_remark, write_output
 from duvet.errors import DuvetError
-from duvet.project.survey import FoundSpecification, Survey, survey_folder
+from duvet.project.survey import FoundSpecification, Survey, count_lower_case_requirements, survey_folder
 from duvet.reports.cells import escape_cell
+from duvet.specs.library import Library
 from duvet.text import format_count
 from duvet.tree.files import DiskTree
 
@@ -152,7 +154,9 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
     rest = [] if accepted else offered
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST write a configuration that duvet can read in its own schema.
-    write_output(CONFIG_PATH, new_project.render_config(groups, [*dict.fromkeys(specifications), *accepted], rest))
+    named = [*dict.fromkeys(specifications), *accepted]
+    any_case = _list_any_case(survey, [*named, *rest])
+    write_output(CONFIG_PATH, new_project.render_config(groups, named, rest, any_case))
     print_remark(f"wrote {CONFIG_PATH}")
     if not os.path.lexists(_GITIGNORE_PATH):
         write_output(_GITIGNORE_PATH, new_project.GITIGNORE)
@@ -194,7 +198,8 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
     if not (added or groups):
         print_remark(f"{CONFIG_PATH} is unchanged; name what to add with --specification or --lang-*")
         return next_step
-    write_output(CONFIG_PATH, new_project.add_to_config(data, config, groups, added, environ))
+    any_case = _list_any_case(survey, added) if config.extended else []
+    write_output(CONFIG_PATH, new_project.add_to_config(data, config, groups, added, environ, any_case))
     names = [*dict.fromkeys(group.language.value for group in groups), *map(escape_cell, added)]
     print_remark(f"added to {CONFIG_PATH}: {', '.join(names)}")
     return next_step
@@ -224,6 +229,25 @@ def _choose_groups(
 def _list_new_paths(survey: Survey, known: Sequence[str]) -> list[str]:
     names = set(map(_normalise, known))
     return [one.path for one in survey.specifications if one.path not in names]
+
+
+def _list_any_case(survey: Survey, names: Iterable[str]) -> list[str]:
+    """Return the specifications whose keywords are in lower case only, and say so."""
+    surveyed = {one.path: one.any_case for one in survey.specifications}
+    found = []
+    library = Library(DiskTree(), "", forms={})
+    for name in names:
+        is_any_case = surveyed.get(_normalise(name))
+        if is_any_case is None and "://" not in name and os.path.isfile(name):
+            with suppress(DuvetError):
+                is_any_case = count_lower_case_requirements(name, library) > 0
+        if is_any_case:
+            found.append(name)
+    for name in found[:_MOST_SHOWN]:
+        print_remark(f'set `keywords = "any"` for {escape_cell(name)}, because its keywords are in lower case')
+    if len(found) > _MOST_SHOWN:
+        print_remark(f'set `keywords = "any"` for {len(found) - _MOST_SHOWN} more specifications')
+    return found
 
 
 def _accepts(paths: Sequence[str], *, accepts: bool) -> bool:

@@ -19,7 +19,7 @@ from duvet.model import Severity
 
 if TYPE_CHECKING:
     from duvet.project.project import Project
-    from duvet.queries.checks import CheckResult, Query
+    from duvet.queries.checks import AnnotationQuery, CheckResult
     from duvet.queries.execution import FileModels, ReportLines
     from duvet.reports.checks import CheckRenderer
     from duvet.sources.coverage_report import LineHits
@@ -242,7 +242,7 @@ def run_query(
     from duvet.console.problems import print_problems
     from duvet.console.project import open_project
     from duvet.console.report_run import write_requirements
-    from duvet.queries.checks import CheckName, Query, QueryFilter
+    from duvet.queries.checks import AnnotationQuery, CheckName, QueryFilter
     from duvet.queries.overlap import UnfoundQuotesError
 
     options: dict[str, Any] = {"config_path": None, "offline": False, "allow_http": False, "spec_path": None}
@@ -259,7 +259,7 @@ def run_query(
     renderer = make_renderer(project, progress.settings)
     if progress.settings.verbose and project.config and "duplicates" in project.config.toml.values:
         progress.note(project.config.path, "`[duplicates]` is not applied: each duplicate fails")
-    query = Query(project, QueryFilter(sections, quotes))
+    query = AnnotationQuery(project, QueryFilter(sections, quotes))
     results: list[CheckResult] = []
     try:
         for name in map(CheckName, names):
@@ -277,7 +277,7 @@ def run_query(
     return 0 if has_passed else FAILED
 
 
-def run_check(query: Query, name: str, patterns: Sequence[str], progress: QueryProgress) -> CheckResult:
+def run_check(query: AnnotationQuery, name: str, patterns: Sequence[str], progress: QueryProgress) -> CheckResult:
     from duvet.queries.execution import FileModels
 
     verbose = progress.settings.verbose
@@ -335,12 +335,12 @@ def make_renderer(project: Project, settings: TerminalSettings) -> CheckRenderer
 
     from duvet.console.output import detect_table_look
     from duvet.reports.checks import CheckRenderer
-    from duvet.reports.graphics import Canvas, SourceText
+    from duvet.reports.graphics import Canvas, DrawnFile
     from duvet.trace.records import AnnotationPlaces
     from duvet.tree.files import MemoryTree
 
     # Extracted requirements need not be on disk.
     places = AnnotationPlaces(MemoryTree(project.extraction.files, project.tree))
     width = detect_table_look(sys.stderr).width if sys.stderr.isatty() else _WIDTH
-    canvas = Canvas(cache(lambda path: SourceText.of(places.text(path))), width, settings.colour)
+    canvas = Canvas(cache(lambda path: DrawnFile.of(places.text(path))), width, settings.colour)
     return CheckRenderer(project.trace.annotations, canvas, verbose=settings.verbose)

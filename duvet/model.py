@@ -90,7 +90,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """Whether a fix may be applied without checking the code."""
+    """The safety of a fix: a safe one may be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -222,6 +222,22 @@ class PlainText(Struct, frozen=True, array_like=True):
                 parts += [self.text[at:low], "`", self.text[low:high], "`"]
                 at = high
         return " ".join("".join([*parts, self.text[at:end]]).split())
+
+    def words_between(self, low: int, high: int) -> str:
+        """Return the words of these bytes of the file, on one line."""
+        parts: list[str] = []
+        index = max(bisect_right(self.starts, low) - 1, 0)
+        while index < len(self.starts) and self.starts[index] < high:
+            last = self.offsets[index + 1] if index + 1 < len(self.offsets) else len(self.text)
+            text, start, end = self.text[self.offsets[index] : last], self.starts[index], self.ends[index]
+            data = text.rstrip("\n").encode()
+            if len(data) == end - start:
+                text = data[max(low - start, 0) : max(high - start, 0)].decode(errors="ignore")
+            elif start < end <= low:
+                text = ""
+            parts.append(text)
+            index += 1
+        return " ".join("".join(parts).split())
 
     def byte_at(self, character: int) -> int:
         """Return the byte of the file at which a character begins; behind the last one, where that ends."""

@@ -120,6 +120,8 @@ EXCEPTION_NO_REASON = Rule("DUV090", "exception-no-reason")
 CITATION_REPEATED = _warning("DUV091", "citation-repeated")
 CITATION_IN_STRING = _warning("DUV092", "citation-in-string")
 CITATION_EXCEPTED = _warning("DUV093", "citation-excepted")
+QUOTE_PARTIAL = _warning("DUV094", "quote-partial")
+QUOTE_NOT_NORMATIVE = _warning("DUV095", "quote-not-normative")
 
 # Pages
 PAGE_SLUG_CLASH = Rule("DUV100", "page-slug-clash")

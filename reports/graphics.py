@@ -36,12 +36,12 @@ class Diagnostic(Struct, frozen=True):
     is_advice: bool = False
 
 
-class SourceText(Struct, frozen=True):
+class DrawnFile(Struct, frozen=True):
     text: str
     starts: list[int]  # The offset of each line.
 
     @classmethod
-    def of(cls, text: str) -> SourceText:
+    def of(cls, text: str) -> DrawnFile:
         starts = line_starts(text)
         return cls(text, starts[:-1] if starts[-1] == len(text) and len(starts) > 1 else starts)
 
@@ -53,7 +53,7 @@ class SourceText(Struct, frozen=True):
 class Canvas(Struct, frozen=True):
     """The properties of the output that the drawing depends on."""
 
-    read: Callable[[str], SourceText]
+    read: Callable[[str], DrawnFile]
     width: int = 80
     colour: bool = False
 
@@ -135,7 +135,7 @@ class Canvas(Struct, frozen=True):
         return f"{colour}{text}{_PLAIN}" if self.colour else text
 
 
-def _mark(source: SourceText, slice: Slice, line: int, is_block: bool) -> Iterator[str]:
+def _mark(source: DrawnFile, slice: Slice, line: int, is_block: bool) -> Iterator[str]:
     """Yield the lines that mark a slice; the label goes below its last line."""
     label = escape_cell(slice.label)
     if is_block:

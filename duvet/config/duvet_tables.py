@@ -190,7 +190,7 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
         )
 
 
-class RequirementFiles(settings.Table, frozen=True, kw_only=True):
+class RequirementFileTable(settings.Table, frozen=True, kw_only=True):
     """The files of extracted requirements."""
 
     enabled: Annotated[
@@ -203,7 +203,9 @@ class ExtendedReport(settings.Report, frozen=True, kw_only=True):
     """The reports that `duvet report` writes."""
 
     html: Annotated[ExtendedHtmlReport, settings.doc("The HTML report")] = ExtendedHtmlReport()
-    requirements: Annotated[RequirementFiles, settings.doc("The files of extracted requirements")] = RequirementFiles()
+    requirements: Annotated[RequirementFileTable, settings.doc("The files of extracted requirements")] = (
+        RequirementFileTable()
+    )
 
 
 # The JSON Schema keywords for the checks of `__post_init__`.
@@ -226,7 +228,7 @@ class KeywordCase(project_file.ConfigChoice):
 
 
 class RequirementBasis(project_file.ConfigChoice):
-    """What makes a sentence a requirement."""
+    """The property that makes a sentence a requirement."""
 
     means: bool
 

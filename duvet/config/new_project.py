@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -58,9 +58,19 @@ def detect_languages(exists: Callable[[str], bool]) -> tuple[Starter, ...]:
     return tuple(starter for starter in STARTERS if any(map(exists, starter.signs)))
 
 
-def render_config(groups: Sequence[SourceGroup], specifications: Sequence[str], suggestions: Sequence[str]) -> bytes:
-    """Return a configuration in duvet's own schema, with the specifications in `suggestions` as comments."""
-    return _render("config", groups=groups, specifications=specifications, suggestions=suggestions)
+def render_config(
+    groups: Sequence[SourceGroup],
+    specifications: Sequence[str],
+    suggestions: Sequence[str],
+    any_case: Collection[str] = (),
+) -> bytes:
+    """Return a configuration in duvet's own schema, with the specifications in `suggestions` as comments.
+
+    `any_case` are the specifications whose keywords count in lower case, too.
+    """
+    return _render(
+        "config", groups=groups, specifications=specifications, suggestions=suggestions, any_case=frozenset(any_case)
+    )
 
 
 def render_upstream_config(starters: Sequence[Starter], specifications: Sequence[str]) -> bytes:
@@ -74,13 +84,14 @@ def add_to_config(
     groups: Sequence[SourceGroup],
     specifications: Sequence[str],
     environ: Mapping[str, str],
+    any_case: Collection[str] = (),
 ) -> bytes:
     """Return a configuration with further tables at its end; everything else is unchanged."""
     ##= man/spec/init.md#existing-projects
     ##% In a project, `duvet init` MUST add the specifications and languages that are named, and MUST NOT change anything
     ##% else in existing files.
     if config.extended:
-        tables = _render("tables", groups=groups, specifications=specifications)
+        tables = _render("tables", groups=groups, specifications=specifications, any_case=frozenset(any_case))
     else:
         # Upstream's schema has one pattern in each table.
         starters = [Starter(group.language, pattern) for group in groups for pattern in group.patterns]

@@ -378,7 +378,7 @@ class Project:
 
     @property
     def _specification_names(self) -> tuple[bytes, ...]:
-        """What the targets of the configured specifications contain: the last parts of their names."""
+        """The last parts of the names of the configured specifications, which their targets contain."""
         rules = self.config.specifications if self.config else ()
         names = (strip_extension(rule.source.rstrip("/").rpartition("/")[2]) for rule in rules)
         return tuple(sorted({name.encode() for name in names if name}))

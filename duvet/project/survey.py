@@ -12,6 +12,7 @@ from msgspec import Struct
 from duvet.config.languages import TEST_FOLDERS, Language, find_test_glob
 from duvet.config.new_project import SourceGroup
 from duvet.errors import DuvetError
+from duvet.model import Format, RequirementForm, Specification
 from duvet.sources.gitignore import IgnoredPaths
 from duvet.specs.extraction import list_extracted_sections
 from duvet.specs.library import Library
@@ -62,6 +63,9 @@ _PLAN_PATH = re.compile(
     r"|(?:.*/)?(?:\.kiro/specs|specs/\d{3,}-[^/]*)/(?:.*/)?(?:tasks|design|plan|research|quickstart|data-model)\.md"
 )
 _KEYWORD = re.compile(rb"\b(?:MUST|SHALL|SHOULD|MAY|REQUIRED|RECOMMENDED|OPTIONAL)\b")
+_LOWER_CASE = re.compile(rb"\b(?:must|shall|should)\b", re.IGNORECASE)
+_PROSE_FOLDERS = frozenset(["doc", "docs"])
+"""Folders of specifications in which lower-case keywords alone indicate a guide rather than requirements."""
 # Requirements that duvet can't extract: ids such as FR-001, and EARS in lower case.
 _UNMARKED = re.compile(rb"\b(?:N?FR|REQ|AC)[-_ ]?\d+\b|(?i:\b(?:when|while|if|where)\b[^\n]*\bshall\b)")
 _MOST_BYTES = 4 << 20  # Longer files are not searched.
@@ -85,6 +89,7 @@ _MOST_PATTERNS = 4  # More folders than that are covered by one pattern.
 class FoundSpecification(Struct, frozen=True):
     path: str
     requirements: int
+    any_case: bool = False  # Whether keywords count in lower case, because none is in upper case.
 
 
 class Survey(Struct, frozen=True):
@@ -212,7 +217,7 @@ def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpec
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST find specifications by their folders, their names and their requirements, and MUST print the
     ##% number of requirements of each.
-    library = Library(tree, "")
+    library = Library(tree, "", forms={})
     for path in paths:
         *folders, name = path.split("/")
         is_text = _TEXT_NAME.fullmatch(name)
@@ -225,14 +230,38 @@ def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpec
             data = tree.read(path)
             if len(data) > _MOST_BYTES:
                 continue
+            is_likely = in_folder or is_text or _SPECIFICATION_NAME.fullmatch(name)
+            is_specification = (
+                not _PROSE_FOLDERS.issuperset(_SPECIFICATION_FOLDERS.intersection(folders))
+                or _SPECIFICATION_NAME.fullmatch(name)
+                or _UNMARKED.search(data)
+            )
+            if is_likely and is_specification and (lower := count_lower_case_requirements(path, library)):
+                yield FoundSpecification(path, lower, any_case=True)
+                continue
             count = _count_requirements(path, library) if _KEYWORD.search(data) else 0
         except DuvetError:
             continue
-        is_likely = in_folder or is_text or _SPECIFICATION_NAME.fullmatch(name)
         if count >= (1 if is_likely else _FEWEST) or (is_likely and not count and _UNMARKED.search(data)):
             yield FoundSpecification(path, count)
 
 
+def count_lower_case_requirements(path: str, library: Library) -> int:
+    """Return the number of requirements with lower-case keywords if a Markdown file has no keyword in upper case."""
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification whose sentences have `must`, `shall` or
+    ##% `should` in lower case only.
+    locator = locate_specification(path)
+    data = library.tree.read(path)
+    if len(data) > _MOST_BYTES or _KEYWORD.search(data) or not _LOWER_CASE.search(data):
+        return 0
+    specification = library.load_from(path, locator, RequirementForm(any_case=True))
+    return _count_in(specification) if specification.format is Format.MARKDOWN else 0
+
+
 def _count_requirements(path: str, library: Library) -> int:
-    specification = library.load(locate_specification(path))
+    return _count_in(library.load(locate_specification(path)))
+
+
+def _count_in(specification: Specification) -> int:
     return sum(len(sentences) for _, sentences in list_extracted_sections(specification))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from shlex import quote as quote_shell
 from typing import TypeVar
 
 from msgspec import Struct
@@ -20,14 +21,16 @@ from duvet.project.project import Project
 from duvet.sources.editor import apply_edits
 from duvet.sources.fragments import lines_in_literals, may_have_literals
 from duvet.specs.locator import locate_specification
-from duvet.text import quote_text
+from duvet.text import join_names, quote_text, shorten_text
 from duvet.trace.build import find_second_spellings, make_two_spellings_problem
+from duvet.trace.coverage import find_other_quotes, find_partial_quotes
 from duvet.trace.records import CITATION, EXCEPTION, TEST, AnnotationPlaces, Trace
 from duvet.tree.cache import Cache
 from duvet.tree.files import MemoryTree
 from duvet.tree.outputs import store_together
 
 _FEW_LINES = 2
+_MOST_MISSING = 3  # The number of missing stretches that a message lists.
 # A fix makes its annotation valid, so a second pass finds little to do, and a third pass nothing.
 _MOST_PASSES = 5
 
@@ -49,6 +52,7 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
         *find_missing_reasons(trace, places),
         *_find_duplicates(trace, places),
         *_find_cited_exceptions(trace, places),
+        *([] if project.is_like_upstream else _find_incomplete_quotes(project, places)),
         ##= man/spec/validate.md#checks
         ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification or
         ##% requirement, and a specification that is not configured, as `duvet report` does.
@@ -188,6 +192,41 @@ def _find_cited_exceptions(trace: Trace, places: AnnotationPlaces) -> Iterator[F
         message = f"this {noun} cites text that {exception.path}:{exception.line} excepts"
         hint = "remove the exception or this annotation"
         yield Finding(_problem(rules.CITATION_EXCEPTED, message, annotation, places, hint), id)
+
+
+def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
+    ##= man/spec/validate.md#checks
+    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that covers a requirement only in part, with the
+    ##% words that no annotation of its type quotes.
+    trace = project.trace
+    reported: set[tuple[str, int]] = set()
+    for part in find_partial_quotes(trace.coverages, project.requirements, trace.annotations):
+        missing = join_names([quote_text(shorten_text(words)) for words in part.missing], _MOST_MISSING)
+        name = part.requirement.name or "a requirement"
+        paths: set[str] = set()
+        for id in part.ids:
+            annotation = trace.annotations[id]
+            if annotation.path in paths or (missing, id) in reported:
+                continue
+            paths.add(annotation.path)
+            reported.add((missing, id))
+            message = f"this annotation quotes only a part of {name}; missing: {missing or 'white space'}"
+            hint = f"quote the missing words in this or another annotation of type `{part.kind.words}`"
+            place = places.of(annotation, annotation.source.quote)
+            label = "covers no whole requirement"
+            yield Finding(rules.QUOTE_PARTIAL.problem(message, annotation.path, place, label=label, hint=hint), id)
+    ##= man/spec/validate.md#checks
+    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that shares no words with a requirement of its
+    ##% specification.
+    for coverage in trace.coverages:
+        for id in find_other_quotes(coverage):
+            annotation = trace.annotations[id]
+            message, label = "this quote is not part of a requirement", "covers no requirement"
+            hint = f"quote a requirement; `duvet show {quote_shell(annotation.target)}` lists them"
+            place = places.of(annotation, annotation.source.quote)
+            yield Finding(
+                rules.QUOTE_NOT_NORMATIVE.problem(message, annotation.path, place, label=label, hint=hint), id
+            )
 
 
 _LABELS = {

@@ -62,7 +62,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """How far a first pool of annotations covers an annotation, and whether a second pool overlaps with it."""
+    """The extent to which one pool of annotations covers an annotation, and another one overlaps with it."""
 
     COMPLETE = "complete"
     MIXED = "mixed"
@@ -158,7 +158,7 @@ DUPLICATE_KINDS = (Kind.SPEC, Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.TOD
 """The types in the order in which duplicates are listed."""
 
 
-class Query:
+class AnnotationQuery:
     """Checks the annotations of a project; data that several checks need is computed once."""
 
     def __init__(self, project: Project, filter: QueryFilter) -> None:

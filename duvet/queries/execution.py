@@ -22,7 +22,7 @@ from duvet.tree.files import Tree
 
 
 class Outcome(Enum):
-    """Whether the code that an annotation refers to ran."""
+    """The result of looking for the code of an annotation in a coverage report."""
 
     EXECUTED = "executed"
     NOT_EXECUTED = "not executed"

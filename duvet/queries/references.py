@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from duvet.errors import NotFoundError
-from duvet.text import quote_text, shorten_text, suggest_nearest
+from duvet.errors import DuvetError, NotFoundError
+from duvet.model import Format
+from duvet.text import make_text_id, normalise, quote_text, shorten_text, suggest_nearest
 from duvet.trace import locations
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
@@ -56,14 +57,14 @@ def resolve_reference(
     """Resolve the prefix of an id, a resource path, `spec#section`, a specification, `file:line` or a file.
 
     Raises NotFoundError with suggestions for an unknown or ambiguous reference. `files` is needed for absolute paths,
-    and for lines of code below an annotation.
+    lines of code below an annotation, and ids that were saved before.
     """
     ##= man/spec/show.md#references
     ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     name = reference.strip()
     resource = locations.parse_resource(name)
     if resource is not None and not resource.is_collection:
-        return resolve_resource(catalogue, resource)
+        return resolve_resource(catalogue, resource, files)
     if specifications := locations.match_whole_specifications(catalogue, name):
         return SpecRef(specifications[0])
     found = resolve_place(catalogue, name, files) or _resolve_target(catalogue, name)
@@ -71,7 +72,7 @@ def resolve_reference(
     if found is not None:
         return found
     if _ID.match(name):
-        return RequirementRef(find_requirements_by_id(catalogue, name))
+        return RequirementRef(find_requirements_by_id(catalogue, name, files))
     place = locations.parse_file_line(name)
     file_path = place.path if place else name
     if files and any(map(files.has, locations.list_possible_paths(file_path, files.root))):
@@ -135,14 +136,18 @@ def _find_headed_section(catalogue: Catalogue, name: str, specifications: Collec
     return found[0] if found else None
 
 
-def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
-    """Return all places of the only requirement with this prefix of its id."""
+def find_requirements_by_id(
+    catalogue: Catalogue, digits: str, files: locations.ProjectFiles | None = None
+) -> tuple[int, ...]:
+    """Return all places of the only requirement with this prefix of its id; `files` is needed for earlier ids."""
     ##= man/spec/show.md#references
     ##% duvet MUST accept any unambiguous prefix of an id with four or more digits.
     prefix = digits.lower()
     if len(prefix) < _MIN_DIGITS:
         raise NotFoundError(f"{quote_text(digits)} is too short for an id", hint=f"give at least {_MIN_DIGITS} digits")
     found = [index for index, id in enumerate(catalogue.ids) if id.startswith(prefix)]
+    if not found and files is not None and len(prefix) >= SHORT_ID_DIGITS:
+        found = _find_by_earlier_id(catalogue, prefix, files)
     ids = dict.fromkeys(catalogue.ids[index] for index in found)
     if not found:
         near = suggest_nearest(prefix, {id[: len(prefix)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids})
@@ -150,6 +155,40 @@ def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...
     if len(ids) > 1:
         raise _make_ambiguous_error(catalogue, digits, found)
     return tuple(found)
+
+
+def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.ProjectFiles) -> list[int]:
+    """Return the requirements whose text had this id when it included the markup of its Markdown."""
+    ##= man/spec/show.md#references
+    ##% If no requirement has an id of 12 or more digits, duvet SHOULD accept it as the id that the text has with its
+    ##% Markdown markup, as awslabs duvet extracts it.
+    from duvet.specs.extraction import list_extracted_sections
+    from duvet.specs.library import Library
+    from duvet.specs.locator import locate_specification
+    from duvet.specs.markdown import remove_markup
+
+    found: dict[int, None] = {}
+    for number, card in enumerate(catalogue.specifications):
+        if card.form is None or not card.is_configured:
+            continue
+        try:
+            loaded = Library(files.tree, "").load_from(card.path, locate_specification(card.locator))
+        except DuvetError:
+            continue
+        if loaded.format is not Format.MARKDOWN:
+            continue
+        texts = (
+            " ".join(" ".join(sentence.pieces).split())
+            for _, sentences in list_extracted_sections(loaded)
+            for sentence in sentences
+        )
+        earlier = [normalise(remove_markup(text)) for text in texts if make_text_id(text).startswith(prefix)]
+        stated = enumerate(catalogue.requirements) if earlier else ()
+        own = [(index, normalise(one.text)) for index, one in stated if one.specification == number]
+        for words in earlier:
+            same = [index for index, text in own if text == words]
+            found |= dict.fromkeys(same or [index for index, text in own if text in words or words in text])
+    return list(found)
 
 
 def _make_ambiguous_error(catalogue: Catalogue, name: str, indexes: list[int]) -> NotFoundError:
@@ -170,7 +209,9 @@ def _list_candidates(intro: str, lines: list[str]) -> str:
     return "\n".join([intro, *lines[:_MAX_CANDIDATES], *more])
 
 
-def resolve_resource(catalogue: Catalogue, resource: locations.ResourcePath) -> ResolvedReference:
+def resolve_resource(
+    catalogue: Catalogue, resource: locations.ResourcePath, files: locations.ProjectFiles | None = None
+) -> ResolvedReference:
     """Resolve a resource path; raise NotFoundError with suggestions for an unknown one."""
     (specification, *_) = locations.require_specification(catalogue, resource.specification or "")
     if resource.section is None:
@@ -186,7 +227,7 @@ def resolve_resource(catalogue: Catalogue, resource: locations.ResourcePath) -> 
         return section
     named = find_by_name(catalogue, resource.id, [specification])
     by_name = named.indexes if isinstance(named, RequirementRef) else ()
-    places = by_name or find_requirements_by_id(catalogue, resource.id)
+    places = by_name or find_requirements_by_id(catalogue, resource.id, files)
     cards = catalogue.requirements
     indexes = tuple(i for i in places if SectionRef(cards[i].specification, cards[i].section) == section)
     if not indexes:

@@ -10,9 +10,26 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from duvet.model import Level, Problem, Section, Severity, Specification
+from duvet.model import Annotation, Kind, Level, Problem, Section, Severity, Specification
 from duvet.text import byte_length, format_count, split_bytes
-from duvet.trace.records import TITLE_LINE, Coverage, Match, Requirement, Segment, SegmentsByLine, State, Tally
+from duvet.trace.records import (
+    CITATION,
+    EXCEPTION,
+    IMPLICATION,
+    KIND_FLAGS,
+    SPEC,
+    TEST,
+    TITLE_LINE,
+    TODO,
+    Coverage,
+    Fit,
+    Match,
+    Requirement,
+    Segment,
+    SegmentsByLine,
+    State,
+    Tally,
+)
 
 _Placed = tuple[int, int, int]  # The start and the end of a piece, and the index of its match.
 
@@ -113,6 +130,89 @@ def _tally(match: Match, segments: list[Segment], stating: set[int]) -> Tally:
             shared.append(segment.ids)
     ids = sorted(set(chain.from_iterable(shared))) if shared else match.ids if segments else ()
     return Tally(counts, tuple([id for id in ids if id not in stating]))
+
+
+class PartialQuote(Struct, frozen=True):
+    """A part of a requirement that no annotation of a type quotes, though some of them quote the rest."""
+
+    requirement: Requirement
+    kind: Kind
+    ids: tuple[int, ...]  # The annotations of this type that quote a part of the requirement and no whole one.
+    missing: tuple[str, ...]  # The words that none of them quotes.
+
+
+_INSTEAD = {
+    Kind.CITATION: CITATION | IMPLICATION | EXCEPTION,
+    Kind.TEST: TEST | IMPLICATION | EXCEPTION,
+    Kind.IMPLICATION: IMPLICATION | CITATION | EXCEPTION,
+    Kind.EXCEPTION: CITATION | TEST | IMPLICATION | EXCEPTION,
+    Kind.TODO: TODO | CITATION | TEST | IMPLICATION | EXCEPTION,
+}
+"""The flags with which a byte needs no annotation of a type."""
+
+
+def find_partial_quotes(
+    coverages: Iterable[Coverage], requirements: Iterable[Requirement], annotations: Sequence[Annotation]
+) -> Iterator[PartialQuote]:
+    """Yield the requirements that annotations of one type cover together in part, with the words that they leave out."""
+    by_specification = {coverage.specification.locator: coverage for coverage in coverages}
+    parts: list[tuple[Requirement, Match, Coverage]] = []
+    whole: set[int] = set()
+    """The annotations that quote all of any requirement."""
+    for requirement in requirements:
+        coverage = by_specification[requirement.specification.locator]
+        for match in requirement.matches:
+            tally = coverage.tallies[match.stating[0]]
+            counts: Counter[int] = Counter()
+            for segment in _list_segments(coverage, match):
+                counts.update(dict.fromkeys(segment.ids, segment.end - segment.start))
+            whole.update(id for id, count in counts.items() if count == tally.total)
+            if requirement.state is not State.NOT_APPLICABLE:
+                parts.append((requirement, match, coverage))
+    for requirement, match, coverage in parts:
+        tally = coverage.tallies[match.stating[0]]
+        for kind, flags in _INSTEAD.items():
+            if not tally.covered(KIND_FLAGS[kind]) or tally.covered(flags) == tally.total:
+                continue
+            ids = tuple(id for id in tally.related if annotations[id].kind is kind and id not in whole)
+            if ids:
+                yield PartialQuote(requirement, kind, ids, tuple(_list_missing_words(coverage, match, flags)))
+
+
+def _list_segments(coverage: Coverage, match: Match) -> Iterator[Segment]:
+    """Yield the segments of a match in order; the pieces of all matches are cut where segments are."""
+    lines = coverage.sections[match.section]
+    for piece in match.pieces:
+        for segment in lines[piece.line]:
+            if segment.start < piece.end and piece.start < segment.end:
+                yield segment
+
+
+def _list_missing_words(coverage: Coverage, match: Match, flags: int) -> Iterator[str]:
+    """Yield each stretch of a requirement that no annotation with these flags covers, without white space alone."""
+    section, data = coverage.specification.sections[match.section], coverage.specification.data
+    for is_covered, segments in groupby(_list_segments(coverage, match), lambda one: bool(one.flags & flags)):
+        if not is_covered:
+            found = [(one.start, one.end) for one in segments]
+            texts = (
+                section.plain.words_between(low, high) if section.plain else data[low:high].decode(errors="replace")
+                for low, high in found
+            )
+            if words := " ".join(" ".join(texts).split()):
+                yield words
+
+
+def find_other_quotes(coverage: Coverage) -> tuple[int, ...]:
+    """Return the annotations whose quotes share no byte with a requirement; none if nothing states requirements."""
+    if not any(match.stating for match in coverage.matches):
+        return ()
+    found: set[int] = set()
+    for lines in coverage.sections.values():
+        for segment in chain.from_iterable(lines.values()):
+            if segment.flags & SPEC:
+                found.update(segment.ids)
+    quoted = (match for match in coverage.matches if match.fit is not Fit.TITLE)
+    return tuple(sorted(id for match in quoted for id in match.ids if id not in found))
 
 
 def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) -> list[str]:

@@ -46,7 +46,12 @@ def find_setup_problems(
         return
     yield from unmatched
     if not requirements and config.specifications:
-        hint = "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`"
+        ##= man/spec/trace.md#markdown
+        ##% If a project has no requirements, duvet MUST name the keys that count other requirements.
+        hint = (
+            "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
+            '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
+        )
         yield rules.NO_REQUIREMENTS.problem("the specifications contain no requirements", config.path, hint=hint)
     elif not requirements:
         hint = "run `duvet init --yes` to add those in this folder, or `duvet init --specification URL|FILE`"

@@ -120,6 +120,26 @@ def test_requirements_without_keywords(here: Run, tmp_path: Path) -> None:
     assert here("init").err.startswith(skipped.format("2 files", "such as "))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        (["--specification", "docs/tea.md"], ""),
+        (["--yes"], "found 1 specification:\n  specs/tea.md (2 requirements)\n"),
+    ],
+)
+def test_keywords_in_lower_case(arguments: list[str], start: str, here: Run, tmp_path: Path) -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification whose sentences have `must`, `shall` or
+    ##% `should` in lower case only.
+    path = arguments[1] if start == "" else "specs/tea.md"
+    make(tmp_path, {path: "# Tea\n\n- The pot must be hot.\n- It should whistle.\n"})
+    shown = here("init", *arguments).err
+    remark = f'set `keywords = "any"` for {path}, because its keywords are in lower case\n'
+    assert shown.startswith(f"{start}{remark}wrote .duvet/config.toml\n")
+    assert f'[[specification]]\nsource = "{path}"\nkeywords = "any"\n\n' in (tmp_path / PATH).read_text()
+    assert here("uncited", "--limit", "0").out.count("\n") == 2
+
+
 def test_a_project_with_many_specifications(here: Run, tmp_path: Path) -> None:
     make(tmp_path, {f"specs/{number:03}-tea/spec.md": SPECIFICATION for number in range(22)})
     shown = here("init", "--yes").err

@@ -21,7 +21,7 @@ from tests.unit.project.made import FILES, FIXED, RIGHT
 
 PROJECT = FILES
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"
-ALL_COUNT = "checked 16 annotations in 4 files: 12 errors, 5 warnings\n"
+ALL_COUNT = "checked 16 annotations in 4 files: 12 errors, 6 warnings\n"
 SKIPPED = "skipped, because no pattern matches: "
 NO_FILES = "checked 0 annotations in 0 files: no problems\n"
 
@@ -75,7 +75,7 @@ NAMES = [f"{number:02}.txt" for number in range(12)]
         (("README.md", "src/right.py", "tea.md"), 0, f"{SKIPPED}README.md, tea.md\n{RIGHT_COUNT}"),
         (("README.md",), 0, f"{SKIPPED}README.md\n{NO_FILES}"),
         (("src/right.py", *NAMES), 0, f"{SKIPPED}{', '.join(NAMES[:10])} and 2 more\n{RIGHT_COUNT}"),
-        (("src",), 1, "checked 15 annotations in 3 files: 11 errors, 5 warnings\n"),
+        (("src",), 1, "checked 15 annotations in 3 files: 11 errors, 6 warnings\n"),
         ((".duvet/exceptions",), 1, "checked 1 annotation in 1 file: 1 error\n"),
         ((".",), 1, ALL_COUNT),
     ],
@@ -196,7 +196,12 @@ def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
     before = files(folder)
     assert duvet("validate", "--fix", "src/right.py") == Done(0, "", RIGHT_COUNT)
     assert files(folder) == before
-    make(folder, {"src/deep/other.rs": "//= tea.md#srving\n//# Everybody SHOULD wait\n"})
+    make(
+        folder,
+        {
+            "src/deep/other.rs": "//= tea.md#srving\n//# Everybody SHOULD wait until the host has poured the last cup of tea.\n"
+        },
+    )
     said = "src/deep/other.rs:1: change the target to tea.md#serving\nfixed 1 citation in 1 file\n"
     assert duvet("validate", "--fix", "src/deep") == Done(0, "", said + RIGHT_COUNT)
     shutil.rmtree(folder / "src/deep")

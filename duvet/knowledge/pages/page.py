@@ -30,15 +30,12 @@ REQUIREMENT_PREFIX = "req:"  # The prefix of a link to a requirement id.
 _MAX_SLUG_LENGTH, _MAX_TITLE_LENGTH = 300, 300
 _MAX_FRONT_MATTER = 1 << 16
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)((?:.*?\n)??)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_YAML_TABLE = re.compile(
-    r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                      # blank lines, and comments
+_YAML_TABLE = r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                      # blank lines, and comments
     [ \t]*(?:\{
         | (?:"[^"\n]*"|'[^'\n]*')[ \t]*:(?:\s|\Z)
         | (?:[^\s\#"'-]|-[^\s-])(?:[^\n:]|:(?=\S))*:(?:\s|\Z)
-    )""",
-    re.VERBOSE,
-)
-"""The beginning of a mapping."""
+    )"""
+"""The pattern of the beginning of a mapping."""
 _DATE_HINT = "write it like 2026-05-31 or 2026-05-31T12:00:00Z"
 _ENDING = re.compile(r"\.(?:md|markdown)\Z", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -175,7 +172,8 @@ def _find_front_matter(text: str) -> re.Match[str] | None:
 
 
 def _is_table(block: re.Match[str]) -> bool:
-    return not block[1] or _YAML_TABLE.match(block[1]) is not None
+    # Compiled when a page has front matter, because it takes as long as reading many pages.
+    return not block[1] or re.match(_YAML_TABLE, block[1], re.VERBOSE) is not None
 
 
 def parse_front_matter(text: str, path: str) -> DataDocument:

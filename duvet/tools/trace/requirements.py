@@ -304,7 +304,7 @@ class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
 def get_requirement_status(arguments: GetRequirementStatusInput, context: ProjectSnapshot) -> ToolAnswer:
     """Return the status of a requirement, such as "needs tests" or "done". Call it again after you have cited it."""
     catalogue = context.catalogue
-    indexes = _find_indexes(catalogue, arguments.req_identifier.strip())
+    indexes = _find_indexes(context, arguments.req_identifier.strip())
     ##= man/spec/show.md#details
     ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
     state = min(catalogue.requirements[index].state for index in indexes)
@@ -316,12 +316,13 @@ def get_requirement_status(arguments: GetRequirementStatusInput, context: Projec
     return ToolAnswer(value=output, next_step=_NEXT.get(state, ""))
 
 
-def _find_indexes(catalogue: Catalogue, identifier: str) -> Sequence[int]:
+def _find_indexes(context: ProjectSnapshot, identifier: str) -> Sequence[int]:
+    catalogue = context.catalogue
     if _DIGITS.match(identifier) and identifier not in catalogue.named:
-        return references.find_requirements_by_id(catalogue, identifier)
+        return references.find_requirements_by_id(catalogue, identifier, context.files)
     cause = None
     try:
-        found = references.resolve_reference(catalogue, identifier)
+        found = references.resolve_reference(catalogue, identifier, context.files)
         if isinstance(found, references.RequirementRef):
             return found.indexes
     except errors.NotFoundError as error:

@@ -132,7 +132,29 @@ def test_requirements_without_keywords() -> None:
         "notes.md": "FR-001",
     }
     found = survey_folder(MemoryTree({path: text.encode() for path, text in texts.items()}), "/project")
-    assert (found.specifications, found.unmarked) == ((), ("docs/prd/requirements.md", "specs/001-x/spec.md"))
+    lower = FoundSpecification("specs/001-x/spec.md", 1, any_case=True)
+    assert (found.specifications, found.unmarked) == ((lower,), ("docs/prd/requirements.md",))
+
+
+def test_keywords_in_lower_case() -> None:
+    ##= man/spec/init.md#new-projects
+    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification whose sentences have `must`, `shall` or
+    ##% `should` in lower case only.
+    lower = "# Tea\n\n- The pot must be hot.\n- It should whistle, if it can. It is blue.\n\n```\nmust\n```\n"
+    texts = {
+        "docs/guide.md": lower,
+        "docs/tea-spec.md": lower,
+        "notes.md": lower,
+        "specs/both.md": f"{lower}\nIt MUST boil.\n",
+        "specs/code.md": "# Tea\n\nIt is hot.\n\n```\nmust\n```\n",
+        "specs/tea.md": lower,
+        "rfc/rfc1.txt": "1.  Tea\n\n   It must be hot.\n",
+    }
+    assert specifications(texts) == [
+        FoundSpecification("docs/tea-spec.md", 2, any_case=True),
+        FoundSpecification("specs/both.md", 1),
+        FoundSpecification("specs/tea.md", 2, any_case=True),
+    ]
 
 
 def test_files_that_do_not_belong_to_the_project(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def test_what_a_report_lets_pass() -> None:
         (8, "DUV091", "warning"),
         (8, "DUV093", "warning"),
         (11, "DUV092", "warning"),
+        (12, "DUV094", "warning"),
         (17, "DUV022", "error"),
     ]
     assert problems[1].message == "this code cites text that src/doubtful.rs:1 excepts"
@@ -86,8 +87,8 @@ def test_hints_and_fixes(snapshot: Snapshot) -> None:
 
 @pytest.mark.parametrize(("lines", "found"), [(0, 1), (2, 1), (3, 0), (40, 0)])
 def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
-    said, code = "//= tea.md#serving\n//# Everybody SHOULD wait\n", "fit();\n" * lines
-    test = "//= tea.md#serving\n//= type=test\n//# Everybody SHOULD wait\n"
+    quote, code = "//# A biscuit MAY be offered to those who ask for one politely.\n", "fit();\n" * lines
+    said, test = f"//= tea.md#serving\n{quote}", f"//= tea.md#serving\n//= type=test\n{quote}"
     problems = validate(project({"src/twice.rs": f"{said}{code}{said}{test}"})).of(["src/twice.rs"]).problems
     assert [one.code for one in problems] == ["DUV091"] * found
 
@@ -261,3 +262,83 @@ def test_any_input(specification: str, lines: list[str], end: str, entries: str)
     assert all(data.decode() == found.before[path].decode() for path, data in found.before.items())
     kept = overlay_project(project, found.after).trace.annotations
     assert [(one.path, one.kind) for one in kept] == [(one.path, one.kind) for one in project.trace.annotations]
+
+
+QUOTED = """# Tea
+
+- **T-1**: The pot MUST be `warm` and [clean](x) at *any* time.
+- **T-2**: The lid MUST fit.
+
+The tea SHOULD be hot. It is not water.
+"""
+QUOTING = """[[source]]
+pattern = "*.rs"
+[[specification]]
+source = "tea.md"
+"""
+
+
+def incomplete(
+    *annotations: str, spec: str = QUOTED, source: str = "tea.md", ours: bool = True, config: str = ""
+) -> list[str]:
+    """The line, code and message of the warnings about quotes, each of which follows its type."""
+    code = ""
+    section = "section-1" if source.endswith(".txt") else "tea"
+    for annotation in annotations:
+        kind, _, quote = annotation.partition(": ")
+        reason = "//= reason=It is so.\n" if kind == "exception" else ""
+        code += f"//= {source}#{section}\n//= type={kind}\n{reason}//# {quote}\nfn brew() {{}}\n\n"
+    schema = "duvet-cli/config/v1" if ours else "https://awslabs.github.io/duvet/config/v0.4.0.json"
+    config = config or f"'$schema' = '{schema}'\n{QUOTING}"
+    files = {".duvet/config.toml": config, source: spec, "src.rs": code}
+    checked = validate(Project(tree=MemoryTree({path: text.encode() for path, text in files.items()})))
+    found = checked.of(["src.rs"]).problems
+    return [f"{one.place.line} {one.code} {one.message}" for one in found if one.code in ("DUV094", "DUV095")]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "missing"),
+    [
+        (["citation: The pot MUST be warm and clean at any time."], {}),
+        (["citation: The pot MUST be warm and clean"], {3: '"at any time."'}),
+        (["citation: MUST be warm"], {3: '"The pot", "and clean at any time."'}),
+        (["citation: The pot MUST be warm and clean at any time"], {3: '"."'}),
+        (["citation: The pot MUST be warm", "citation: and clean at any time."], {3: "white space"}),
+        (["citation: The pot MUST be warm ", "citation: warm and clean at any time."], {}),
+        (["citation: The pot MUST be warm", "exception: warm and clean at any time."], {}),
+        (["citation: The pot MUST be warm", "test: warm and clean at any time."], {3: 0, 8: 1}),
+        (["todo: The pot MUST be warm and", "citation: and clean at any time."], {8: '"The pot MUST be warm"'}),
+        (["citation: The pot MUST be warm and clean at any time. The lid"], {}),
+    ],
+)
+def test_the_words_that_quotes_leave_out(annotations: list[str], missing: dict[int, str | int]) -> None:
+    ##= man/spec/validate.md#checks
+    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that covers a requirement only in part, with the
+    ##% words that no annotation of its type quotes.
+    words = ('"and clean at any time."', '"The pot MUST be"')
+    assert incomplete(*annotations) == [
+        f"{line} DUV094 this annotation quotes only a part of T-1; missing: "
+        f"{words[one] if isinstance(one, int) else one}"
+        for line, one in missing.items()
+    ]
+    assert incomplete(*annotations, ours=False) == []
+
+
+def test_quotes_of_no_requirement() -> None:
+    ##= man/spec/validate.md#checks
+    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that shares no words with a requirement of its
+    ##% specification.
+    quotes = ("citation: It is not water.", "test: The tea SHOULD be hot. It is not water.", "todo: not water")
+    message = "DUV095 this quote is not part of a requirement"
+    assert incomplete(*quotes) == [f"3 {message}", f"13 {message}"]
+    assert incomplete(*quotes, ours=False) == []
+
+
+def test_incomplete_quotes_of_ietf_text() -> None:
+    text = "1.  Tea\n\n   The pot MUST be warm\n   at any time.  It is hot.\n"
+    quotes = ("citation: The pot MUST be", "citation: It is hot.", "test: The pot MUST be warm at any time.")
+    config = f"'$schema' = 'duvet-cli/config/v1'\n{QUOTING.replace('tea.md', 'tea.txt')}format = 'ietf'\n"
+    assert incomplete(*quotes, spec=text, source="tea.txt", config=config) == [
+        '3 DUV094 this annotation quotes only a part of a requirement; missing: "warm at any time."',
+        "8 DUV095 this quote is not part of a requirement",
+    ]

@@ -6,7 +6,7 @@ import pytest
 
 from duvet.model import Kind
 from duvet.project.project import Project
-from duvet.queries.checks import AnnotationCheck, Completeness, Query, QueryFilter
+from duvet.queries.checks import AnnotationCheck, AnnotationQuery, Completeness, QueryFilter
 from duvet.tree.files import MemoryTree
 
 SPECIFICATION = """\
@@ -29,7 +29,7 @@ source = "s.md"
 """
 
 
-def query(*annotations: str, filter: QueryFilter = QueryFilter()) -> Query:  # noqa: B008 - frozen
+def query(*annotations: str, filter: QueryFilter = QueryFilter()) -> AnnotationQuery:  # noqa: B008 - frozen
     """A query of annotations as `SECTION TYPE QUOTE`."""
     source = ""
     for annotation in annotations:
@@ -40,10 +40,10 @@ def query(*annotations: str, filter: QueryFilter = QueryFilter()) -> Query:  # n
     files = {"s.md": SPECIFICATION, ".duvet/config.toml": CONFIG, "a.rs": source}
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
     assert project.trace.problems == ()
-    return Query(project, filter)
+    return AnnotationQuery(project, filter)
 
 
-def states(query: Query, check: AnnotationCheck) -> dict[str, str]:
+def states(query: AnnotationQuery, check: AnnotationCheck) -> dict[str, str]:
     return {
         query.trace.annotations[one.id].quote: name.value for name in Completeness for one in check.verdicts.of(name)
     }

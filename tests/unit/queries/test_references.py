@@ -8,6 +8,7 @@ import pytest
 
 from duvet import MemoryTree
 from duvet.errors import NotFoundError
+from duvet.project.project import Project
 from duvet.queries.references import FileRef, RequirementRef, ResolvedReference, SectionRef, SpecRef, resolve_reference
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
@@ -221,3 +222,26 @@ def test_all_requirements_and_sections_of_an_ambiguous_reference_are_listed() ->
     lines += [f"{card.id[:12]}  {card.text}" for card in alike]
     assert refusal(prefix, None, catalogue).splitlines() == lines
     assert refusal("many", None, catalogue) == '"many" matches 2 sections\nuse one of these:\na#many\nb#many'
+
+
+def test_ids_that_were_saved_before() -> None:
+    ##= man/spec/show.md#references
+    ##% If no requirement has an id of 12 or more digits, duvet SHOULD accept it as the id that the text has with its
+    ##% Markdown markup, as awslabs duvet extracts it.
+    text = "# Tea\n\n- **FR-001**: The *pot* MUST be `hot`.\n- [x] It MUST be full.\n\nTea SHOULD be __good__.\n"
+    tables = '[[source]]\npattern = "*.py"\n[[specification]]\nsource = "tea.md"\n'
+    schemas = ("https://awslabs.github.io/duvet/config/v0.4.0.json", "duvet-cli/config/v1")
+    contents = {"tea.md": text.encode(), "a.py": b""}
+    before, now = (
+        Project(tree=MemoryTree({**contents, ".duvet/config.toml": f"'$schema' = '{schema}'\n{tables}".encode()}))
+        for schema in schemas
+    )
+    own, tree = now.catalogue, ProjectFiles(now.tree, "")
+    saved = [one.id for one in before.catalogue.requirements]
+    assert not set(saved) & set(own.ids)
+    for id, index in zip(saved, range(3), strict=True):
+        for digits in (id, id[:12], f"/specifications/tea/sections/tea/requirements/{id[:12]}"):
+            assert resolve_reference(own, digits, tree) == RequirementRef((index,))
+    for digits, files_to_read in ((saved[0][:11], tree), (saved[0], None), ("0" * 12, tree)):
+        with pytest.raises(NotFoundError, match="no requirement matches"):
+            resolve_reference(own, digits, files_to_read)

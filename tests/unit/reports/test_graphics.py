@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duvet.reports.graphics import Canvas, Diagnostic, Slice, SourceText
+from duvet.reports.graphics import Canvas, Diagnostic, DrawnFile, Slice
 
 TEXTS = {
     "a.rs": "//= spec\n//# One.\nfn f() {}\n",
@@ -12,7 +12,7 @@ TEXTS = {
 
 
 def draw(diagnostic: Diagnostic, width: int = 80, *, colour: bool = False) -> str:
-    canvas = Canvas(lambda path: SourceText.of(TEXTS[path]), width, colour)
+    canvas = Canvas(lambda path: DrawnFile.of(TEXTS[path]), width, colour)
     return "\n".join(canvas.draw(diagnostic))
 
 
@@ -110,7 +110,7 @@ def test_colours() -> None:
 
 
 def test_errors_in_a_frame() -> None:
-    canvas = Canvas(lambda path: SourceText.of(TEXTS[path]))
+    canvas = Canvas(lambda path: DrawnFile.of(TEXTS[path]))
     one = Diagnostic("One", slice_of("a.rs", "spec"))
     assert "\n".join(canvas.draw_errors([one])) == draw(one)
     assert (

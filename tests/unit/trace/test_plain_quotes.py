@@ -181,3 +181,14 @@ def test_an_edit_must_not_change_the_meaning(quote: str, code: str) -> None:
 )
 def test_meaningful_edits(one: str, other: str, expected: bool) -> None:
     assert (is_meaningful_edit(one, other), is_meaningful_edit(other, one)) == (expected, expected)
+
+
+def test_a_project_without_requirements() -> None:
+    ##= man/spec/trace.md#markdown
+    ##% If a project has no requirements, duvet MUST name the keys that count other requirements.
+    (problem,) = project(spec="# Spec\n\n- FR-001: It is hot.\n").setup_problems
+    assert (problem.code, problem.message) == ("DUV066", "the specifications contain no requirements")
+    assert problem.hint == (
+        "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
+        '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
+    )
