@@ -179,9 +179,6 @@ def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> It
         seen.add(text)
         for low, high in statement.ranges:
             yield _Stretch(plain.byte_at(low), plain.byte_at(high), reason, f"{section.id}\0{text}")
-        if statement.lead and (at := plain.text.find(statement.lead)) >= 0:
-            end = at + len(statement.lead)
-            yield _Stretch(plain.byte_at(at), plain.byte_at(end), "in the introduction of a list")
     for one in plain.uncounted:
         low = _find_character(plain, one.start, data)
         yield _Stretch(
@@ -189,7 +186,11 @@ def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> It
         )
 
 
-_REASONS = {"lower-case keyword": _LOWER, "no id": "without an id"}
+_REASONS = {
+    "lower-case keyword": _LOWER,
+    "no id": "without an id",
+    "list introduction": "in the introduction of a list",
+}
 
 
 def _find_character(plain: PlainText, byte: int, data: bytes) -> int:

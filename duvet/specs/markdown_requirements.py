@@ -217,9 +217,9 @@ class _SectionReader:
                 lead = text[low:high]
                 if not self._leads(index + 1):
                     lead = ""
-            if lead and self.form.needs_id:
-                self.uncounted.append(("no id", at + low, at + high))
-            elif not lead:
+            if lead:
+                self.uncounted.append(("no id" if self.form.needs_id else "list introduction", at + low, at + high))
+            else:
                 self._state([(at + low, at + high)], level, "")
         return 0, lead
 
