@@ -126,7 +126,20 @@ def _explain(specification: Specification, keyword: re.Match[bytes], first: int)
     is_any_case = form is not None and form.any_case and specification.format is Format.MARKDOWN
     if not keyword[0].isupper() and not is_any_case:
         return _LOWER
-    return ""
+    # Such as `in**MUST**`, where the markup separates the keyword from the rest of its word.
+    return "in a longer word" if _is_in_word(specification, keyword) else ""
+
+
+def _is_in_word(specification: Specification, keyword: re.Match[bytes]) -> bool:
+    for section in specification.sections:
+        plain = section.plain
+        if plain and plain.starts and plain.starts[0] <= keyword.start() < plain.ends[-1]:
+            start = _find_character(plain, keyword.start(), specification.data)
+            end = start + len(keyword[0])
+            return any(
+                re.match(r"\w", one) for one in (plain.text[max(start - 1, 0) : start], plain.text[end : end + 1])
+            )
+    return False
 
 
 class _StretchIndex:
