@@ -86,7 +86,7 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
         str | tuple[str, ...] | None, settings.doc("Glob pattern of the files, or a list of patterns")
     ] = None
     comment_style: Annotated[StyleTable, settings.doc("Prefixes of annotation comments")] = StyleTable()
-    type: Annotated[SourceType, settings.doc("Type of annotations without a type")] = SourceType.IMPLEMENTATION
+    type: Annotated[SourceType, settings.doc("Default type of the annotations")] = SourceType.IMPLEMENTATION
     blob_link: Annotated[settings.TemplateText | None, settings.doc("Base URL of these source files, for links")] = None
 
     def style(self) -> tuple[str, str]:
@@ -142,23 +142,23 @@ Bound = Annotated[int, Meta(ge=1)]
 class DuplicateClaimsTable(settings.Table, frozen=True, kw_only=True):
     """Annotations of the same text that awslabs duvet allows. duvet accepts the table and ignores it."""
 
-    test: Annotated[Bound, settings.doc("Tests that may quote the same text; not applied")] = 1
-    implementation: Annotated[Bound, settings.doc("Implementations that may quote the same text; not applied")] = 1
+    test: Annotated[Bound, settings.doc("Tests that may quote the same text; ignored")] = 1
+    implementation: Annotated[Bound, settings.doc("Implementations that may quote the same text; ignored")] = 1
     types: Annotated[
-        tuple[str, ...], settings.doc("Types that may quote the same text, such as `test+implementation`; not applied")
+        tuple[str, ...], settings.doc("Types that may quote the same text, such as `test+implementation`; ignored")
     ] = ()
 
 
 class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
     """Annotations of the same line of code that awslabs duvet allows. duvet accepts the table and ignores it."""
 
-    count: Annotated[Bound | None, settings.doc("Annotations that may refer to one line of code; not applied")] = None
+    count: Annotated[Bound | None, settings.doc("Annotations that may refer to one line of code; ignored")] = None
     sections: Annotated[
-        Bound | None, settings.doc("Sections that one line of code may be annotated with; not applied")
+        Bound | None, settings.doc("Sections that one line of code may be annotated with; ignored")
     ] = None
     types: Annotated[
         tuple[str, ...],
-        settings.doc("Types that may refer to the same line of code, such as `exception+test`; not applied"),
+        settings.doc("Types that may refer to the same line of code, such as `exception+test`; ignored"),
     ] = ()
 
 
@@ -184,7 +184,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
     report: Annotated[settings.Report, settings.doc("Reports to write")] = settings.Report()
     specification: Annotated[tuple[SpecificationTable, ...], settings.doc("Specifications to trace")] = ()
     duplicates: Annotated[
-        DuplicatesTable, settings.doc("Duplicates that awslabs duvet allows; accepted, but not applied")
+        DuplicatesTable, settings.doc("Duplicates that awslabs duvet allows; accepted, but ignored")
     ] = DuplicatesTable()
     schema: Annotated[SchemaName, settings.doc("Schema of this file")] = field(name="$schema")
 
