@@ -153,9 +153,9 @@ class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
     """Annotations of the same line of code that awslabs duvet allows. duvet accepts the table and ignores it."""
 
     count: Annotated[Bound | None, settings.doc("Annotations that may refer to one line of code; ignored")] = None
-    sections: Annotated[
-        Bound | None, settings.doc("Sections that one line of code may be annotated with; ignored")
-    ] = None
+    sections: Annotated[Bound | None, settings.doc("Sections that one line of code may be annotated with; ignored")] = (
+        None
+    )
     types: Annotated[
         tuple[str, ...],
         settings.doc("Types that may refer to the same line of code, such as `exception+test`; ignored"),

@@ -62,7 +62,7 @@ def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
         raise MarkdownError(
             "the Markdown parser fails on this line",
             line=text.encode().count(b"\n", 0, start if kind == "Start" else end) + 1,
-            hint="rewrite it; write attributes such as `{#id}` behind the text of the heading, on the same line",
+            hint="rewrite the line; write attributes such as `{#id}` after the text of the heading",
         ) from None
 
 

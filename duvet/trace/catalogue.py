@@ -28,7 +28,7 @@ class SectionCard(Struct, frozen=True, array_like=True):
     id: str
     title: str
     qualified: str = ""  # The name in targets; empty if it is the id.
-    breadcrumb: str = ""  # The title, behind those of the sections above it; empty if it is the title.
+    breadcrumb: str = ""  # The title, after those of the sections above it; empty if there are none to show.
     anchors: tuple[str, ...] = ()
 
     @property
@@ -50,7 +50,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """The titles of the sections by id, each behind those of the sections above it if others have the same."""
+        """The titles of the sections by id, each after the titles of the sections above it if not unique."""
         return {section.id: section.breadcrumb or section.title for section in self.sections}
 
     @cached_property

@@ -137,7 +137,7 @@ class PartialQuote(Struct, frozen=True):
 
     requirement: Requirement
     kind: Kind
-    ids: tuple[int, ...]  # The annotations of this type that quote a part of the requirement and no whole one.
+    ids: tuple[int, ...]  # The annotations of this type that quote a part of the requirement, but no whole requirement.
     missing: tuple[str, ...]  # The words that none of them quotes.
 
 

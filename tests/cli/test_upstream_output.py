@@ -19,7 +19,7 @@ enabled = false
 [report.snapshot]
 enabled = true
 """
-HINT = "rewrite it; write attributes such as `{#id}` behind the text of the heading, on the same line"
+HINT = "rewrite the line; write attributes such as `{#id}` after the text of the heading"
 SPECIFIED = "//= {}\n//= type=spec\n//# {}\n"
 
 

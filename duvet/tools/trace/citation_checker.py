@@ -276,7 +276,7 @@ def check_style(
     verdict: CitationVerdict, citation: str, path: str, styles: Sequence[comments.SourceStyle]
 ) -> CitationVerdict:
     """Return the verdict on a valid citation, with a warning if a file with these styles would not contain it."""
-    # An entry of a requirement file is no comment.
+    # An entry of a requirement file is not a comment.
     if _ENTRY.match(citation) or is_read_in(citation, styles):
         return verdict
     warning = f"duvet does not read this comment style in {path}"
