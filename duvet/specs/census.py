@@ -23,6 +23,7 @@ from duvet.text import (
 
 _MOST_LINES = 3
 _LOWER = "in lower case"
+_INTRODUCTION = "in the introduction of a list"
 
 _ANY_KEYWORD = re.compile(
     rb"\b(?:(?:(?:MUST|SHALL|SHOULD)(?: NOT\b)?|REQUIRED|RECOMMENDED|MAY|OPTIONAL)\b|(?i:must|shall|should)\b(?![\"-]))"
@@ -126,7 +127,20 @@ def _explain(specification: Specification, keyword: re.Match[bytes], first: int)
     is_any_case = form is not None and form.any_case and specification.format is Format.MARKDOWN
     if not keyword[0].isupper() and not is_any_case:
         return _LOWER
-    return ""
+    return "in a longer word" if _is_in_longer_word(specification, keyword) else ""
+
+
+def _is_in_longer_word(specification: Specification, keyword: re.Match[bytes]) -> bool:
+    """Return True if only markup is between a keyword and another word, as in `[a](x)MUST`."""
+    at, data = keyword.start(), specification.data
+    plain = [
+        one.plain for one in specification.sections if one.plain and one.plain.starts and one.plain.starts[0] <= at
+    ]
+    if not plain:
+        return False
+    text, first = plain[-1].text, _find_character(plain[-1], at, data)
+    around = text[max(first - 1, 0) : first] + text[first + len(keyword[0]) :][:1]
+    return any(char.isalnum() or char == "_" for char in around)
 
 
 class _StretchIndex:
@@ -181,7 +195,7 @@ def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> It
             yield _Stretch(plain.byte_at(low), plain.byte_at(high), reason, f"{section.id}\0{text}")
         if statement.lead and (at := plain.text.find(statement.lead)) >= 0:
             end = at + len(statement.lead)
-            yield _Stretch(plain.byte_at(at), plain.byte_at(end), "in the introduction of a list")
+            yield _Stretch(plain.byte_at(at), plain.byte_at(end), _INTRODUCTION)
     for one in plain.uncounted:
         low = _find_character(plain, one.start, data)
         yield _Stretch(
@@ -189,7 +203,7 @@ def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> It
         )
 
 
-_REASONS = {"lower-case keyword": _LOWER, "no id": "without an id"}
+_REASONS = {"lower-case keyword": _LOWER, "no id": "without an id", "introduction": _INTRODUCTION}
 
 
 def _find_character(plain: PlainText, byte: int, data: bytes) -> int:
