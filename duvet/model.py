@@ -240,7 +240,7 @@ class PlainText(Struct, frozen=True, array_like=True):
         return " ".join("".join(parts).split())
 
     def byte_at(self, character: int) -> int:
-        """Return the byte of the file at which a character begins; behind the last one, where that ends."""
+        """Return the byte of the file at which a character begins, or at which the last one ends."""
         index = bisect_right(self.offsets, character) - 1
         if index < 0:
             return self.starts[0] if self.starts else 0
@@ -280,7 +280,7 @@ class Section(Struct, frozen=True):
 
     @property
     def breadcrumb(self) -> str:
-        """The title, behind the titles of the sections above it where others have the same title."""
+        """The title, after the titles of the sections above it if another section has the same title."""
         is_numbered = bool(self.anchors) and self.id != self.anchors[-1]
         above = self.qualified.count("/") or is_numbered
         return BREADCRUMB_SIGN.join([*self.path[-above:], self.title]) if above else self.title

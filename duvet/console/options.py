@@ -307,6 +307,6 @@ def add_unused_options(function: Function) -> Function:
 
 
 def _make_unused(param: click.Parameter) -> OldOption:
-    """Return an option without effect that accepts what the given one accepts."""
+    """Return an ignored option that accepts the same values as the given one."""
     is_flag, multiple = isinstance(param, click.Option) and param.is_flag, param.multiple
     return OldOption(list(param.opts), instead="", is_flag=is_flag, multiple=multiple, expose_value=False)

@@ -143,7 +143,9 @@ def check_counts(project: CountedProject) -> Iterator[Problem]:
         ##= man/spec/trace.md#count-check
         ##% `duvet report` MUST warn about each sentence that duvet neither counts nor has a reason for.
         for line in census.lost:
-            message = "duvet lost this sentence: it has a keyword, but is not a requirement, and there is no reason why"
+            message = (
+                "duvet lost this sentence: it has a keyword, but duvet neither made it a requirement nor knows why"
+            )
             hint = "this is a bug in duvet; please report it with the sentence"
             yield rules.SENTENCE_LOST.problem(message, path, Place(line), hint=hint)
 

@@ -384,7 +384,7 @@ class Project:
         return tuple(sorted({name.encode() for name in names if name}))
 
     def _find_unread_styles(self, trace: Trace, unread: Mapping[str, list[UnreadCitation]]) -> Iterator[Problem]:
-        """Yield a warning for each file and comment style in which specifications of this project are cited in vain."""
+        """Yield a warning for each file and comment style whose citations of this project's specifications are not read."""
         if not unread:
             return
         ##= man/spec/trace.md#comment-styles

@@ -107,7 +107,8 @@ def find_by_name(
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
         ##= man/spec/names.md#references
-        ##% duvet MUST NOT guess between specifications that share an id, and list the targets that are not ambiguous.
+        ##% duvet MUST NOT guess between specifications that share an id, and MUST list the targets that are not
+        ##% ambiguous.
         targets = [f"{catalogue.specification_of(card).locator}#{card.name}" for card in cards]
         message = f"{quote_text(name)} is the id of requirements in {len(set(targets))} specifications"
         raise NotFoundError(message, hint=_list_candidates("use one of these:", list(dict.fromkeys(targets))))

@@ -94,7 +94,7 @@ def _anchor_dots(dots: list[int], components: list[PatternComponent]) -> Iterato
 
 
 def spell_paths(patterns: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
-    """Return awslabs duvet's spelling of each path whose first matching pattern contains a `.` folder, as in `src/./*.rs`."""
+    """Return awslabs duvet's spelling of paths that a pattern with a `.` folder matches first, as in `src/./*.rs`."""
     rest, spelled = dict.fromkeys(paths), dict[str, str]()
     for text in patterns if rest else ():
         with suppress(PatternError):

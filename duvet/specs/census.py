@@ -23,7 +23,6 @@ from duvet.text import (
 
 _MOST_LINES = 3
 _LOWER = "in lower case"
-_INTRODUCTION = "in the introduction of a list"
 
 _ANY_KEYWORD = re.compile(
     rb"\b(?:(?:(?:MUST|SHALL|SHOULD)(?: NOT\b)?|REQUIRED|RECOMMENDED|MAY|OPTIONAL)\b|(?i:must|shall|should)\b(?![\"-]))"
@@ -193,9 +192,6 @@ def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> It
         seen.add(text)
         for low, high in statement.ranges:
             yield _Stretch(plain.byte_at(low), plain.byte_at(high), reason, f"{section.id}\0{text}")
-        if statement.lead and (at := plain.text.find(statement.lead)) >= 0:
-            end = at + len(statement.lead)
-            yield _Stretch(plain.byte_at(at), plain.byte_at(end), _INTRODUCTION)
     for one in plain.uncounted:
         low = _find_character(plain, one.start, data)
         yield _Stretch(
@@ -203,7 +199,7 @@ def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> It
         )
 
 
-_REASONS = {"lower-case keyword": _LOWER, "no id": "without an id", "introduction": _INTRODUCTION}
+_REASONS = {"lower-case keyword": _LOWER, "no id": "without an id", "introduction": "in the introduction of a list"}
 
 
 def _find_character(plain: PlainText, byte: int, data: bytes) -> int:

@@ -128,7 +128,7 @@ class PageIndex:
         return phrase in self._text(page) if text is None else phrase.encode() in text
 
     def find(self, part: str, *, at_start: bool = False) -> set[str]:
-        """Return the paths of the pages with a word that contains this folded text; with `at_start`, that begins with it."""
+        """Return the paths of pages with a word that contains this folded text or, with `at_start`, begins with it."""
         paths = self._base.paths
         found = {paths[number] for number in self._base.words.find(part, at_start=at_start)} - self._stale
         for path, text in self._recent.items():

@@ -105,7 +105,7 @@ def test_the_id_of_a_heading_is_its_section_if_several_requirements_have_it() ->
 )
 def test_an_ambiguous_or_unknown_id(reference: str, message: str) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST NOT guess between specifications that share an id, and list the targets that are not ambiguous.
+    ##% duvet MUST NOT guess between specifications that share an id, and MUST list the targets that are not ambiguous.
     with pytest.raises(NotFoundError) as caught:
         resolve_reference(CATALOGUE, reference)
     assert f"{caught.value.message}: {caught.value.hint}" == message

@@ -143,6 +143,28 @@ WORDS = [
 WORDS += ["<!-- ", " -->", "[a](MUST)", "FR-1: ", "    ", "```\n", ">", "\n- FR-2 ", "\n|---|---|\n", "e.g. ", "1. "]
 
 
+@pytest.mark.parametrize("item", ["FR-2: boil the water", "FR-2"])
+def test_the_introduction_of_items_with_ids_has_a_reason(item: str) -> None:
+    ##= man/spec/trace.md#count-check
+    ##= type=test
+    ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
+    ##% requirement, or with the reason for not counting it.
+    found = count(f"The pot MUST:\n\n- {item}\n")
+    assert [one.description for one in found.reasons] == ["1 in the introduction of a list (line 1)"]
+    assert found.lost == ()
+
+
+@pytest.mark.parametrize("text", ["The pot is a[n](x)MUST.", "It is a **MUST**ard."])
+def test_a_keyword_that_markup_joins_to_a_word_has_a_reason(text: str) -> None:
+    ##= man/spec/trace.md#count-check
+    ##= type=test
+    ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
+    ##% requirement, or with the reason for not counting it.
+    found = count(f"{text}\n")
+    assert [one.description for one in found.reasons] == ["1 in a longer word (line 1)"]
+    assert (found.requirements, found.lost) == (0, ())
+
+
 @given(st.lists(st.sampled_from(WORDS), max_size=30).map("".join), st.booleans(), st.booleans())
 def test_nothing_is_lost(text: str, any_case: bool, needs_id: bool) -> None:
     assert count(text, RequirementForm(any_case=any_case, needs_id=needs_id)).lost == ()
