@@ -192,7 +192,7 @@ class Statement(Struct, frozen=True, array_like=True):
 class Uncounted(Struct, frozen=True, array_like=True):
     """A sentence with a keyword that is not a requirement."""
 
-    reason: str  # Such as `lower-case keyword`, `no id` or `list introduction`.
+    reason: str  # Such as `lower-case keyword` or `no id`.
     text: str
     start: int  # The byte of the file at which it begins.
 

@@ -33,6 +33,7 @@ from duvet.specs.locator import (
 )
 from duvet.text import load_rapidfuzz
 from duvet.trace.build import find_second_spellings
+from duvet.trace.match import remove_quote_markup
 from duvet.trace.names import NO_NAMES, NamedText, find_stated_names
 from duvet.trace.nearest import Neighbourhood, TextStretch, describe_changed_meaning, make_word_diff
 from duvet.trace.records import AnnotationPlaces
@@ -46,6 +47,7 @@ _SECOND = 95.0  # Text more similar to a quote than this is a second good correc
 _FAR = 90.0  # The similarity that text in another section needs to be proposed.
 _SIMILAR_NAME = 60
 _TYPO = 90.0  # If a quote is less similar than this, it contains more than a typo.
+_DIGITS = "0123456789"
 _NO_SOURCE = Source()
 # Text with these may begin or end a comment, or a string around it.
 _MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
@@ -227,7 +229,12 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
 def _show_change(old: str, new: str) -> str:
     """Return the new text with the differences marked, and a note if they may change the meaning."""
     note = describe_changed_meaning(old, new)
-    return make_word_diff(old, new) + (f"\nnote: {note}" if note else "")
+    ##= man/spec/validate.md#checks
+    ##% Markup of the quote MUST NOT be marked as a difference if other words differ.
+    # The text may contain some of it, such as the marks of code.
+    words = remove_quote_markup(old)
+    texts = [old] if words == new else [old, words]
+    return min([make_word_diff(one, new) for one in texts], key=len) + (f"\nnote: {note}" if note else "")
 
 
 def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, near: Neighbourhood) -> Correction:
@@ -279,6 +286,14 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
     if len(named) == 1:
         (id,) = named
         return Correction(f"did you mean #{id}?", f"{name}#{id}")
+    ##= man/spec/names.md#targets
+    ##% If a requirement only got another number, `duvet validate --fix` MUST replace its id in targets.
+    series = section.rstrip(_DIGITS)
+    renumbered = {one.name for one in spot.near.names.containing(remove_quote_markup(annotation.quote))}
+    if len(renumbered) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS:
+        (id,) = renumbered
+        if section != series == id.rstrip(_DIGITS):
+            return Correction(f"the quote is in #{id}", f"{name}#{id}")
     held = spot.near.holding(annotation.quote)
     if held:
         ids = {spot.near.section_name(index): index for index in held}

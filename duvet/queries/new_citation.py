@@ -15,7 +15,7 @@ from duvet.project.findings import Finding, choose_inputs
 from duvet.project.project import Project
 from duvet.project.validation import overlay_project, validate
 from duvet.queries.references import CitableText
-from duvet.rules import CITATION_REPEATED
+from duvet.rules import CITATION_REPEATED, QUOTE_PARTIAL
 from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
 from duvet.text import decode_utf8, quote_text
 from duvet.trace.locations import list_possible_paths
@@ -68,9 +68,13 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     # Report only the problems that the new citation causes.
     count = len(new.lines)
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report.
-    known = Counter(_keys(validate(project).found))
-    found = validate(overlay_project(project, {path: after})).found
+    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, unless the citation only leaves out a part
+    ##% of its requirement.
+    old, found = (
+        [one for one in validate(tree).found if one.problem.code != QUOTE_PARTIAL.code]
+        for tree in (project, overlay_project(project, {path: after}))
+    )
+    known = Counter(_keys(old))
     problems: list[Problem] = []
     for one, key in zip(found, _keys(found), strict=True):
         if known[key]:

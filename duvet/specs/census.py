@@ -126,20 +126,20 @@ def _explain(specification: Specification, keyword: re.Match[bytes], first: int)
     is_any_case = form is not None and form.any_case and specification.format is Format.MARKDOWN
     if not keyword[0].isupper() and not is_any_case:
         return _LOWER
-    # Such as `in**MUST**`, where the markup separates the keyword from the rest of its word.
-    return "in a longer word" if _is_in_word(specification, keyword) else ""
+    return "in a longer word" if _is_in_longer_word(specification, keyword) else ""
 
 
-def _is_in_word(specification: Specification, keyword: re.Match[bytes]) -> bool:
-    for section in specification.sections:
-        plain = section.plain
-        if plain and plain.starts and plain.starts[0] <= keyword.start() < plain.ends[-1]:
-            start = _find_character(plain, keyword.start(), specification.data)
-            end = start + len(keyword[0])
-            return any(
-                re.match(r"\w", one) for one in (plain.text[max(start - 1, 0) : start], plain.text[end : end + 1])
-            )
-    return False
+def _is_in_longer_word(specification: Specification, keyword: re.Match[bytes]) -> bool:
+    """Return True if only markup is between a keyword and another word, as in `[a](x)MUST`."""
+    at, data = keyword.start(), specification.data
+    plain = [
+        one.plain for one in specification.sections if one.plain and one.plain.starts and one.plain.starts[0] <= at
+    ]
+    if not plain:
+        return False
+    text, first = plain[-1].text, _find_character(plain[-1], at, data)
+    around = text[max(first - 1, 0) : first] + text[first + len(keyword[0]) :][:1]
+    return any(char.isalnum() or char == "_" for char in around)
 
 
 class _StretchIndex:
@@ -199,11 +199,7 @@ def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> It
         )
 
 
-_REASONS = {
-    "lower-case keyword": _LOWER,
-    "no id": "without an id",
-    "list introduction": "in the introduction of a list",
-}
+_REASONS = {"lower-case keyword": _LOWER, "no id": "without an id", "introduction": "in the introduction of a list"}
 
 
 def _find_character(plain: PlainText, byte: int, data: bytes) -> int:

@@ -67,6 +67,7 @@ def _is_word(char: str) -> bool:
 
 
 LOWER_CASE = "lower-case keyword"  # Why a sentence is not a requirement.
+INTRODUCTION = "introduction"  # The sentence introduces a list, whose items are the requirements.
 _ANY_CASE = re.compile(r"\b(must|shall|should)\b(?![\"-])", re.IGNORECASE)
 
 

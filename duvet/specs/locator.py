@@ -388,18 +388,28 @@ class _Section(Protocol):
 class SectionNames:
     def __init__(self, sections: Iterable[_Section], others: Iterable[str] = ()) -> None:
         """Prepare the search among sections and other names (requirement ids)."""
+        sections = tuple(sections)
         named = [(section.name, _bare(section.id), make_anchor(section.title)) for section in sections]
         by_title = [(name, title) for name, bare, title in named if title != bare]
         by_path = [(name, name) for name, _, _ in named if "/" in name]
         further = [*by_title, *by_path, *((id, id.lower()) for id in others)]
         self._own = [name for name, _, _ in named] + [name for name, _ in further]
         self._names = [bare for _, bare, _ in named] + [words for _, words in further]
+        self._titled: dict[str, list[str]] = {}
+        for section in sections:
+            if not section.title.isascii():
+                self._titled.setdefault(_hyphenate(section.title), []).append(section.name)
 
     def nearest(self, name: str) -> list[str]:
         """Return a few names of the sections with the most similar id, title or name, best first."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
         ##% similar sections.
+        if not name.isascii():
+            # Sites link to a heading by its own letters.
+            if titled := self._titled.get(_hyphenate(name)):
+                return titled[:_MOST]
+            name = make_anchor(name)
         rapidfuzz = load_rapidfuzz()
         hits = rapidfuzz.process.extract(
             _bare(name),
@@ -410,6 +420,10 @@ class SectionNames:
             score_cutoff=_LIKENESS,
         )
         return list(dict.fromkeys(self._own[index] for _, _, index in hits))[:_MOST]
+
+
+def _hyphenate(title: str) -> str:
+    return "-".join(title.casefold().split())
 
 
 def _bare(id: str) -> str:

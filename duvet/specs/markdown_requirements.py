@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.model import Level, PlainText, RequirementForm, Section, Statement, Uncounted
-from duvet.specs.keywords import LOWER_CASE, find_level
+from duvet.specs.keywords import INTRODUCTION, LOWER_CASE, find_level
 from duvet.specs.plain_text import CELL_BREAK, Block, split_run
 from duvet.specs.requirement_ids import IdPattern, compile_ids
 from duvet.specs.sentences import Span, split_sentences
@@ -218,7 +218,7 @@ class _SectionReader:
                 if not self._leads(index + 1):
                     lead = ""
             if lead:
-                self.uncounted.append(("no id" if self.form.needs_id else "list introduction", at + low, at + high))
+                self.uncounted.append(("no id" if self.form.needs_id else INTRODUCTION, at + low, at + high))
             else:
                 self._state([(at + low, at + high)], level, "")
         return 0, lead

@@ -256,5 +256,7 @@ def _find_gap(
         specification.path,
         after.place,
         label=f"follows {before.name}",
-        hint=f"restore {'it' if len(missing) == 1 else 'them'}, or write that {missing[0]} was removed",
+        hint="restore {}, or write that {} {} removed".format(
+            *(("it", missing[0], "was") if len(missing) == 1 else ("them", " and ".join(missing), "were"))
+        ),
     )

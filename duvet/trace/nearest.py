@@ -34,10 +34,13 @@ _TRIED_SECTIONS = 5
 _REWORDED = 70.0  # The similarity of a reworded requirement to its old text, at least.
 _REWORDED_MARGIN = 15.0  # How much less similar every other requirement of its section has to be.
 _SURE = 90.0  # Words this similar to a quote tell its requirement, even if that is much longer now.
+# An underscore next to a word is emphasis, as in `_not_`.
+_START, _END = r"(?<![^\W_])", r"(?![^\W_])"
 _CHANGES = {
-    "the keyword": re.compile(r"\b(?:MUST|SHALL|SHOULD|MAY|REQUIRED|RECOMMENDED|OPTIONAL|NOT)\b"),
+    "the keyword": re.compile(rf"{_START}(?:MUST|SHALL|SHOULD|MAY|REQUIRED|RECOMMENDED|OPTIONAL|NOT){_END}"),
     "a negation": re.compile(
-        r"\b(?:not|no|never|none|nor|neither|without|cannot|unless|except)\b|n['\u2019]t\b", re.IGNORECASE
+        rf"{_START}(?:not|no|never|none|nor|neither|without|cannot|unless|except){_END}|n['\u2019]t{_END}",
+        re.IGNORECASE,
     ),
     "a number": re.compile(r"\d+(?:[.,]\d+)*"),
 }

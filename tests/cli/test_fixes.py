@@ -118,6 +118,11 @@ def run_git_log(folder: Path) -> str:
             "a negation",
             "The kettle MUST stop heating when [-no-]{+the+} water boils.",
         ),
+        (
+            STOP.replace("stop", "_not_ stop"),
+            "a negation",
+            "The kettle MUST [-not-] stop heating when the water boils.",
+        ),
     ],
 )
 def test_words_that_change_the_meaning(quote: str, noun: str, change: str, tmp_path: Path, duvet_command: str) -> None:

@@ -77,6 +77,30 @@ def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
         assert (folder / "login.rs").read_text() == f"{line}\n{quote}\nfn mail();\n"
 
 
+def test_another_number(duvet: Run, folder: Path) -> None:
+    """The quote is right, so the fix keeps the kind of target that the author chose."""
+    ##= man/spec/names.md#targets
+    ##% If a requirement only got another number, `duvet validate --fix` MUST replace its id in targets.
+    (folder / "login.md").write_text(SPECIFICATION.replace("FR-003", "FR-009"))
+    (folder / "login.rs").write_text(
+        "//= login.md#FR-003\n//# System **SHOULD** mail the owner of a locked account.\nfn mail();\n"
+    )
+    assert "= help: the quote is in #FR-009\n" in duvet("validate").err
+    assert duvet("validate", "--fix").code == 0
+    assert (folder / "login.rs").read_text() == (
+        "//= login.md#FR-009\n//# System **SHOULD** mail the owner of a locked account.\nfn mail();\n"
+    )
+
+
+def test_markup_is_no_difference(duvet: Run, folder: Path) -> None:
+    ##= man/spec/validate.md#checks
+    ##% Markup of the quote MUST NOT be marked as a difference if other words differ.
+    (folder / "login.rs").write_text(
+        "//= login.md#FR-002\n//# - **FR-002**: System **MUST** lock an _account_ after **3** failures.\nfn lock();\n"
+    )
+    assert "\n          System MUST lock an account after [-3-]{+5+} failures.\n" in duvet("validate").err
+
+
 @pytest.mark.parametrize(
     "command", ["search FR-002", "uncited", "prioritize", "uncited --section FR-002", "show FR-002"]
 )

@@ -250,6 +250,20 @@ def test_nearest_sections_are_the_likest(titles: dict[str, str], wanted: str) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("wanted", "near"),
+    [
+        ("認証", ["ren-zheng"]),
+        ("認證", ["ren-zheng-1"]),
+        ("überblick-a", ["uberblick-a"]),
+        ("Überblik", ["uberblick-a"]),
+    ],
+)
+def test_nearest_sections_by_their_own_letters(wanted: str, near: list[str]) -> None:
+    titles = {"ren-zheng": "認証", "ren-zheng-1": "認證", "uberblick-a": "Überblick A"}
+    assert locator.SectionNames(specification(Format.MARKDOWN, titles).sections).nearest(wanted) == near
+
+
 def test_sections_of_markdown() -> None:
     wanted = ["sub-part", "", "section-sub-part", "Sub-Part"]
     assert [locator.find_section_index(PAGE, id) for id in wanted] == [1, 2, None, None]

@@ -228,6 +228,20 @@ def test_gaps_in_a_series(numbers: tuple[int, ...], expected: list[str]) -> None
     assert not problems_of(f"{text}\n\nFR-003, FR-006 and FR-007 were removed.", *names)
 
 
+@pytest.mark.parametrize(
+    ("last", "hint"),
+    [
+        (4, "restore it, or write that FR-003 was removed"),
+        (5, "restore them, or write that FR-003 and FR-004 were removed"),
+    ],
+)
+def test_the_hint_for_a_gap_closes_it(last: int, hint: str) -> None:
+    names = ["FR-001", "FR-002", f"FR-00{last}"]
+    text = "\n".join(f"- {name}: {name[-1]} MUST go." for name in names)
+    assert [one.split("; ")[1] for one in problems_of(text, *names)] == [hint]
+    assert problems_of(f"{text}\n\n{hint.partition('that ')[2]}", *names) == []
+
+
 def test_hostile_lines_take_linear_time() -> None:
     text = "FR-001: a MUST b.\n" + "FR-1 " * 50_000 + "\n" + "`" * 100_001 + " `" * 50_000 + "\n" + "<!--" * 50_000
     assert problems_of(text, "FR-001") == []
