@@ -247,7 +247,7 @@ class PlainText(Struct, frozen=True, array_like=True):
         first = self.offsets[index]
         last = self.offsets[index + 1] if index + 1 < len(self.offsets) else len(self.text)
         shift = character - first
-        if last - first != self.ends[index] - self.starts[index]:
+        if last - first != self.ends[index] - self.starts[index] and not self.text.isascii():
             shift = len(self.text[first:character].encode())
         return min(self.starts[index] + shift, self.ends[index])
 

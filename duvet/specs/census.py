@@ -35,7 +35,7 @@ _REGIONS = {
     "TableHead": "in the head of a table",
 }
 _TAG = re.compile(
-    rb"<!--.*?(?:-->|\Z)|<(script|style|pre|textarea)\b.*?(?:</\1\s*>|\Z)|</?[a-z][\w-]*[^<>]*>|<[!?][^<>]*>",
+    rb"<!--.*?(?:-->|\Z)|<(script|style|pre|textarea)\b.*?(?:</\1\s*>|\Z)|</?[a-z][\w-]*+[^<>]*+>|<[!?][^<>]*+>",
     re.DOTALL | re.IGNORECASE,
 )
 
@@ -187,11 +187,11 @@ def _list_markdown_stretches(specification: Specification) -> Iterator[_Stretch]
 def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> Iterator[_Stretch]:
     seen: set[str] = set()
     for statement in plain.statements:
-        text = " ".join(statement.text.split())
+        text = f"{section.id}\0{' '.join(statement.text.split())}"
         reason = "repeated in its section" if text in seen else ""
         seen.add(text)
         for low, high in statement.ranges:
-            yield _Stretch(plain.byte_at(low), plain.byte_at(high), reason, f"{section.id}\0{text}")
+            yield _Stretch(plain.byte_at(low), plain.byte_at(high), reason, text)
     for one in plain.uncounted:
         low = _find_character(plain, one.start, data)
         yield _Stretch(
@@ -204,7 +204,12 @@ _REASONS = {"lower-case keyword": _LOWER, "no id": "without an id", "introductio
 
 def _find_character(plain: PlainText, byte: int, data: bytes) -> int:
     index = max(bisect_right(plain.starts, byte) - 1, 0)
-    return plain.offsets[index] + len(data[plain.starts[index] : byte].decode(errors="replace"))
+    first, start = plain.offsets[index], plain.starts[index]
+    last = plain.offsets[index + 1] if index + 1 < len(plain.offsets) else len(plain.text)
+    # After the last run of a block there is a line end, which is in no run.
+    if plain.text.isascii() and last - first - 1 <= plain.ends[index] - start <= last - first:
+        return first + byte - start
+    return first + len(data[start:byte].decode(errors="replace"))
 
 
 def _list_regions(data: bytes, known: Sequence[int]) -> Iterator[_Stretch]:

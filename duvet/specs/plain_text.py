@@ -52,7 +52,7 @@ _INLINE_TAG = re.compile(
     r"a|abbr|b|cite|code|del|em|i|ins|kbd|mark|q|s|samp|small|span|strong|su[bp]|time|u|var", re.IGNORECASE
 )
 _HTML = re.compile(
-    r"<!--.*?(?:-->|\Z)|<(script|style|pre|textarea)\b.*?(?:</\1\s*>|\Z)|</?([a-z][\w-]*)[^<>]*>|<[!?][^<>]*>",
+    r"<!--.*?(?:-->|\Z)|<(script|style|pre|textarea)\b.*?(?:</\1\s*>|\Z)|</?([a-z][\w-]*+)[^<>]*+>|<[!?][^<>]*+>",
     re.DOTALL | re.IGNORECASE,
 )
 _LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
@@ -165,11 +165,13 @@ class _BlockReader:
             at = 0
             for blank in _BLANKS.finditer(text):
                 if at < blank.start():
-                    self._pieces.append(_cut(text, at, blank.start(), start))
-                self._pieces.append(_cut(text, *blank.span(), start)._replace(text=" "))
+                    self._pieces.append(_make_run(text[at : blank.start()], start))
+                    start = self._pieces[-1].end
+                self._pieces.append(_make_run(blank[0], start)._replace(text=" "))
+                start = self._pieces[-1].end
                 at = blank.end()
             if at < len(text):
-                self._pieces.append(_cut(text, at, len(text), start) if at else Run(text, start, end))
+                self._pieces.append(Run(text[at:], start, end))
         elif text:
             self._pieces.append(Run(_BLANKS.sub(" ", text), start, end))
 
@@ -193,6 +195,7 @@ class _BlockReader:
 
     def _read_html(self) -> None:
         """Add the words between tags; every tag ends the block, except tags of inline elements."""
+        self._html = [part for one in self._html for part in split_run(one)]
         whole = "".join([one.text for one in self._html])
         bounds = _offsets_of(self._html)
         at = 0
@@ -209,8 +212,10 @@ class _BlockReader:
         index = bisect_right(bounds, low) - 1
         while low < high:
             event, stop = self._html[index], min(high, bounds[index + 1])
-            piece = _cut(event.text, low - bounds[index], stop - bounds[index], event.start)
-            self._add(piece.text, piece.start, piece.end)
+            first = low - bounds[index]
+            # `split_run` keeps the texts whose bytes have to be counted short.
+            start = event.start + (first if event.text.isascii() else byte_length(event.text[:first]))
+            self._add(*_make_run(event.text[first : stop - bounds[index]], start))
             low, index = stop, index + 1
 
     def flush(self, *, is_head: bool = False) -> None:
@@ -250,10 +255,8 @@ def _offsets_of(pieces: list[Run]) -> list[int]:
     return offsets
 
 
-def _cut(text: str, low: int, high: int, start: int) -> Run:
-    part = text[low:high]
-    first = start + byte_length(text[:low])
-    return Run(part, first, first + byte_length(part))
+def _make_run(text: str, start: int) -> Run:
+    return Run(text, start, start + byte_length(text))
 
 
 def split_run(run: Run) -> Iterator[Run]:
