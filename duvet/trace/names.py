@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,7 +13,7 @@ from msgspec import Struct
 
 from duvet import rules
 from duvet.model import Annotation, Locator, Note, Place, Problem, Specification
-from duvet.text import LineNumbers, join_names, remove_spacing
+from duvet.text import LineNumbers, join_names, line_starts, remove_spacing
 from duvet.trace.records import Coverage, Trace
 
 
@@ -43,7 +45,23 @@ class RequirementNames:
     def containing(self, quote: str) -> list[NamedText]:
         """Return the requirements whose text contains a quote."""
         words = remove_spacing(quote)
-        return [one for found in self._exact.values() for one in found if words and words in remove_spacing(one.text)]
+        if not words:
+            return []
+        all, texts, starts = self._searchable
+        found: dict[NamedText, None] = {}
+        at = texts.find(words)
+        while at >= 0:
+            index = bisect_right(starts, at) - 1
+            found[all[index]] = None
+            at = texts.find(words, starts[index + 1])
+        return list(found)
+
+    @cached_property
+    def _searchable(self) -> tuple[list[NamedText], str, list[int]]:
+        """The requirements, their texts without spacing on a line each, and the starts of these lines."""
+        all = [one for found in self._exact.values() for one in found]
+        texts = "".join([f"{remove_spacing(one.text)}\n" for one in all])
+        return all, texts, line_starts(texts)
 
     def having(self, section: int, words: str) -> str:
         """Return the id of the section's requirement that contains these words; empty if no requirement does."""

@@ -54,6 +54,12 @@ GROWING: dict[str, tuple[Callable[[int], bytes], int]] = {
     "unclosed quotation marks": (lambda size: b"It MUST be " + b'"a. ' * size + b"\n", 100_000),
     "code spans": (lambda size: b"It MUST be " + b"`a. b` ``c " * size + b"\n", 100_000),
     "sections": (lambda size: repeat("# Pot\n\nPot {} MUST be hot.\n\n", size), 10_000),
+    "blanks": (lambda size: "It MUST be\t\u00e9  ".encode() * size + b"hot.\n", 100_000),
+    "HTML on a line": (
+        lambda size: b"<div>" + "<b>Pots</b> \u00e9 MUST be hot. ".encode() * size + b"</div>\n",
+        50_000,
+    ),
+    "an unclosed tag": (lambda size: b"<div>\n<" + b"a" * size + b"\n\nIt MUST be hot.\n", MEGABYTE),
     "links": (lambda size: repeat("Pot {0} MUST be [hot][h{0}].\n\n[h{0}]: x\n\n", size), 10_000),
 }
 """Texts by size, and the size at which they are hostile."""

@@ -125,6 +125,11 @@ def test_a_lost_sentence() -> None:
     assert found == Census(2, 0, 0, (), (3, 4))
 
 
+def test_equal_introductions() -> None:
+    found = count("# Pot\n\nIt MUST be:\n\n- warm\n- blue\n\nPots.\n\nIt MUST be:\n\n- warm\n- round\n")
+    assert found == Census(2, 3, 3, (CensusReason("in the introduction of a list", (3, 10)),), ())
+
+
 WORDS = [
     "The pot ",
     "MUST ",

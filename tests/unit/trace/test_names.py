@@ -10,7 +10,7 @@ from duvet.model import Annotation, Kind, Level
 from duvet.progress import Progress
 from duvet.specs.library import Library
 from duvet.trace.build import build_trace
-from duvet.trace.names import find_name_problems
+from duvet.trace.names import NamedText, RequirementNames, find_name_problems
 from duvet.trace.records import Fit, Trace, list_requirements
 from duvet.tree.files import MemoryTree
 from tests.problems import show_problem
@@ -245,3 +245,13 @@ def test_the_hint_for_a_gap_closes_it(last: int, hint: str) -> None:
 def test_hostile_lines_take_linear_time() -> None:
     text = "FR-001: a MUST b.\n" + "FR-1 " * 50_000 + "\n" + "`" * 100_001 + " `" * 50_000 + "\n" + "<!--" * 50_000
     assert problems_of(text, "FR-001") == []
+
+
+def test_requirements_that_contain_a_quote() -> None:
+    texts = [("FR-1", "The pot MUST be warm."), ("FR-2", "It MUST be warm, warm."), ("FR-1", "The pot MUST be warm.")]
+    names = RequirementNames(NamedText(name, section, text) for section, (name, text) in enumerate(texts))
+    found = [
+        [(one.name, one.section) for one in names.containing(quote)]
+        for quote in ("be warm", "warm. It", " ", "pot\nMUST")
+    ]
+    assert found == [[("FR-1", 0), ("FR-1", 2), ("FR-2", 1)], [], [], [("FR-1", 0), ("FR-1", 2)]]
