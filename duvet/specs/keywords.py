@@ -68,6 +68,8 @@ def _is_word(char: str) -> bool:
 
 LOWER_CASE = "lower-case keyword"  # Why a sentence is not a requirement.
 INTRODUCTION = "introduction"  # The sentence introduces a list, whose items are the requirements.
+_UNSPACED = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+"""Characters of Chinese, Japanese and Korean, where no space separates a keyword from the words around it."""
 _ANY_CASE = re.compile(r"\b(must|shall|should)\b(?![\"-])", re.IGNORECASE)
 
 
@@ -76,6 +78,9 @@ def find_level(text: str, *, any_case: bool = False) -> Level:
 
     `any_case` applies only to "must", "shall" and "should"; the other keywords are common in lower case.
     """
+    ##= man/spec/trace.md#markdown
+    ##% In Chinese, Japanese and Korean text, a keyword MUST count without spaces around it.
+    text = text if text.isascii() else _UNSPACED.sub(" ", text)
     level = max([keyword.level for keyword in find_keywords(text)], default=Level.AUTO)
     ##= man/spec/trace.md#markdown
     ##% With `keywords = "any"`, `must`, `shall` and `should` MUST count in lower case, too.

@@ -24,7 +24,6 @@ from duvet.trace.locations import (
     make_section_error,
     require_specification,
 )
-from duvet.trace.match import remove_quote_markup
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
@@ -317,6 +316,8 @@ class _Entry(NamedTuple):
         texts = {index: self.scopes.requirements[index].text for index in indexes}
         found = _find_texts(texts, self.rule.quote)
         if not found and any(self.scopes.requirements[index].section.plain for index in indexes):
+            from duvet.trace.match import remove_quote_markup
+
             found = _find_texts(texts, remove_quote_markup(self.rule.quote))
         if len(found) == 1:
             return found

@@ -212,3 +212,14 @@ def test_the_map_to_the_bytes_of_the_file() -> None:
         assert data[start : start + len(word)].decode() == word
     amp = plain.text.index("&")
     assert data[plain.byte_at(amp) : plain.byte_at(amp + 1)] == b"&amp;"
+
+
+def test_a_keyword_between_letters_without_spaces_counts() -> None:
+    ##= man/spec/trace.md#markdown
+    ##= type=test
+    ##% In Chinese, Japanese and Korean text, a keyword MUST count without spaces around it.
+    assert found("- サーバーはMUST応答する。\n- 系统SHALL运行。\n- 서버는 MUST해야 한다.\n- La dataéMUST non.\n") == [
+        "MUST: サーバーはMUST応答する。",
+        "MUST: 系统SHALL运行。",
+        "MUST: 서버는 MUST해야 한다.",
+    ]
