@@ -47,10 +47,10 @@ def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
     type=TEXT_TYPE,
     metavar="URL|FILE",
     multiple=True,
-    help="Trace this specification; may be repeated.",
+    help="Trace this specification; repeatable.",
 )
 @_add_language_options
-@click.option("-y", "--yes", "accepts", is_flag=True, help="Trace all specifications that are found.")
+@click.option("-y", "--yes", "accepts", is_flag=True, help="Trace all specifications that duvet finds.")
 @click.option("--upstream", is_flag=True, help="Write awslabs duvet's configuration.")
 @click.option("--nested", is_flag=True, help="Set up a project inside another project.")
 @click.option("--extended", cls=OldOption, instead="", is_flag=True)

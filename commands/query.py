@@ -258,7 +258,7 @@ def run_query(
         return FAILED
     renderer = make_renderer(project, progress.settings)
     if progress.settings.verbose and project.config and "duplicates" in project.config.toml.values:
-        progress.note(project.config.path, "`[duplicates]` is not applied: each duplicate fails")
+        progress.note(project.config.path, "`[duplicates]` is ignored: each duplicate fails")
     query = AnnotationQuery(project, QueryFilter(sections, quotes))
     results: list[CheckResult] = []
     try:

@@ -152,8 +152,8 @@ def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
         if language is None or _BUILD_NAME.fullmatch(name) or path.split("/")[0] in _SPECIFICATION_FOLDERS - {"spec"}:
             continue
         ##= man/spec/init.md#new-projects
-        ##% `duvet init` MUST configure files in folders of tests, and files that are named as tests, as sources of type
-        ##% `test`.
+        ##% `duvet init` MUST configure files in test folders, and files that have the name of a test, as sources of
+        ##% type `test`.
         if pattern := _find_test_pattern(path):
             counts = tests.setdefault(language, Counter())
             counts[pattern] += 1

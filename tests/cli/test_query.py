@@ -354,7 +354,7 @@ def test_tables_of_duplicates(schema: str, duvet: Run, folder: Path) -> None:
     make(folder, {".duvet/config.toml": config + tables})
     done = duvet("query", "-c", "duplicates", "-v")
     assert done.code == 1
-    note = "             .duvet/config.toml: `[duplicates]` is not applied: each duplicate fails\n"
+    note = "             .duvet/config.toml: `[duplicates]` is ignored: each duplicate fails\n"
     assert note in done.err
     make(folder, {".duvet/config.toml": config})
     assert duvet("query", "-c", "duplicates", "-v").err == done.err.replace(note, "")

@@ -83,8 +83,8 @@ def test_languages_and_tests(paths: list[str], expected: Groups) -> None:
     ##% `duvet init` MUST detect languages by file extensions or manifests, and MUST skip hidden files, vendored folders
     ##% and files that git ignores.
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST configure files in folders of tests, and files that are named as tests, as sources of type
-    ##% `test`.
+    ##% `duvet init` MUST configure files in test folders, and files that have the name of a test, as sources of
+    ##% type `test`.
     assert groups(*paths) == expected
 
 
