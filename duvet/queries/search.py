@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 _SIMILARITY = 0.75  # Minimum similarity of a suggested word.
 _DEPTH = 100  # Minimum number of hits to fuse from each ranking.
 
@@ -129,6 +130,7 @@ def find_hits(
         ##% any word, and then say so.
         needs_all = bool(named) or is_reference(request.query)
         found = _match(index(), [query.all_of_it, *(() if needs_all else [query.some_of_it])], allowed)
+        found = _add_unspaced(found, catalogue, query.terms, allowed)
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so if a query has no
     ##% other words.
@@ -144,6 +146,40 @@ def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Contain
         if scores:
             return SearchHits([*scores], scores, partial(index.marks, expression), is_loose=number > 0)
     return _NO_HITS
+
+
+def _add_unspaced(found: SearchHits, catalogue: Catalogue, terms: Sequence[str], allowed: Iterable[int]) -> SearchHits:
+    """Add the requirements that contain every term as a part, if the script of a term has no spaces between words."""
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST find Chinese, Japanese and Thai words inside longer stretches of text.
+    # The full-text index takes such a stretch for one word.
+    if not any(map(_UNSPACED.search, terms)):
+        return found
+    parts = {one: spans for one in sorted(allowed) if (spans := _find_parts(catalogue.requirements[one].text, terms))}
+    if not parts:
+        return found
+    exact = {} if found.is_loose else found.scores
+    scores = {**exact, **{one: 0.0 for one in parts if one not in exact}}
+
+    def mark(indexes: Sequence[int]) -> Mapping[int, MatchSpans]:
+        known = found.marks([one for one in indexes if one in exact])
+        return {**known, **{one: parts[one] for one in indexes if one in parts}}
+
+    return SearchHits([*scores], scores, mark)
+
+
+def _find_parts(text: str, terms: Iterable[str]) -> MatchSpans:
+    """Return where the terms occur, without overlaps; empty if one of them doesn't."""
+    places = [[found.span() for found in re.finditer(re.escape(term), text, re.IGNORECASE)] for term in terms]
+    if not all(places):
+        return ()
+    spans: list[tuple[int, int]] = []
+    for low, high in sorted(span for found in places for span in found):
+        if spans and low < spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(high, spans[-1][1]))
+        else:
+            spans.append((low, high))
+    return tuple(spans)
 
 
 _NO_HITS = SearchHits((), {}, lambda indexes: {})

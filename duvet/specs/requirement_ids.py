@@ -23,6 +23,8 @@ _BEGINNING = re.compile(
 """A sentence, as opposed to the rest of a sentence that begins with a reference."""
 _AFTER = re.compile(r"\s*(?:[:\uff1a|]|[\u2014\u2013](?!\d)|-(?=\s)|\.(?=\s))\s*|\s+--\s+")
 _QUALIFIER = re.compile(r"\s*[(\[\uff08][^()\[\]\uff08\uff09]{1,60}[)\]\uff09](?=\s*[:\uff1a\u2014\u2013-])")
+_PICTURES = re.compile(r"(?:[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?\s*)*")
+"""Pictures such as a green check mark, which show the state of a requirement as a check box does."""
 _OPENERS = {"[": "]", "(": ")", "\u3010": "\u3011"}
 
 
@@ -43,19 +45,22 @@ class IdPattern:
         ##= man/spec/trace.md#markdown
         ##% An id at the head of a list item, paragraph, table row or heading MUST be the name of the requirement and not
         ##% a part of its text.
-        opener = text[:1]
-        first = 1 if opener in _OPENERS else 0
+        pictures = _PICTURES.match(text, 0, _LONGEST)
+        first = pictures.end() if pictures else 0
+        opener = text[first : first + 1]
+        is_bracketed = opener in _OPENERS
+        first += is_bracketed
         found = self._id.match(text, first, min(len(text), first + _LONGEST))
         if found is None or not found[0]:
             return None
         end = found.end()
         name = found[0]
         is_own = bool(found.re.groupindex) and found["own"] is not None
-        if first:
+        if is_bracketed:
             if not text.startswith(_OPENERS[opener], end):
                 return None
             end += 1
-        return self._check(text, name, end, marked, is_own=is_own, is_bracketed=bool(first), has_number=has_number)
+        return self._check(text, name, end, marked, is_own=is_own, is_bracketed=is_bracketed, has_number=has_number)
 
     def _check(
         self, text: str, name: str, end: int, marked: int, *, is_own: bool, is_bracketed: bool, has_number: bool

@@ -141,6 +141,28 @@ def test_words_are_found_and_marked(query: str) -> None:
     assert (marked(found), found.is_loose) == (MARKED[query], query == "boil cups")
 
 
+UNSPACED = "# Tea\n\n## Pots\n\nパスワードは平文で保存してはならない (MUST NOT)。\n\n客户端 MUST 重试三次。\n\n重试 MAY rest.\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("重试", ["**重试** MAY rest.", "客户端 MUST **重试**三次。"]),
+        ("客户端 重试", ["**客户端** MUST **重试**三次。"]),
+        ("保存", ["パスワードは平文で**保存**してはならない (MUST NOT)。"]),
+        ('"平文で保存" 保存して', ["パスワードは**平文で保存して**はならない (MUST NOT)。"]),
+        # A requirement with every term comes before those with some.
+        ("重试三 rest", ["重试 MAY **rest**."]),
+        ("试重", []),
+    ],
+)
+def test_words_without_spaces_between_them(query: str, found: list[str]) -> None:
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST find Chinese, Japanese and Thai words inside longer stretches of text.
+    catalogue = make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": UNSPACED})
+    assert marked(search(query, catalogue=catalogue)) == found
+
+
 def test_titles_count_for_more() -> None:
     ##= man/spec/search.md#results
     ##% `duvet search` MUST list the best match first, give a word in a title more weight than one in the text, and keep
