@@ -43,7 +43,7 @@ _RENDERERS = {"text": render_difference, "json": render_difference_json}
     "--fail-on",
     type=click.Choice(["regression", "new"]),
     multiple=True,
-    help="Exit with 1 if coverage was lost, or if a new requirement is uncited; repeatable.",
+    help="Exit with 1 on lost coverage or stale citations (regression), or on uncited new requirements (new); repeatable.",
 )
 @click.option(
     "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="Output format. [default: text]"

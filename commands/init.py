@@ -51,7 +51,7 @@ def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
 )
 @_add_language_options
 @click.option("-y", "--yes", "accepts", is_flag=True, help="Trace all specifications that duvet finds.")
-@click.option("--upstream", is_flag=True, help="Write awslabs duvet's configuration.")
+@click.option("--upstream", is_flag=True, help="Write a configuration that awslabs duvet can read.")
 @click.option("--nested", is_flag=True, help="Set up a project inside another project.")
 @click.option("--extended", cls=OldOption, instead="", is_flag=True)
 def init(

@@ -28,7 +28,7 @@ from duvet.text import format_count
 @add_service_option
 def restore(file: str, force: bool, service_path: str | None) -> None:
     """duvet checks the whole archive first, and backs up the current index. Then it replaces the index in one step;
-    running servers use the new one at once. Feedback given since the backup is kept. With - as FILE, duvet reads the
+    running servers use the new one at once. Feedback that is newer than the backup is kept. With - as FILE, duvet reads the
     archive from standard input.
 
     \b

@@ -45,7 +45,7 @@ SERVER_DESCRIPTION = settings.doc("One-sentence description of the server")
 ProtocolVersionSetting = Annotated[
     ProtocolVersion | None,
     settings.doc(
-        "MCP version that the server answers to every handshake; by default the version that the client requests"
+        "MCP version that the server returns in every handshake; by default the version that the client requests"
     ),
 ]
 PageSize = Annotated[
@@ -172,7 +172,7 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
     spec_text: Annotated[
         SpecText,
         settings.doc(
-            "Text to show of specifications without requirements: `full` for all sections, `cited` for cited sections only"
+            "How much to show of a specification without requirements: `full` for all sections, `cited` for cited ones"
         ),
     ] = SpecText.CITED
     snippet_lines: Annotated[int, settings.doc("Lines of code to show below each annotation", ge=0, le=50)] = (

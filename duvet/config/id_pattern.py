@@ -11,7 +11,7 @@ _MOST_REPEATS = 4
 def find_pattern_fault(pattern: str) -> str:
     """Return what is wrong with a pattern for ids; empty for a valid pattern."""
     ##= man/spec/trace.md#markdown
-    ##% duvet MUST refuse a pattern of ids that can take exponential time.
+    ##% duvet MUST refuse an id pattern that can take exponential time to match.
     from re import _parser  # type: ignore[attr-defined]
 
     repeats = [0]

@@ -80,7 +80,7 @@ def find_service_file(
             break
     if len(present) > 1:
         ##= man/spec/service.md#configuration
-        ##% duvet MUST fail if several files could be the configuration or a named file is missing, and name these
+        ##% If several files could be the configuration, or a named file is missing, duvet MUST fail and name the
         ##% files.
         names = " and ".join(f"`{path}`" for path in present)
         raise DuvetError(

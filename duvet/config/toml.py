@@ -170,7 +170,7 @@ def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict
 def _resolve_dotted_key(
     assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, KeySpans]
 ) -> tuple[KeyPath, TextSpan]:
-    """Return the path that a key names; the place of a table on the path is its first occurrence."""
+    """Return the full path and the span of a dotted key, and record where each part of the path first occurs."""
     keys, key = table, assignment.span(1)
     for part in _PARTS.finditer(assignment.string, *key):
         keys, key = (*keys, _unquote_key(part[0])), part.span()

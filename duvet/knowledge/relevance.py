@@ -148,8 +148,8 @@ def score_named_chunks(
     scores: dict[int, float] = defaultdict(float)
     for name in names:
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST list a file or symbol that the query names first, and chunks with all words before chunks
-        ##% with some of them.
+        ##% `km-search` MUST list first any file or symbol that the query names, and MUST list chunks with all words
+        ##% before chunks with some of them.
         numbers = dict.fromkeys(store.called(name, filters))
         if "/" not in name:
             numbers |= dict.fromkeys(store.declaring(_QUALIFIERS.split(name)[-1], filters))

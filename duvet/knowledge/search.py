@@ -124,8 +124,8 @@ def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Sequence
     if not question.terms:
         return []
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST list a file or symbol that the query names first, and chunks with all words before chunks with
-    ##% some of them.
+    ##% `km-search` MUST list first any file or symbol that the query names, and MUST list chunks with all words before
+    ##% chunks with some of them.
     every = store.lexical(question.terms, question.filters, _DEPTH, every=True)
     found: dict[int, object] = {number: (True, score) for number, score in every}
     if len(found) < _DEPTH and len(question.parts) > 1:

@@ -44,7 +44,8 @@ class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ] = DEFAULT_RESULTS
     include_graph: Annotated[bool, Meta(description="Include the graph context of each file")] = True
     filters: Annotated[
-        SearchFilters, Meta(description="Return only matching chunks; entries of a list are alternatives")
+        SearchFilters,
+        Meta(description="Return only chunks that match every filter; a list matches if any of its entries does"),
     ] = SearchFilters()
     sort_by_vector: Annotated[bool, Meta(description="Rank by vector similarity only")] = False
 

@@ -411,7 +411,7 @@ class Project:
         return False
 
     def _place_in_config(self, trace: Trace) -> Trace:
-        """Return the trace with the problems of extracted requirements at the configuration, as no file contains them."""
+        """Return the trace; the configuration is the place of problems in extracted requirements, which are in no file."""
         config, generated = self.config, self.extraction.files
         if config is None or not any(one.path in generated for one in trace.problems):
             return trace

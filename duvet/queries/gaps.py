@@ -20,7 +20,7 @@ LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, 
 LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
 
 ##= man/spec/trace.md#coverage
-##% Filters MUST accept the names of states in earlier versions.
+##% Filters MUST also accept the state names that earlier versions used.
 STATES_BY_WORD: dict[str, tuple[State, ...]] = {
     **{state.words.replace(" ", "-"): (state,) for state in State},
     "todo": (State.TO_DO,),

@@ -21,7 +21,7 @@ class RequirementRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A requirement in a list."""
 
     ##= man/spec/names.md#references
-    ##% Each list and detail of a requirement MUST show its id in a separate field if the requirement has one.
+    ##% If a requirement has an id, every list and detail view MUST show the id in a separate field.
     identifier: str  # The first digits of the id (the BLAKE3 of the text in hex).
     name: str = ""  # The id that the specification gives it, such as `FR-001`.
     full_path: str

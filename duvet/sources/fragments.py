@@ -127,7 +127,7 @@ _COMMENT_SIGN = re.compile(r"(?:[^\w\s\"'`]{1,8}|@?rem|REM|dnl)[ \t]?", re.IGNOR
 
 @lru_cache
 def _compile_unread(metas: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[bytes]]:
-    """Expressions for targets behind other signs than these, in text and in bytes."""
+    """Compile a text and a bytes pattern for targets after a sign other than these."""
     # A search for the equals sign is fast, and few lines with other signs end with a target.
     known = "".join(rf"(?<!\s{re.escape(meta)})" for meta in metas if meta.endswith("="))
     expression = f"={known}{_TARGET_AT_END}"

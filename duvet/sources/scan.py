@@ -176,7 +176,7 @@ def make_unreadable_problem(error: DuvetError) -> Problem:
 
 
 class InnerTree(FilteredTree):
-    """A tree without linked folders outside of it; it reports these folders."""
+    """A tree that skips and reports links to folders outside the project."""
 
     def __init__(self, tree: Tree, inside: FolderMembership, report: Callable[[str], None]) -> None:
         super().__init__(tree, lambda path, is_folder: False)

@@ -106,7 +106,8 @@ class _Cuts:
 
 def _segment(low: int, high: int, matches: list[Match]) -> Segment:
     ##= man/spec/trace.md#coverage
-    ##% A byte of a requirement MUST be covered by a type of annotation if any annotation of that type refers to it.
+    ##% duvet MUST count a byte of a requirement as covered by an annotation type if any annotation of that type refers
+    ##% to it.
     if not matches:
         return Segment(low, high, (), 0, Level.AUTO)
     if len(matches) == 1:

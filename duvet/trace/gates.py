@@ -40,7 +40,7 @@ SETUP_CODES = frozenset(
 def find_setup_problems(
     config: Config | None, requirements: Collection[records.Requirement], unmatched: Iterable[Problem]
 ) -> Iterator[Problem]:
-    """With duvet's own schema, yield a warning for each fault of the setup that leaves a gate with nothing to check."""
+    """With duvet's own schema, yield a warning for each mistake that leaves a gate nothing to check."""
     if config is None or not config.extended:
         return
     yield from unmatched

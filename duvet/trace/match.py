@@ -92,8 +92,8 @@ class PlainView(Struct, frozen=True):
 
     def cut_characters(self, start: int, end: int) -> tuple[Piece, ...]:
         ##= man/spec/trace.md#markdown
-        ##% A quote MUST cover the words that it repeats whatever markup stands between them, so that quotes which
-        ##% together repeat all words of a requirement cover the requirement.
+        ##% A quote MUST cover the words that it repeats, regardless of the markup between them. Quotes that
+        ##% together repeat every word of a requirement MUST cover the requirement.
         plain = self.plain
         offsets = plain.offsets
         found: list[Piece] = []

@@ -64,7 +64,7 @@ class RequirementNames:
         return all, texts, line_starts(texts)
 
     def having(self, section: int, words: str) -> str:
-        """Return the id of the section's requirement that contains these words; empty if no requirement does."""
+        """Return the id of the section's requirement that contains these words; empty unless exactly one id matches."""
         found = {one.name for one in self.containing(words) if one.section == section}
         return found.pop() if len(found) == 1 else ""
 

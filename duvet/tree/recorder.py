@@ -134,7 +134,7 @@ class TreeRecord(Struct, array_like=True):
         return TreeRecord(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
 
     def contains(self, path: str) -> bool:
-        """Return whether anything was asked about this path, apart from its entries as a folder."""
+        """Return whether the record has an answer about this path; listings of folders don't count."""
         return any(path in answers for answers in self._list_all() if answers is not self.folders)
 
     def select(self, paths: Collection[str]) -> TreeRecord:

@@ -176,7 +176,7 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
 
 
 def make_broken_recipe(path: str, origin: str, error: errors.DuvetError) -> RecipeFile:
-    """Return the recipe of a file that can't be read."""
+    """Return a record that contains only the error, for a file that can't be read."""
     problem = rules.find_broken_rule(error).problem(error.message, path, Place(error.line), hint=error.hint)
     return RecipeFile(name=_stem(path), path=path, origin=origin, problems=(problem,))
 

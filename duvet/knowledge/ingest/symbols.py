@@ -100,7 +100,10 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols, by default if grammars are installed; raise DuvetError if they are missing."""
+    """Return whether to find symbols; None means if grammars are installed.
+
+    Raise DuvetError if symbols are wanted and a grammar is missing.
+    """
     if wanted is False:
         return False
     packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))

@@ -57,7 +57,7 @@ def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]
     if admin and admin == reader:
         raise QueryError(
             f"{_READER[0]} and {_ADMIN[0]} are the same",
-            hint="use two different tokens; otherwise readers are maintainers",
+            hint="use two different tokens; otherwise every reader has maintainer access",
         )
     return reader, admin
 

@@ -144,7 +144,7 @@ class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
     vote: Annotated[float, Meta(ge=-1, le=1, description="From -1 (useless) to 1 (exactly right)")] | None = None
     note: Annotated[str, Meta(description="The reason for the vote")] | None = None
     context: (
-        Annotated[dict[str, Any], Meta(description="An object about the purpose of the search, such as the task")]
+        Annotated[dict[str, Any], Meta(description="Why you searched, as an object with any fields, such as the task")]
         | None
     ) = None
 

@@ -27,5 +27,5 @@ NESTED = "a repetition inside a repetition can take exponential time"
 )
 def test_faults_of_patterns(pattern: str, fault: str) -> None:
     ##= man/spec/trace.md#markdown
-    ##% duvet MUST refuse a pattern of ids that can take exponential time.
+    ##% duvet MUST refuse an id pattern that can take exponential time to match.
     assert find_pattern_fault(pattern) == fault

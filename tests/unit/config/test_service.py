@@ -62,7 +62,7 @@ def test_each_of_eight_names_is_found_or_else_none() -> None:
 
 def test_files_that_can_not_be_chosen() -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST fail if several files could be the configuration or a named file is missing, and name these files.
+    ##% If several files could be the configuration, or a named file is missing, duvet MUST fail and name the files.
     found = MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b""))
     odd = MemoryTree({"a.json/x": b"", "config": b""})
     assert [

@@ -68,6 +68,6 @@ KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPT
 )
 def test_options(args: tuple[str, ...], wanted: RequirementFilter) -> None:
     ##= man/spec/trace.md#coverage
-    ##% Filters MUST accept the names of states in earlier versions.
+    ##% Filters MUST also accept the state names that earlier versions used.
     assert chosen(*args) == (wanted, {"own": None})
     assert chosen(*args, "--own", "x") == (wanted, {"own": "x"})

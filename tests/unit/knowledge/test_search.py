@@ -377,8 +377,8 @@ NAMES = {
 @pytest.mark.parametrize("model", [None, MODEL], ids=["words", "both"])
 def test_named_files_and_symbols_come_first(model: Embedder | None, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST list a file or symbol that the query names first, and chunks with all words before chunks with
-    ##% some of them.
+    ##% `km-search` MUST list first any file or symbol that the query names, and MUST list chunks with all words before
+    ##% chunks with some of them.
     files = (taken("b.py", "Pour slowly, slowly, and slowly pour\n"), *FILES, taken("a.py", "use(x.pour_slowly)\n"))
     with closing(filled(tmp_path, model, files)) as store:
         for query, expected in NAMES.items():

@@ -142,7 +142,7 @@ def test_search_lists_the_requirement_with_the_id_first(query: str) -> None:
 
 def test_lists_show_ids_if_there_are_any() -> None:
     ##= man/spec/names.md#references
-    ##% Each list and detail of a requirement MUST show its id in a separate field if the requirement has one.
+    ##% If a requirement has an id, every list and detail view MUST show the id in a separate field.
     rows = make_requirement_rows(CATALOGUE, range(2, 4))
     columns = (ID_COLUMN, NAME_COLUMN, TEXT_COLUMN)
     ids = [id[:12] for id in CATALOGUE.ids[2:4]]

@@ -53,7 +53,8 @@ def test_segments_tile_each_line(cited: tuple[str, tuple[Annotation, ...]]) -> N
 @given(cited_texts())
 def test_each_byte_has_what_refers_to_it(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
-    ##% A byte of a requirement MUST be covered by a type of annotation if any annotation of that type refers to it.
+    ##% duvet MUST count a byte of a requirement as covered by an annotation type if any annotation of that type refers
+    ##% to it.
     text, annotations = cited
     covered = [bytes_of(text, one) for one in annotations]
     seen: set[int] = set()

@@ -81,8 +81,8 @@ def test_a_quote_covers_its_requirement(quote: str, cited: str) -> None:
 
 def test_parts_of_a_requirement_cover_it_together() -> None:
     ##= man/spec/trace.md#markdown
-    ##% A quote MUST cover the words that it repeats whatever markup stands between them, so that quotes which together
-    ##% repeat all words of a requirement cover the requirement.
+    ##% A quote MUST cover the words that it repeats, regardless of the markup between them. Quotes that together
+    ##% repeat every word of a requirement MUST cover the requirement.
     parts = ("System MUST", "authenticate owners by", "OAuth 2.0.")
     assert states(*parts[:2]) == ([], {"FR-001": "in progress"})
     assert states(*parts) == ([], {"FR-001": "in progress"})
