@@ -55,7 +55,7 @@ def cite(
     Examples:
       duvet cite 3b42c44e --at src/lib.rs:42
       duvet cite src/lib.rs:42 --at tests/requests.rs:7 --type test
-      duvet cite 3b42c44e --at src/lib.rs:90 --type exception --reason 'Only clients send this.'
+      duvet cite 3b42c44e --at src/lib.rs:90 --type exception --reason 'Unused.'
       duvet cite rfc9114#section-4.1 --at src/lib.rs:12 --dry-run
     """
     fields = {name: value for key, name in _FIELDS.items() if (value := options.pop(key))}

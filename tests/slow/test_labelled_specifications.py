@@ -14,9 +14,7 @@ import pytest
 from duvet.model import RequirementForm
 from duvet.specs.markdown import parse_markdown
 
-LABELS = Path(__file__).parents[3] / "shared" / "sdd"
 KINDS = ("functional", "success", "requirement")
-needs_labels = pytest.mark.skipif(not LABELS.is_dir(), reason="the labelled specifications are not here")
 
 
 def reduce_text(text: str) -> str:
@@ -31,16 +29,16 @@ def texts_of(label: dict[str, Any]) -> set[str]:
     return {reduce_text(one) for one in texts if one}
 
 
-def compare(group: str, form: RequirementForm, *, named: bool) -> tuple[float, float]:
+def compare(folder: Path, group: str, form: RequirementForm, *, named: bool) -> tuple[float, float]:
     """The precision of all requirements that were found, and the recall of the labels with a keyword."""
     labels: dict[str, list[dict[str, Any]]] = {}
-    for line in (LABELS / "expected.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (folder / "expected.jsonl").read_text(encoding="utf-8").splitlines():
         label = json.loads(line)
         if label["format"] == group:
             labels.setdefault(label["file"], []).append(label)
     counts: Counter[str] = Counter()
     for file, own in labels.items():
-        document = parse_markdown((LABELS / file).read_bytes(), form)
+        document = parse_markdown((folder / file).read_bytes(), form)
         stated = [one for section in document.sections if section.plain for one in section.plain.statements]
         found = [(one.name.lower(), reduce_text(one.text)) for one in stated if one.name or not named]
         known = {((one["id"] or "").lower(), text) for one in own for text in texts_of(one)}
@@ -55,18 +53,16 @@ def compare(group: str, form: RequirementForm, *, named: bool) -> tuple[float, f
     return counts["right"] / max(1, counts["found"]), counts["got"] / max(1, counts["asked"])
 
 
-@needs_labels
 @pytest.mark.parametrize("group", ["speckit", "other"])
-def test_requirements_with_ids(group: str) -> None:
-    precision, recall = compare(group, RequirementForm(any_case=True, needs_id=True), named=True)
+def test_requirements_with_ids(group: str, shared: Path) -> None:
+    precision, recall = compare(shared / "sdd", group, RequirementForm(any_case=True, needs_id=True), named=True)
     print(f"{group}: precision {precision:.3f}, recall {recall:.3f}")
     assert precision >= 0.98
     assert recall >= 0.98
 
 
-@needs_labels
-def test_requirements_with_keywords() -> None:
-    precision, recall = compare("speckit", RequirementForm(), named=True)
+def test_requirements_with_keywords(shared: Path) -> None:
+    precision, recall = compare(shared / "sdd", "speckit", RequirementForm(), named=True)
     print(f"speckit: precision {precision:.3f}, recall {recall:.3f}")
     assert precision >= 0.98
     # The labels also count keywords of other languages.
