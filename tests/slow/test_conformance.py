@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.running import environment
 from tests.conftest import CONFORMANCE, SHARED
 
 AREAS = sorted(folder.name for folder in SHARED.glob("probes/open/*")) or ["all"]
@@ -72,7 +73,12 @@ def test_departures(shared: Path, duvet_command: str, tmp_path: Path) -> None:
     assert [case.name for case in folder.iterdir()] == ["config-path-no-upward-search"]
     shutil.copytree(folder / "config-path-no-upward-search" / "project", tmp_path / "project")
     done = subprocess.run(
-        [duvet_command, "report"], cwd=tmp_path / "project" / "sub", capture_output=True, text=True, check=False
+        [duvet_command, "report"],
+        cwd=tmp_path / "project" / "sub",
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout, re.findall(r"Scanned \d+ sources", done.stderr)) == (
         0,
