@@ -67,7 +67,7 @@ _MARK_EVERY = 512  # Characters.
 _OPENING_MARKS = b"`*_~["
 _CLOSING_MARKS = re.compile(rb"(?:[`*_~]++|\](?:\([^()]*+\)|\[[^\[\]]*+\])?+)++")
 _AHEAD_OF_MARKS = frozenset(b" \t([{\"'|>/")
-"""The characters behind which markup opens; behind others, such as a letter, it may close."""
+"""The characters after which markup opens; after any other, such as a letter, it may close."""
 
 
 class PlainView(Struct, frozen=True):
@@ -80,7 +80,7 @@ class PlainView(Struct, frozen=True):
     encoded: dict[int, bytes] = {}  # The bytes of the line that was read last.
 
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
-        """Return the pieces of a stretch of the view; markup behind its words belongs to it if the line goes on."""
+        """Return the pieces of a stretch of the view; markup after its words is a part of it if the line continues."""
         if self.data.isascii():
             return self.cut_characters(start, end)
         first = self._character_of(start)
@@ -112,7 +112,7 @@ class PlainView(Struct, frozen=True):
     def _find_opening_marks(self, index: int) -> int:
         """Return the byte at which the markup begins that opens right before a run."""
         ##= man/spec/trace.md#markdown
-        ##% The markup that opens right before the words of a quote or requirement, or closes right behind them, MUST be a
+        ##% The markup that opens right before the words of a quote or requirement, or closes right after them, MUST be a
         ##% part of its place in the file.
         start = self.plain.starts[index]
         line = self._line(start)
@@ -126,7 +126,7 @@ class PlainView(Struct, frozen=True):
         return low + first if not first or data[first - 1] in _AHEAD_OF_MARKS else start
 
     def _find_end(self, index: int, *, goes_on: bool) -> int:
-        """Return the byte at which a run ends, with the markup behind it; `goes_on` if its block has further runs."""
+        """Return the byte at which a run ends, with the markup after it; `goes_on` if its block has further runs."""
         starts, ends = self.plain.starts, self.plain.ends
         end, following = ends[index], index + 1
         line = self._line(end)
@@ -430,7 +430,7 @@ class PlainQuoteMatcher:
     """Finds quotes in the words of a Markdown section, whatever markup the quote has."""
 
     def __init__(self, section: Section, plain: PlainText) -> None:
-        text = plain.text.replace("\n", " ")
+        self._text = text = plain.text.replace("\n", " ")
         parts = (text[at : at + _MARK_EVERY] for at in range(0, len(text), _MARK_EVERY))
         self.view = PlainView(section, plain, text.encode(), list(accumulate(map(byte_length, parts), initial=0)))
         self._near: NearQuoteFinder | None = None
@@ -473,16 +473,14 @@ class PlainQuoteMatcher:
         return self._near.find(quote, allows_edit=False) or self._find_led(quote, fit)
 
     def _find_named(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
-        text = self.view.plain.text.replace("\n", " ")
         for statement in self.view.plain.statements:
             if statement.name != name:
                 continue
             low, high = statement.ranges[0][0], statement.ranges[-1][1]
-            at = text.find(quote, low, high)
+            at = self._text.find(quote, low, high)
             if at >= 0:
                 return self.view.cut_characters(at, at + len(quote)), fit
-            part = text[low:high]
-            normal, offsets, originals = normalise_with_map(part)
+            normal, offsets, originals = normalise_with_map(self._text[low:high])
             wanted = normalise(quote)
             found = normal.find(wanted)
             if found >= 0:

@@ -87,8 +87,8 @@ NamesOf = Callable[[Locator], RequirementNames]
 
 
 _NUMBERED = re.compile(r"(?P<family>[A-Za-z](?:[\w-]*[A-Za-z_-])?)(?P<number>\d{1,9})\Z", re.ASCII)
-_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
-_TICKS = re.compile("`+")
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_INK = re.compile(r"[^\n]")
 _HEAD = re.compile(r"[\s>#*_+\-\[\]()xX\d.~]*\Z")  # Text that may precede an id at the head of a line or cell.
 _WIDEST_MARKUP = 80  # Number of characters to check before an id.
 _GONE = re.compile(
@@ -162,7 +162,7 @@ def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_
     longest_first = sorted(families, key=lambda one: (-len(one), one))
     id = re.compile(rf"(?<![\w./#-])(?:{'|'.join(map(re.escape, longest_first))})\d{{1,9}}(?![\w-]|\.\d)")
     mentions: list[_Mention] = []
-    for number, line in enumerate(_list_prose(specification.data.decode(errors="replace")), 1):
+    for number, line in enumerate(_list_prose(specification.data), 1):
         is_gone = _GONE.search(line) is not None
         for one in id.finditer(line):
             low = max(0, one.start() - _WIDEST_MARKUP)
@@ -172,51 +172,23 @@ def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_
     return mentions
 
 
-def _list_prose(text: str) -> Iterator[str]:
-    """Yield each line, with fenced code, code spans and HTML comments replaced by blanks."""
-    fence, is_comment = "", False
-    for line in text.split("\n"):
-        mark = None if is_comment else _FENCE.match(line)
-        if fence:
-            fence = "" if mark and mark["fence"].startswith(fence) and not line[mark.end() :].strip() else fence
-            yield ""
-        elif mark:
-            fence = mark["fence"]
-            yield ""
-        else:
-            shown, is_comment = _blank_comments(line, is_comment)
-            yield _blank_code(shown)
+def _list_prose(data: bytes) -> list[str]:
+    """Return the lines, with code and HTML comments replaced by blanks."""
+    from duvet.specs.markdown import list_extended_events
 
-
-def _blank_comments(line: str, is_comment: bool) -> tuple[str, bool]:
-    """Return a line with comments replaced by blanks, and whether a comment continues on the next line."""
-    if not is_comment and "<!--" not in line:
-        return line, False
+    text = data.decode()
+    spans = []
+    for kind, tag, _, start, end in list_extended_events(text):
+        if kind == "Code" or (kind == "Start" and tag == "CodeBlock"):
+            spans.append((start, end))
+        elif kind == "InlineHtml" or (kind == "Start" and tag == "HtmlBlock"):
+            spans += [comment.span() for comment in _COMMENT.finditer(data, start, end)]
     parts, at = [], 0
-    while at < len(line):
-        end = line.find("-->" if is_comment else "<!--", at)
-        stop = len(line) if end < 0 else end + (3 if is_comment else 0)
-        parts.append(" " * (stop - at) if is_comment else line[at:stop])
-        is_comment, at = is_comment != (end >= 0), stop
-    return "".join(parts), is_comment
-
-
-def _blank_code(line: str) -> str:
-    """Return a line with code spans replaced by blanks; a span ends with as many backticks as it begins with."""
-    closing: dict[int, int] = {}
-    later: dict[int, int] = {}
-    runs = list(_TICKS.finditer(line))
-    for run in reversed(runs):
-        if len(run[0]) in later:
-            closing[run.start()] = later[len(run[0])] + len(run[0])
-        later[len(run[0])] = run.start()
-    parts, at = [], 0
-    for run in runs:
-        if run.start() >= at and run.start() in closing:
-            end = closing[run.start()]
-            parts += [line[at : run.start()], " " * (end - run.start())]
-            at = end
-    return "".join([*parts, line[at:]])
+    for start, end in spans:
+        blank = _INK.sub(" ", data[start:end].decode())
+        parts += [data[at:start].decode(), blank]
+        at = end
+    return "".join([*parts, data[at:].decode()]).split("\n")
 
 
 def _find_unknown(

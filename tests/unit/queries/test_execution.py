@@ -171,7 +171,7 @@ def test_java_that_cannot_be_parsed() -> None:
     [
         (["a/B.java"], ["src/a/B.java"], {"src/a/B.java": "a/B.java"}),
         (["B.java"], ["src/a/B.java"], {"src/a/B.java": "B.java"}),
-        (["work/p/src/B.java"], ["src/B.java"], {"src/B.java": "work/p/src/B.java"}),
+        (["home/p/src/B.java"], ["src/B.java"], {"src/B.java": "home/p/src/B.java"}),
         (["other/src/B.java", "rc/B.java", "b.java", "src/B.java/"], ["src/B.java"], {}),
         (["src\\B.java"], ["src/B.java"], {"src/B.java": "src\\B.java"}),
         (["opt/B.java"], ["/opt/B.java"], {"/opt/B.java": "opt/B.java"}),
@@ -182,7 +182,7 @@ def test_joining(entries: list[str], sources: list[str], joined: dict[str, str])
     ##= type=test
     ##% `duvet query` MUST assign each entry of a report to the source whose absolute path ends with the entry's path,
     ##% and refuse an entry that matches several sources or a source that matches several entries.
-    assert join_sources(entries, sources, "/work/p") == joined
+    assert join_sources(entries, sources, "/home/p") == joined
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_joining(entries: list[str], sources: list[str], joined: dict[str, str])
 )
 def test_ambiguous_entries(entries: list[str], sources: list[str], message: str) -> None:
     with pytest.raises(DuvetError) as refused:
-        join_sources(entries, sources, "/work/p")
+        join_sources(entries, sources, "/home/p")
     assert refused.value.message == message
 
 

@@ -123,7 +123,7 @@ MARKED = """# Spec
 )
 def test_markup_that_touches_the_words_belongs_to_them(quote: str, texts: list[str]) -> None:
     ##= man/spec/trace.md#markdown
-    ##% The markup that opens right before the words of a quote or requirement, or closes right behind them, MUST be a
+    ##% The markup that opens right before the words of a quote or requirement, or closes right after them, MUST be a
     ##% part of its place in the file.
     trace = project(quote, spec=MARKED).trace
     data = MARKED.encode()
