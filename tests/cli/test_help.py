@@ -21,6 +21,7 @@ Guide (duvet help TOPIC):
   configuration   Configure a project
   agents          Give duvet to your agent
   ci              Run duvet in CI
+  criteria        Check the interfaces that duvet implements
   github-actions  Run duvet in GitHub Actions
   knowledge       Index the project for search
   migrating       Migrate from awslabs duvet

@@ -97,6 +97,8 @@ CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
 }
 
 
+@pytest.mark.criterion("pages 2.1", "pages 2.2", "pages 3.1", "pages 3.2", "pages 3.3", "pages 3.4", "pages 4.1")
+@pytest.mark.criterion("pages 4.4", "pages 6.1", "pages 6.3", "pages 8.3")
 @pytest.mark.parametrize("case", CRITERIA)
 async def test_criteria_of_tools(tmp_path: Path, case: str) -> None:
     tool, given, expected = CRITERIA[case]
@@ -107,6 +109,7 @@ async def test_criteria_of_tools(tmp_path: Path, case: str) -> None:
             assert connections["requirements"] == expected["requirements"]
 
 
+@pytest.mark.criterion("pages 7.3")
 @pytest.mark.parametrize(
     ("tool", "name"), [("get_page", "slug"), ("search", "query"), ("ask", "question"), ("get_connections", "slug")]
 )
@@ -132,6 +135,7 @@ OF_LISTS: dict[str, tuple[dict[str, str], str, dict[str, Any], Any]] = {
 }
 
 
+@pytest.mark.criterion("pages 2.3", "pages 4.2", "pages 4.3")
 @pytest.mark.parametrize(("files", "tool", "given", "expected"), OF_LISTS.values(), ids=OF_LISTS)
 async def test_criteria_of_lists(
     tmp_path: Path, files: dict[str, str], tool: str, given: dict[str, Any], expected: Any
@@ -144,6 +148,7 @@ async def test_criteria_of_lists(
             assert (len(answer["result"]), answer["total"], bool(answer["next_cursor"])) == (7, 120, True)
 
 
+@pytest.mark.criterion("pages 6.2")
 async def test_criterion_6_2_the_graph_ends_at_the_neighbors(tmp_path: Path) -> None:
     files = {
         "docs/a.md": dated(4, "[[b]] [[a]]"),
@@ -157,12 +162,17 @@ async def test_criterion_6_2_the_graph_ends_at_the_neighbors(tmp_path: Path) -> 
     assert around_d == graph_of([("d", "The last", 1), ("c", "c", 3)], ("c", "d"))
 
 
+@pytest.mark.criterion("pages 1.1", "pages 1.2", "pages 1.3")
 @pytest.mark.parametrize("files", [NOTES, {}], ids=["with pages", "without"])
 async def test_criteria_1_the_manifest(tmp_path: Path, files: dict[str, str]) -> None:
     async with pages_client(tmp_path, files) as client:
-        answer = await client.get(API)
+        answers = [
+            await client.get(API, headers={"accept": accept}) for accept in ("*/*", "text/html", "text/event-stream")
+        ]
         assert (await post(client, "get_connections", slug="alpah"))[0] == 404
-    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    # Whatever a client accepts, it gets JSON.
+    for answer in answers:
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     assert set(answer.json()) == {"name", "version", "description", "tools"}
     tools = {tool["name"]: tool for tool in answer.json()["tools"]}
     assert "coverage_summary" in tools and all(tool["description"] for tool in tools.values())
@@ -175,6 +185,7 @@ async def test_criteria_1_the_manifest(tmp_path: Path, files: dict[str, str]) ->
     }
 
 
+@pytest.mark.criterion("pages 8.2")
 async def test_criterion_8_2_an_answer_has_its_total(tmp_path: Path) -> None:
     async with pages_client(tmp_path) as client:
         answer = (await client.post(API, json={"tool": "search", "input": {"query": "alone"}})).json()
@@ -204,6 +215,7 @@ class FakeRouter:
 BOILS = "When does the kettle boil?"
 
 
+@pytest.mark.criterion("pages 5.1")
 async def test_criterion_5_1_an_answer_has_its_sources(tmp_path: Path) -> None:
     router = FakeRouter("It boils [1].")
     async with pages_client(tmp_path, router=router) as client:
@@ -223,6 +235,7 @@ FAILING = {
 }
 
 
+@pytest.mark.criterion("pages 5.2", "pages 7.4")
 @pytest.mark.parametrize(("router", "status", "error"), FAILING.values(), ids=FAILING)
 async def test_criteria_of_models_that_fail(tmp_path: Path, router: FakeRouter | None, status: int, error: Any) -> None:
     ##= man/spec/pages.md#tools
@@ -234,6 +247,7 @@ async def test_criteria_of_models_that_fail(tmp_path: Path, router: FakeRouter |
             assert await post(client, "ask", question="nothing like it") == (status, error)
 
 
+@pytest.mark.criterion("pages 5.3")
 async def test_criterion_5_3_the_sources_are_the_pages_that_the_model_got(tmp_path: Path) -> None:
     files = {f"docs/{number}.md": f"# Tea {number}\n\nWarm the pot.\n" for number in range(7)}
     router = FakeRouter("Warm it [1][2].")
@@ -244,6 +258,7 @@ async def test_criterion_5_3_the_sources_are_the_pages_that_the_model_got(tmp_pa
     assert [row["title"] for row in sources] == [line.partition("page: ")[2] for line in lines]
 
 
+@pytest.mark.criterion("pages 5.4")
 async def test_criterion_5_4_no_model_is_asked_without_pages(tmp_path: Path) -> None:
     router = FakeRouter("never")
     nothing = {"answer": "No relevant information found in the knowledge base.", "sources": []}

@@ -95,6 +95,7 @@ BODIES: list[tuple[Any, tuple[str, str]]] = [
 ]
 
 
+@pytest.mark.criterion("pages 7.1", "pages 7.2", "pages 8.1", "pages 8.3")
 async def test_wrong_bodies_are_refused(http: httpx2.AsyncClient) -> None:
     ##= man/spec/service.md#rest
     ##% The server MUST answer 400 for a body that is not JSON, an unknown tool or an invalid input, and 500 without
@@ -144,6 +145,7 @@ async def test_statuses(http: httpx2.AsyncClient) -> None:
     assert (await http.post(f"{serving.API}/", json={})).json() == serving.refused("not_found", "Not Found")
 
 
+@pytest.mark.criterion("pages 7.4")
 async def test_an_unexpected_failure_has_no_details(server: DuvetServer, caplog: pytest.LogCaptureFixture) -> None:
     async with serving.connected(server_of(server.live, TOOLS)) as client:
         ##= man/spec/gateway.md#access
