@@ -1,4 +1,4 @@
-"""Counts the sentences of a specification that have a keyword, and says why some of them are not requirements."""
+"""Counts the sentences of a specification that contain a keyword, and explains why some are not requirements."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TAG = re.compile(
 
 
 class CensusReason(Struct, frozen=True):
-    """A reason for not counting sentences, and the lines on which they are."""
+    """A reason why sentences are not requirements, and the lines of these sentences."""
 
     words: str  # `in a code block`
     lines: tuple[int, ...]
@@ -54,7 +54,7 @@ class CensusReason(Struct, frozen=True):
 
 
 class Census(Struct, frozen=True):
-    """The sentences with a keyword in a specification."""
+    """The number of sentences with a keyword in a specification, and of those that are requirements."""
 
     sentences: int
     requirements: int
@@ -64,14 +64,14 @@ class Census(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        """`12 sentences with a keyword, 9 requirements`"""
+        """The counts in words, such as `12 sentences with a keyword, 9 requirements`."""
         own = f", {self.derived} of them without their own keyword" if self.derived else ""
         sentences = "1 sentence" if self.sentences == 1 else f"{self.sentences:,} sentences"
         return f"{sentences} with a keyword, {format_count(self.requirements, 'requirement')}{own}"
 
 
 class _Stretch(NamedTuple):
-    """Bytes of the file that are a requirement, or the reason why they are not."""
+    """A range of bytes that is a requirement, or that cannot be one for a given reason."""
 
     start: int
     end: int
@@ -80,7 +80,7 @@ class _Stretch(NamedTuple):
 
 
 def take_census(specification: Specification) -> Census:
-    """Search a specification for keywords again, and account for each sentence that has one."""
+    """Search the whole specification for keywords, and classify each sentence that contains one."""
     ##= man/spec/trace.md#count-check
     ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
     ##% requirement, or with the reason for not counting it.
@@ -88,7 +88,7 @@ def take_census(specification: Specification) -> Census:
         stretches = list(_list_markdown_stretches(specification))
     else:
         stretches = list(_list_text_stretches(specification))
-    # Requirements first, then the smallest stretch.
+    # Requirements take precedence, and then the smallest range.
     stretches.sort(key=lambda one: (bool(one.reason), one.end - one.start))
     placed = _StretchIndex(stretches)
     first = min((section.heading[0] for section in specification.sections), default=len(specification.data))
@@ -117,7 +117,7 @@ def take_census(specification: Specification) -> Census:
 
 
 def _explain(specification: Specification, keyword: re.Match[bytes], first: int) -> str:
-    """Return why a keyword outside all stretches is not in a requirement; empty if the reason is unknown."""
+    """Return why a keyword outside all classified ranges is not in a requirement; empty if the reason is unknown."""
     if keyword.start() < first:
         return "above the first heading"
     if specification.data[keyword.end() : keyword.end() + 1] == b'"':
@@ -130,7 +130,7 @@ def _explain(specification: Specification, keyword: re.Match[bytes], first: int)
 
 
 def _is_in_longer_word(specification: Specification, keyword: re.Match[bytes]) -> bool:
-    """Return True if only markup is between a keyword and another word, as in `[a](x)MUST`."""
+    """Return True if a keyword touches another word with only markup in between, as in `[a](x)MUST`."""
     at, data = keyword.start(), specification.data
     plain = [
         one.plain for one in specification.sections if one.plain and one.plain.starts and one.plain.starts[0] <= at
@@ -143,7 +143,7 @@ def _is_in_longer_word(specification: Specification, keyword: re.Match[bytes]) -
 
 
 class _StretchIndex:
-    """Finds the first stretch that contains a byte."""
+    """Maps a byte offset to the first of several ranges that contain it."""
 
     def __init__(self, stretches: Sequence[_Stretch]) -> None:
         # Stretches are nested or side by side, so that each boundary changes the first one.
@@ -213,9 +213,9 @@ def _find_character(plain: PlainText, byte: int, data: bytes) -> int:
 
 
 def _list_regions(data: bytes, known: Sequence[int]) -> Iterator[_Stretch]:
-    """Yield the parts of a Markdown text that cannot contain requirements.
+    """Yield the parts of a Markdown text that cannot contain requirements, such as code blocks and links.
 
-    `known` are the sorted offsets at which the stretches begin that are already accounted for.
+    `known` contains the sorted start offsets of the ranges that are already classified.
     """
     from duvet.specs.markdown import list_extended_events
 
@@ -248,7 +248,7 @@ def _list_tags(data: bytes, start: int, end: int) -> Iterator[_Stretch]:
 
 
 def _list_text_stretches(specification: Specification) -> Iterator[_Stretch]:
-    """Yield the keywords in the sentences of IETF text, and what is outside of its sections."""
+    """Yield each keyword in the sentences of IETF text, each heading, and all text outside sections."""
     lines: list[tuple[int, int]] = []
     for section in specification.sections:
         yield _Stretch(*section.heading, "in a heading")

@@ -1,4 +1,4 @@
-"""Downloads specifications within the limits of a policy, in parallel over reused connections."""
+"""Downloads specifications in parallel, within limits for size, time and sources."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HTML = rb"(?i:(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)
 
 
 class FetchRefusal(Exception):
-    """The reason why a URL has no text."""
+    """Raised when a URL cannot provide a text; the message states the reason."""
 
 
 class DownloadClients:
@@ -95,18 +95,18 @@ class DownloadClients:
 
 
 def download_texts(urls: Mapping[str, str], policy: Policy, progress: Progress) -> dict[str, DownloadOutcome]:
-    """Download URLs into files, and return the text or the error of each URL.
+    """Download URLs into files, and return the text or the error for each URL.
 
-    A file is written completely or not at all. If several URLs share a file, the first download that succeeds is used.
+    A file is written completely or not at all. If several URLs share a file, the first successful download is used.
     """
     # If nothing is allowed, there is no progress to show.
-    is_any_allowed = any(_refusal(url, policy) is None for url in urls)
+    is_any_allowed = any(_check_url(url, policy) is None for url in urls)
     display = progress.downloads(len(urls)) if is_any_allowed else Downloads(progress)
     with display:
         return _DownloadRun(urls, policy, display).outcomes()
 
 
-def _refusal(url: str, policy: Policy) -> FetchRefusal | None:
+def _check_url(url: str, policy: Policy) -> FetchRefusal | None:
     scheme = url.partition(":")[0]
     ##= man/spec/trace.md#specifications
     ##% With `--offline`, duvet MUST NOT download anything.
@@ -121,7 +121,7 @@ def _refusal(url: str, policy: Policy) -> FetchRefusal | None:
 
 
 def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy, listen: SizeListener) -> bytes:
-    """Return the text of a response after redirects, which must stay on HTTPS."""
+    """Follow the redirects of a response, and return the text; redirects must stay on HTTPS."""
     end = time.monotonic() + policy.seconds
     for _ in range(_MOST_REDIRECTS):
         following = response.next_request
@@ -153,7 +153,7 @@ def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy,
 
 
 class _DownloadRun:
-    """Runs each download in a thread; only the calling thread shows progress and writes files."""
+    """Runs each download in its own thread; only the calling thread shows progress and writes files."""
 
     def __init__(self, urls: Mapping[str, str], policy: Policy, display: Downloads) -> None:
         self.urls = urls
@@ -194,7 +194,7 @@ class _DownloadRun:
         url = lane.popleft()
         self.display.begin(url)
         self.running[url] = (time.monotonic() + self.policy.seconds, lane)
-        refusal = _refusal(url, self.policy)
+        refusal = _check_url(url, self.policy)
         if refusal is not None:
             self._finish(url, refusal)
         else:

@@ -30,8 +30,8 @@ _BLANK = " \t\n"
 class SentenceOpenings:
     """Finds the beginnings of sentences in linear time.
 
-    A sentence begins after the last dot on its line or an earlier one. If that dot doesn't end a sentence, the first
-    dot on its line that does is used.
+    A sentence begins after the last full stop before it, on the same line or an earlier one. If a character other than
+    a blank follows that full stop, the first full stop on its line that ends a sentence is used instead.
     """
 
     def __init__(self, text: str) -> None:
@@ -46,8 +46,11 @@ class SentenceOpenings:
         self._ends: dict[int, int] = {}
         """The end of the first sentence of a line, by the beginning of the line."""
 
-    def before(self, offset: int, floor: int) -> int:
-        """Return the beginning of the sentence at the offset, but at least the floor; both must increase from call to call."""
+    def find_start(self, offset: int, floor: int) -> int:
+        """Return where the sentence at `offset` begins, but no less than `floor`.
+
+        Both arguments must increase from call to call.
+        """
         text = self.text
         dot = text.rfind(".", max(floor, self._dots_to), offset)
         self._dots_to = offset
@@ -68,12 +71,12 @@ class SentenceOpenings:
         return self._known[dot]
 
     def _look_back(self, dot: int, line: int, floor: int) -> None:
-        """Find the beginning for a dot that ends no sentence, and for all such dots on the way there."""
+        """Find the sentence beginning for a dot that ends no sentence, and cache it for every such dot on the way."""
         text, known = self.text, self._known
         passed = []
         while dot not in known:
             passed.append(dot)
-            found = self._first_end(line, dot)
+            found = self._find_first_end(line, dot)
             if found:
                 known[dot] = found
                 break
@@ -85,8 +88,8 @@ class SentenceOpenings:
         for place in passed:
             known[place] = known[dot]
 
-    def _first_end(self, line: int, dot: int) -> int:
-        """Return the end of the first sentence on a line if a dot cuts it off, or 0."""
+    def _find_first_end(self, line: int, dot: int) -> int:
+        """Return the end of the first sentence on a line if it lies before `dot`, or 0."""
         text, ends = self.text, self._ends
         if line not in ends:
             stop = text.find("\n", dot)
@@ -111,7 +114,7 @@ class _Sentence(Struct, frozen=True):
 
 
 def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
-    """Return the requirements of a section in the order of its text, without repetitions."""
+    """Return the requirements of a section in text order, without duplicates."""
     if section.plain is not None:
         ##= man/spec/trace.md#markdown
         ##% Requirements of a section with the same text and different ids MUST be different requirements.
@@ -128,13 +131,13 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
         ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the
         ##% level of its strongest keyword.
         level = max([keyword.level for sentence in group for keyword in sentence.keywords])
-        first = group[0] if len(group) == 1 else _first_found(text, group)
+        first = group[0] if len(group) == 1 else _find_first_upstream(text, group)
         found.append((first.start, level, first.pieces))
     return tuple([ExtractedSentence(level, pieces) for _, level, pieces in sorted(found)])
 
 
 def find_sentences(text: str) -> list[_Sentence]:
-    """Return the sentences of IETF text that have a keyword."""
+    """Return the sentences of IETF text that contain a keyword."""
     spans: dict[tuple[int, int], list[Keyword]] = {}
     openings = SentenceOpenings(text)
     floor = ceiling = end = -1
@@ -145,15 +148,15 @@ def find_sentences(text: str) -> list[_Sentence]:
         if keyword.end > end:
             closing = SENTENCE_END.match(text, keyword.end, ceiling)
             end = closing.end() if closing else ceiling
-        spans.setdefault((openings.before(keyword.start, floor), end), []).append(keyword)
+        spans.setdefault((openings.find_start(keyword.start, floor), end), []).append(keyword)
     return [
         _Sentence(start, tuple([it for line in text[start:end].split("\n") if (it := line.strip(WHITESPACE))]), held)
         for (start, end), held in spans.items()
     ]
 
 
-def _first_found(text: str, sentences: list[_Sentence]) -> _Sentence:
-    """Return the sentence that awslabs duvet finds first: it searches each line for one keyword after the other."""
+def _find_first_upstream(text: str, sentences: list[_Sentence]) -> _Sentence:
+    """Return the sentence that awslabs duvet finds first: on each line it searches for one keyword after another."""
     starts = line_starts(text)
 
     def found_at(sentence: _Sentence) -> tuple[int, int, int]:
@@ -171,16 +174,20 @@ _LONGEST, _KEPT = 240, 50
 def requirements_folder(source: str, out: str, downloads: str = "") -> str:
     """Return the folder below `out` for the requirements of the specification in the file `source`.
 
-    It repeats the path of the source, relative to the first of these folders that contains the source: the folder of
-    downloads of a configuration, `out`, and the root or the working directory.
+    The folder mirrors the path of the source relative to `downloads` or `out`, if one of them contains the source.
+    Otherwise it mirrors the path itself.
     """
     parts = path_parts(source)
-    kept = _below(parts, downloads) or _below(parts, out) or [part for part in parts if part not in ("/", ".", "..")]
+    kept = (
+        _list_parts_below(parts, downloads)
+        or _list_parts_below(parts, out)
+        or [part for part in parts if part not in ("/", ".", "..")]
+    )
     return posixpath.join(out, strip_extension("/".join(kept)))
 
 
 def requirements_file(folder: str, section: str, extension: str = "toml") -> str:
-    """Return the file in that folder for a section; an id never names another folder."""
+    """Return the path of a section's file; no section id leads out of the folder."""
     ##= man/spec/trace.md#requirements
     ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
     ##% specification, and leave unchanged ones alone.
@@ -192,7 +199,7 @@ def requirements_file(folder: str, section: str, extension: str = "toml") -> str
     return posixpath.join(folder, f"{name}.{extension}")
 
 
-def _below(parts: list[str], folder: str) -> list[str]:
+def _list_parts_below(parts: list[str], folder: str) -> list[str]:
     start = path_parts(folder)
     return parts[len(start) :] if start and parts[: len(start)] == start else []
 
@@ -208,11 +215,11 @@ class Extraction(Struct, frozen=True):
 
 
 def extract_configured(config: Config, library: Library, root: str) -> Extraction:
-    """Extract the requirements of every configured specification, in memory."""
+    """Extract the requirements of every configured specification, without writing files."""
     # If no specification is configured, the files in the folder come from elsewhere.
     is_owner = config.specifications and config.finds_extracted
     extraction = Extraction({}, {}, {}, [], config.requirements_folder if is_owner else "")
-    library.prefetch(_located(config))
+    library.prefetch(_list_locators(config))
     for index, rule in enumerate(config.specifications):
         place, label = config.specification_place(index), "configured here"
         try:
@@ -242,7 +249,7 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
 
 
 def _make_keyword_warning(specification: Specification) -> Problem | None:
-    """Return a warning about sentences that would be requirements if keywords in lower case counted."""
+    """Return a warning if counting lower-case keywords would add requirements, or None."""
     ##= man/spec/trace.md#markdown
     ##% duvet SHOULD warn once about a specification with sentences that are no requirements because their keywords are in
     ##% lower case, unless the configuration sets `keywords`.
@@ -261,7 +268,7 @@ def _make_keyword_warning(specification: Specification) -> Problem | None:
     return rules.KEYWORDS_LOWER_CASE.problem(message, hint=hint)
 
 
-def _located(config: Config) -> Iterator[Locator]:
+def _list_locators(config: Config) -> Iterator[Locator]:
     for rule in config.specifications:
         # A bad name is reported at its place.
         with suppress(DuvetError):
@@ -274,7 +281,10 @@ class _SpecificationFiles(Struct, frozen=True):
 
 
 def _extract(config: Config, library: Library, specification: Specification, root: str, all: Extraction) -> list[str]:
-    """Add the files of a specification; return the targets of others that lose the same files."""
+    """Add the requirement files of a specification to `all`.
+
+    Return the targets in other specifications whose files this overwrites.
+    """
     name = format_locator(specification.locator, root)
     path = specification.path
     folder = requirements_folder(path, config.requirements_folder, config.specifications_folder)
@@ -308,7 +318,7 @@ WRITERS_BY_EXTENSION = {"toml": requirement_files.render_toml_file, "rs": requir
 def extract_specification(
     specification: Specification, out: str, downloads: str, root: str, extension: str
 ) -> tuple[Extraction, int]:
-    """Return the files for one specification below a folder, and the number of requirements in them."""
+    """Return the files to write for one specification, and the number of requirements in them."""
     name = format_locator(specification.locator, root)
     folder = requirements_folder(specification.path, out, downloads)
     extraction = Extraction({}, {}, {folder: f"{name}#"} if extension == "toml" else {}, [])
@@ -360,7 +370,7 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
 
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
-    """Return True if an extraction wrote exactly this file; duvet never removes files that people wrote or changed."""
+    """Return True if extraction wrote exactly this file; duvet never removes files that people wrote or edited."""
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
     ##% `--prune`.
@@ -376,7 +386,10 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
 
 
 def list_unneeded_files(extraction: Extraction, library: Library, *, writes: bool) -> dict[str, Problem]:
-    """Return extracted files that nothing needs, each with its problem; with `writes`, leave out current ones."""
+    """Return a problem for each extracted file that is no longer needed.
+
+    If the run writes no requirement files, all extracted files count as unneeded.
+    """
     needed = extraction if writes else replace(extraction, files={})
     found = {path: make_stale_problem(path) for path in find_stale_files(needed, library.tree)}
     orphaned = find_orphaned_files(extraction, library)
@@ -384,7 +397,7 @@ def list_unneeded_files(extraction: Extraction, library: Library, *, writes: boo
 
 
 def find_ignored_files(extraction: Extraction, tree: Tree) -> Iterator[Problem]:
-    """Yield a problem for each changed requirement file in the place of a generated one; duvet does not read it."""
+    """Yield a problem for each requirement file that duvet ignores because it generates the same file."""
     ##= man/spec/trace.md#requirement-files
     ##% duvet MUST warn about a file that it does not read because duvet extracts the requirements of its section.
     for folder in extraction.folders:
@@ -402,7 +415,7 @@ def make_stale_problem(path: str) -> Problem:
 
 
 def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tuple[str, str]]:
-    """Yield files extracted from specifications that are no longer configured, with the names of the specifications."""
+    """Yield each file extracted from a specification that is no longer configured, and that specification."""
     # The files of a specification that can't be loaded may have any name.
     if not extraction.all_below or any(one.severity is Severity.ERROR for one in extraction.problems):
         return
@@ -415,13 +428,13 @@ def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tu
             if is_folder(entry):
                 folders += [] if entry.is_symlink() else [path]
             elif entry.name.endswith(".toml"):
-                name = _extracted_from(folder, path, extraction.all_below, library)
+                name = _find_extraction_source(folder, path, extraction.all_below, library)
                 if name:
                     yield path, name
 
 
-def _extracted_from(folder: str, path: str, out: str, library: Library) -> str:
-    """Return the specification that a file was extracted from; empty if people wrote, changed or moved it."""
+def _find_extraction_source(folder: str, path: str, out: str, library: Library) -> str:
+    """Return the specification that a file was extracted from; empty if people wrote, edited or moved the file."""
     try:
         found = _match(library.tree.read(path))
         name = found["target"].decode().partition("#")[0] if found else ""

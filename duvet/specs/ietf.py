@@ -25,7 +25,7 @@ _ANNOUNCEMENTS = ("rfc", "request for comments", "internet-draft", "internet dra
 
 
 def find_front_title(text: str) -> str:
-    """Return the title: the first centred block below the header, on one line; empty without one."""
+    """Return the title on the first page: the first centred block below the header, joined into one line."""
     page = text.removeprefix(BOM).lstrip().partition("\f")[0].rstrip()
     blocks = [block.split("\n") for block in re.split(r"\n\s*\n", page.replace("\r\n", "\n"))]
     below = dropwhile(lambda block: not any(words in "\n".join(block).lower() for words in _ANNOUNCEMENTS), blocks)
@@ -74,7 +74,7 @@ def parse_heading(line: str) -> NumberedHeading | None:
     if found is None:
         return None
     number = found[0].rstrip(".")
-    numbers = _numbers_of(number)
+    numbers = _parse_numbers(number)
     title = trim(found[1] or "")
     # Some titles come from a table of contents, a table or code.
     is_odd = any(sign in title for sign in (".....", ". . .", " . . ", " " * 5)) or title.startswith(";")
@@ -102,8 +102,8 @@ def is_successor(numbers: SectionNumbers, last: SectionNumbers) -> bool:
     return True
 
 
-def _numbers_of(number: str) -> SectionNumbers | None:
-    """Return the parts of a number: an optional capital, then integers, the first of which is not zero."""
+def _parse_numbers(number: str) -> SectionNumbers | None:
+    """Parse a section number such as `4.2` or `A.1`; return None if it is invalid."""
     letter = LETTER_A + ord(number[0]) - ord("A") if "A" <= number[:1] <= "Z" else 0
     rest = number[1:].removeprefix(".") if letter else number
     if letter and not rest:
@@ -156,7 +156,10 @@ class _Title(Struct, frozen=True):
 
 
 def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
-    """Parse a text; with `has_paths`, sections with one number are all kept, as are those of several documents."""
+    """Parse IETF text into sections.
+
+    With `has_paths`, repeated section numbers and the sections of all documents in the text are kept.
+    """
     text = data.decode()
     marked = text.startswith(BOM)
     texts = (text[1:] if marked else text).split("\n")
@@ -177,13 +180,13 @@ def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
     for head in _HEAD.finditer(data):
-        lines.kinds[_line_at(head.start() + 1, lines)] = _RUNNING
+        lines.kinds[_find_line(head.start() + 1, lines)] = _RUNNING
     for number in _PAGE_NUMBER.finditer(data):
         start, end = number.span()
         before = data[start - 1 : start]
         if before == b"\n" or (before == b" " and (number[1] or end == len(data))):
-            lines.kinds[_line_at(start, lines)] = _RUNNING
-    found = list(_sections(_mark_titles(data, lines), lines))
+            lines.kinds[_find_line(start, lines)] = _RUNNING
+    found = list(_build_sections(_mark_titles(data, lines), lines))
     if has_paths:
         return _qualify(found, data)
     sections: dict[str, Section] = {}
@@ -199,7 +202,7 @@ class _Document(Struct, frozen=True):
 
 
 def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
-    """Give each section a unique id: with its document, or with its title if the number is repeated."""
+    """Make section ids unique: add the RFC if the text contains several, and the title if a number is repeated."""
     documents = _find_documents(data)
     starts = [one.start for one in documents]
     ##= man/spec/trace.md#sections
@@ -236,7 +239,7 @@ _DIVIDERS = "=-_* \t\r\f\n"
 
 
 def _find_documents(data: bytes) -> list[_Document]:
-    """Return the RFCs that a text consists of; each begins with the block of lines that announces its number."""
+    """Return the RFCs that a text consists of; each begins with a block of lines that states its number."""
     found: dict[str, _Document] = {}
     for announced in _ANNOUNCED.finditer(data):
         block = max(data.rfind(b"\n\n", 0, announced.start()), data.rfind(b"\n\r\n", 0, announced.start()))
@@ -246,7 +249,7 @@ def _find_documents(data: bytes) -> list[_Document]:
 
 
 def _cut(section: Section, end: int) -> Section:
-    """Return the section without the lines from the offset on, and without the divider above them."""
+    """Return the section up to `end`, without the divider before the next document."""
     kept = bisect_left(section.starts, end)
     if kept == len(section.lines):
         return section
@@ -255,7 +258,7 @@ def _cut(section: Section, end: int) -> Section:
     return replace(section, lines=section.lines[:kept], starts=section.starts[:kept])
 
 
-def _line_at(offset: int, lines: _Lines) -> int:
+def _find_line(offset: int, lines: _Lines) -> int:
     return bisect_right(lines.starts, offset) - 1
 
 
@@ -264,7 +267,7 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
     titles: list[_Title] = []
     last: SectionNumbers | None = None
     used = -1  # a blank line ends one title without a number, and can't begin another
-    for index in [0, *(_line_at(title.end(), lines) for title in _TITLE.finditer(data))] if texts else ():
+    for index in [0, *(_find_line(title.end(), lines) for title in _TITLE.finditer(data))] if texts else ():
         line = texts[index]
         ##= man/spec/trace.md#specifications
         ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
@@ -282,7 +285,7 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
     return titles
 
 
-def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
+def _build_sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
     # Keep the text, and one empty line for each gap that doesn't begin with a running head.
     keep = bytearray(b"\1") * len(lines.kinds)
     for gap in _IETF_GAP.finditer(lines.kinds):

@@ -74,9 +74,9 @@ _ANY_CASE = re.compile(r"\b(must|shall|should)\b(?![\"-])", re.IGNORECASE)
 
 
 def find_level(text: str, *, any_case: bool = False) -> Level:
-    """Return the level of the strongest keyword of a text; AUTO if it has none.
+    """Return the level of the strongest keyword in a text, or AUTO without a keyword.
 
-    `any_case` applies only to "must", "shall" and "should"; the other keywords are common in lower case.
+    With `any_case`, "must", "shall" and "should" count in lower case, too; the other keywords are common words.
     """
     ##= man/spec/trace.md#markdown
     ##% In Chinese, Japanese and Korean text, a keyword MUST count without spaces around it.

@@ -1,4 +1,4 @@
-"""Loads the specifications of a run, parses each of them once, and assigns ids."""
+"""Loads and parses each specification of a run once, and assigns ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
 def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
-    """Return the requested format, or the format that the name and the first character of a file suggest."""
+    """Return the requested format, or detect it from the name and first character of the file."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
     ##% that, or else as IETF text.
@@ -44,7 +44,7 @@ def find_file_stem(path: str) -> str:
 
 
 def name_ietf_specification(path: str, front: str) -> str:
-    """Return `RFC n` from the name of the file or its first page; a draft has the name of its file."""
+    """Return `RFC n` if the file name or the first page states a number; otherwise the file name of the draft."""
     found = _RFC_FILE.fullmatch(find_file_stem(path)) or _FRONT.match(front)
     return f"RFC {found[1]}" if found else find_file_stem(path)
 
@@ -54,12 +54,15 @@ def assign_ids(
     known: Iterable[Specification] = (),
     rank: Callable[[Specification], int] = lambda one: 0,
 ) -> tuple[Specification, ...]:
-    """Sort the new specifications, and give each a unique id; of equal ids, all but the first by rank get a number."""
+    """Sort the new specifications, and give each a unique id.
+
+    If several would get the same id, the first by `rank` keeps it, and the others get a number.
+    """
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
     )
-    plain = {one.locator: _plain_id(one) for one in further}
+    plain = {one.locator: _make_plain_id(one) for one in further}
     reserved = frozenset(plain.values())
     taken = set(ids.values())
     for specification in sorted(further, key=rank):
@@ -73,7 +76,7 @@ def assign_ids(
     return tuple([replace(one, id=ids[one.locator]) for one in further])
 
 
-def _plain_id(specification: Specification) -> str:
+def _make_plain_id(specification: Specification) -> str:
     rfc = _RFC_NAME.fullmatch(specification.name)
     return f"rfc{rfc[1]}" if rfc else make_anchor(find_file_stem(specification.path)) or "spec"
 
@@ -94,7 +97,7 @@ _FRONT_LENGTH = 8192  # The number of characters that contain the first page of 
 
 
 class ParsedSpecification(Struct, frozen=True):
-    """The content of a text, independent of its location."""
+    """The parsed content of a text, independent of where the text is stored."""
 
     format: Format
     name: str
@@ -106,8 +109,8 @@ class ParsedSpecification(Struct, frozen=True):
 class Library:
     """Loads specifications, and caches their texts and parsed contents.
 
-    With `forms`, the forms of requirements by the names of specifications, texts are read as in our own schema; without,
-    they are read as awslabs duvet reads them.
+    `forms` maps specification names to the form of their requirements, as duvet's own schema configures it. Without it,
+    texts are parsed as awslabs duvet parses them.
     """
 
     def __init__(
@@ -139,7 +142,7 @@ class Library:
             raise self.failures[locator]
         try:
             path = self.path(locator)
-            loaded = self._make(locator, path, self._read(locator, path), self.form_of(locator))
+            loaded = self._make(locator, path, self._read(locator, path), self.find_form(locator))
             self._loaded[locator] = loaded
         except DuvetError as error:
             self.failures[locator] = error
@@ -147,7 +150,7 @@ class Library:
         return loaded
 
     def prefetch(self, locators: Iterable[Locator]) -> None:
-        """Download those of these that are missing on disk in parallel; errors are raised by `load`."""
+        """Download the specifications that are missing on disk, in parallel; `load` raises the errors."""
         if self.fetcher is None:
             return
         paths = {canonical_url(one.name): self.path(one) for one in locators if one.is_url}
@@ -171,8 +174,8 @@ class Library:
     def path(self, locator: Locator) -> str:
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
-    def form_of(self, locator: Locator) -> RequirementForm | None:
-        """Return the form of a specification's requirements; None to read it as awslabs duvet does."""
+    def find_form(self, locator: Locator) -> RequirementForm | None:
+        """Return how a specification writes requirements, or None to parse it as awslabs duvet does."""
         return None if self.forms is None else self.forms.get(locator.name, RequirementForm())
 
     def load_from(self, path: str, locator: Locator, form: RequirementForm | None = None) -> Specification:

@@ -1,4 +1,4 @@
-"""The names of specifications (URLs and paths) and of their sections, and the anchors of headings."""
+"""Names of specifications (URLs and paths), names of sections, and heading anchors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 
 
 def make_anchor(text: str) -> str:
-    """Return ASCII letters and digits in lower case, joined by single dashes."""
+    """Return the text as an anchor: ASCII letters and digits in lower case, joined by single dashes."""
     if not text.isascii():
         text = text.translate(_ROMANIZER)
     return _SEPARATOR.sub("-", text.lower()).strip("-")
@@ -85,7 +85,7 @@ _INITIALS, _VOWELS, _FINALS = (
 
 
 class _Romanizer(dict[int, str]):
-    """A table for `str.translate` that computes the romanization of each character once."""
+    """A table for `str.translate` that romanizes characters on first use."""
 
     def __missing__(self, code: int) -> str:
         self[code] = found = _romanize(chr(code))
@@ -101,7 +101,7 @@ def _romanize(char: str) -> str:
     name = _NAMES.get(char)
     if name is not None:
         return f"{name} "
-    if _within(char, _SILENT):
+    if _is_in_ranges(char, _SILENT):
         return ""
     letter = _LETTERS.get(char, _LETTERS.get(char.lower()))
     if letter is not None:
@@ -110,25 +110,25 @@ def _romanize(char: str) -> str:
         initial, rest = divmod(ord(char) - ord("가"), len(_VOWELS) * len(_FINALS))
         vowel, final = divmod(rest, len(_FINALS))
         return _INITIALS[initial] + _VOWELS[vowel] + _FINALS[final]
-    if _within(char, _SIGNS):
+    if _is_in_ranges(char, _SIGNS):
         return "-"
     letter = normalize("NFD", char)[0]
-    return letter if letter.isascii() else _from_anyascii(char)
+    return letter if letter.isascii() else _romanize_with_anyascii(char)
 
 
-def _within(char: str, ranges: str) -> bool:
+def _is_in_ranges(char: str, ranges: str) -> bool:
     return any(pair[0] <= char <= pair[1] for pair in ranges.split())
 
 
-def _from_anyascii(char: str) -> str:
+def _romanize_with_anyascii(char: str) -> str:
     from anyascii import anyascii
 
     found = anyascii(char)
     if len(found) > 2 and found[0] == found[-1] == ":":
         return found.strip(":") + " "
-    if _within(char, _SILENT_UNLESS_NAMED):
+    if _is_in_ranges(char, _SILENT_UNLESS_NAMED):
         return ""
-    return f"{found} " if _within(char, _SPACED) else found
+    return f"{found} " if _is_in_ranges(char, _SPACED) else found
 
 
 _LABEL = r"(?!xn--)[a-z0-9-]+"
@@ -152,7 +152,7 @@ def is_url(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
-    """Return the URL normalised by the WHATWG's URL Standard; raise DuvetError if it has no host."""
+    """Normalise a URL by the WHATWG URL Standard; raise DuvetError if it has no host."""
     if _NORMAL.fullmatch(text):
         return text
     from can_ada import parse
@@ -161,21 +161,21 @@ def normalise_url(text: str) -> str:
         url = parse(text)
     # Lone surrogates raise a TypeError.
     except (ValueError, TypeError) as error:
-        raise _bad_url(f"{quote_text(text)} is not a valid URL") from error
+        raise _make_url_error(f"{quote_text(text)} is not a valid URL") from error
     if url.protocol == "file:":
-        raise _bad_url(f"file URLs are not supported: {quote_text(text)}", "name the file by its path")
+        raise _make_url_error(f"file URLs are not supported: {quote_text(text)}", "name the file by its path")
     # The host is also the name of a folder of downloads.
     if url.hostname in ("", ".", ".."):
-        raise _bad_url(f"the URL {quote_text(text)} has no host")
+        raise _make_url_error(f"the URL {quote_text(text)} has no host")
     return url.href
 
 
-def _bad_url(message: str, hint: str = "write it as https://HOST/PATH") -> ProblemsError:
+def _make_url_error(message: str, hint: str = "write it as https://HOST/PATH") -> ProblemsError:
     return ProblemsError((rules.TARGET_BAD_URL.problem(message, hint=hint),))
 
 
 def canonical_url(url: str) -> str:
-    """Return the URL to download a normalised URL from; for an RFC, the text file of the RFC Editor."""
+    """Return the URL to download; for an RFC, that is the text file of the RFC Editor."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     found = _RFC.fullmatch(url)
@@ -183,9 +183,9 @@ def canonical_url(url: str) -> str:
 
 
 def cache_path(url: str, folder: str) -> str:
-    """Return the path of a normalised URL's file in the download folder.
+    """Return the path in the download folder for a normalised URL.
 
-    Port, query and fragment are left out, and any extension is replaced by `.txt`.
+    The path leaves out port, query and fragment, and always ends in `.txt`.
     """
     found = _PARTS.match(canonical_url(url))
     host, path = found.groups() if found else ("", "")
@@ -193,16 +193,16 @@ def cache_path(url: str, folder: str) -> str:
 
 
 def strip_extension(path: str) -> str:
-    """Return the path without its extension; a leading dot does not start an extension."""
+    """Return the path without its extension; a leading dot does not begin an extension."""
     return _EXTENSION.sub("", path)
 
 
 def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
-    """Return the specification that a configuration or command line names: a URL, or an unchanged path."""
+    """Locate a specification by a URL, or by a path exactly as the user wrote it."""
     if is_url(name):
         return Locator(normalise_url(name), True, format)
     if "\0" in name:
-        raise _unresolved(name, "remove the NUL character from the path")
+        raise _make_unresolved_error(name, "remove the NUL character from the path")
     return _locate_path(name, format)
 
 
@@ -214,10 +214,10 @@ def _locate_path(path: str, format: Format) -> Locator:
 
 
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
-    """Return the specification that a target names.
+    """Locate the specification that a target names.
 
-    If the path does not exist, it is looked up in the base and each folder above. The base is the working directory for
-    a comment, and the file itself for a requirement file.
+    A relative path is tried as written, then in `base` and in each folder above it. `base` is the working directory for
+    a comment, and the requirement file for one of its entries.
     """
     if is_url(spec) or spec.startswith("/"):
         return locate_specification(spec, format)
@@ -226,7 +226,7 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
     candidate, folder, below = spec, base, None
     while not tree.is_file(candidate):
         if not folder or folder == below:
-            raise _unresolved(
+            raise _make_unresolved_error(
                 spec, f"write the path relative to the working directory or to a folder above {base or 'it'}"
             )
         candidate = posixpath.join(folder, spec)
@@ -239,19 +239,19 @@ def _tidy(path: str) -> str:
     return "/" + "/".join(parts[1:]) if parts[:1] == ["/"] else "/".join(parts)
 
 
-def _unresolved(spec: str, hint: str) -> ProblemsError:
+def _make_unresolved_error(spec: str, hint: str) -> ProblemsError:
     return ProblemsError((rules.TARGET_UNRESOLVED.problem(f"Could not resolve file {quote_text(spec)}", hint=hint),))
 
 
 def locator_key(locator: Locator) -> tuple[bool, str, Format]:
-    """Return a sort key: URLs, then paths part by part, then formats."""
+    """Return a sort key that orders URLs before paths, compares paths part by part, and then formats."""
     if locator.is_url:
         return (False, locator.name, locator.format)
     return (True, path_key(locator.name), locator.format)
 
 
 def format_locator(locator: Locator, cwd: str) -> str:
-    """Return the name to show: a path as written, but relative if it is in the working directory."""
+    """Return the name to show: the URL or path as written, relative if the path is in the working directory."""
     name = locator.written or locator.name
     if locator.is_url or not cwd:
         return name
@@ -265,7 +265,7 @@ _LIKENESS = 70
 
 
 class _Sections(Protocol):
-    """A specification, or its card."""
+    """A specification, or its card in the catalogue."""
 
     @property
     def sections(self) -> Sequence[NamedSection]: ...
@@ -275,9 +275,9 @@ class _Sections(Protocol):
 
 
 def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
-    """Return the sections with this id, or at the end of this path of headings; several if the name is ambiguous.
+    """Return the indexes of the sections with this id or heading path; several if the name is ambiguous.
 
-    The prefix of an id of IETF text may be missing or wrong.
+    For IETF text, the id may lack its prefix or have a wrong one.
     """
     found = _find_by_name(specification, name, has_prefixes=has_prefixes)
     sections = specification.sections
@@ -329,7 +329,7 @@ def _is_in_order(parts: Iterable[str], path: Iterable[str]) -> bool:
 
 
 def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """If a section's id does not name it uniquely, set the shortest path of headings that does."""
+    """Give each section whose id is ambiguous the shortest path of headings that identifies it."""
     sharing = Counter(name for section in sections for name in {section.id, *section.anchors[-1:]})
     shared = {section.anchors for section in sections if section.anchors and sharing[section.anchors[-1]] > 1}
     taken = Counter(path for anchors in shared for path in _list_paths(anchors))
@@ -348,20 +348,23 @@ def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
 
 
 def _list_paths(anchors: tuple[str, ...]) -> Iterator[str]:
-    """Yield every path that names a section with these anchors, except the whole path after a slash."""
+    """Yield each path that the anchors of a section and its parents form, except the complete path."""
     above, last = anchors[:-1], anchors[-1]
     for count in range(len(anchors)):
         yield from {"/".join((*parts, last)) for parts in combinations(above, count)}
 
 
 def find_section_index(specification: Specification, name: str) -> int | None:
-    """Return the index of the only section with this name; None if no section or several sections have it."""
+    """Return the index of the section with this name; None if it is unknown or ambiguous."""
     found = find_section_indexes(specification, name, has_prefixes=specification.format is Format.IETF)
     return found[0] if len(found) == 1 else None
 
 
 def list_headed_sections(specification: Specification) -> dict[str, int]:
-    """Return the indexes of the sections whose titles begin with a requirement id, by the id, as written and folded."""
+    """Map requirement ids at the beginning of section titles to section indexes.
+
+    Each id is a key as written and case-folded.
+    """
     ##= man/spec/names.md#references
     ##% duvet MUST accept the id at the head of a title as the name of that section.
     if specification.form is None:
@@ -386,10 +389,11 @@ class _Section(Protocol):
 
 
 class SectionNames:
+    """Suggests the sections whose names are similar to an unknown name."""
+
     def __init__(self, sections: Iterable[_Section], others: Iterable[str] = ()) -> None:
-        """Prepare the search among sections and other names (requirement ids)."""
         sections = tuple(sections)
-        named = [(section.name, _bare(section.id), make_anchor(section.title)) for section in sections]
+        named = [(section.name, _strip_id_prefix(section.id), make_anchor(section.title)) for section in sections]
         by_title = [(name, title) for name, bare, title in named if title != bare]
         by_path = [(name, name) for name, _, _ in named if "/" in name]
         further = [*by_title, *by_path, *((id, id.lower()) for id in others)]
@@ -400,8 +404,8 @@ class SectionNames:
             if not section.title.isascii():
                 self._titled.setdefault(_hyphenate(section.title), []).append(section.name)
 
-    def nearest(self, name: str) -> list[str]:
-        """Return a few names of the sections with the most similar id, title or name, best first."""
+    def find_nearest(self, name: str) -> list[str]:
+        """Return a few section names for the ids, titles and names most similar to `name`, best first."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
         ##% similar sections.
@@ -412,7 +416,7 @@ class SectionNames:
             name = make_anchor(name)
         rapidfuzz = load_rapidfuzz()
         hits = rapidfuzz.process.extract(
-            _bare(name),
+            _strip_id_prefix(name),
             self._names,
             scorer=rapidfuzz.fuzz.ratio,
             processor=None,
@@ -426,26 +430,26 @@ def _hyphenate(title: str) -> str:
     return "-".join(title.casefold().split())
 
 
-def _bare(id: str) -> str:
-    """Return the id without the prefix that all ids of IETF text share."""
+def _strip_id_prefix(id: str) -> str:
+    """Return the id of an IETF section without its prefix."""
     return _NAMED.sub("", id.lower())
 
 
 class PhysicalLines(Struct, frozen=True):
-    """Lines without their ends, and the offsets at which each begins and ends."""
+    """The lines of a file without line ends, and the offsets at which each begins and ends."""
 
     texts: list[str]
     starts: list[int]
     ends: list[int]
 
     def forget(self, row: int) -> None:
-        """Drop the line; offsets don't change."""
+        """Remove a line; the offsets of the others stay."""
         for column in (self.texts, self.starts, self.ends):
             del column[row]
 
 
 def split_rows(text: str) -> PhysicalLines:
-    """Return the lines of a file; a carriage return belongs to a line end only before a line feed."""
+    """Split a file into lines; a carriage return belongs to a line end only before a line feed."""
     texts = text.split("\n")
     lengths = [len(row) if row.isascii() else len(row.encode()) for row in texts]
     starts = list(accumulate([length + 1 for length in lengths], initial=0))

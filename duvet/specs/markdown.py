@@ -33,9 +33,9 @@ MarkdownEvent = tuple[str, str, Any, int, int]
 
 
 def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
-    """Yield the events of pyromark in one form; breaks and rules have a blank as their text.
+    """Yield the parser's events in a uniform shape; breaks and rules have a blank as their text.
 
-    Raise MarkdownError where the parser fails, as it does on a few texts.
+    Raise MarkdownError for the few texts on which the parser fails.
     """
     kind, start, end = "", 0, 0
     value: Any
@@ -98,7 +98,7 @@ def _is_panic(error: BaseException) -> bool:
 
 @contextmanager
 def _silence_stderr() -> Iterator[None]:
-    """Drop what native code writes to standard error: a Rust library that fails prints its backtrace there."""
+    """Discard what native code writes to standard error, because a failing Rust library prints its backtrace there."""
     with _stderr_lock:
         try:
             kept = os.dup(2)
@@ -122,9 +122,10 @@ class MarkdownDocument(Struct, frozen=True):
 
 
 def parse_markdown(data: bytes, form: RequirementForm | None = None, stem: str = "") -> MarkdownDocument:
-    """Parse a document as awslabs duvet does; with a form, its sections know their words and the headings above them.
+    """Parse a document as awslabs duvet does.
 
-    The section above the first heading has the name of the file, `stem`.
+    With `form`, sections also get their plain text, requirements and heading paths, and the text above the first
+    heading becomes a section named `stem`.
     """
     text = data.decode()
     outline = _Outline(data, text, is_like_upstream=form is None)
@@ -140,7 +141,7 @@ def parse_markdown(data: bytes, form: RequirementForm | None = None, stem: str =
         outline.read(iter(events))
         sections = outline.sections()
         blocks = read_blocks(data, events)
-        preamble = outline.preamble(blocks, sections, form, stem)
+        preamble = outline.make_preamble(blocks, sections, form, stem)
     title = next((s.title for s, part in zip(sections, outline.parts, strict=True) if part.level == "H1"), "")
     if form is not None:
         sections = add_plain_texts([*preamble, *sections], blocks, form)
@@ -157,7 +158,7 @@ def _parser() -> Markdown:
 
 @cache
 def extended_parser() -> Markdown:
-    """Return the parser of our own schema, which knows tables, check boxes, footnotes and front matter."""
+    """Return the parser for duvet's own schema: it knows tables, check boxes, footnotes and front matter."""
     from pyromark import Markdown, Options
 
     return Markdown(
@@ -172,13 +173,13 @@ def extended_parser() -> Markdown:
 
 
 def list_extended_events(text: str) -> list[MarkdownEvent]:
-    """Return the events of a text as our own schema reads it."""
+    """Return the events of a text, parsed as duvet's own schema requires."""
     # Three blanks in place of a byte order mark change no offset.
     return list(walk_markdown(extended_parser(), text.replace(BOM, "   ", 1) if text[:1] == BOM else text))
 
 
 def remove_markup(text: str) -> str:
-    """Return the words of Markdown on one line."""
+    """Return the words of a Markdown text on one line."""
     from duvet.specs.plain_text import read_blocks
 
     blocks = read_blocks(text.encode(), walk_markdown(extended_parser(), text))
@@ -194,10 +195,10 @@ class _OutlinePart(Struct, frozen=True):
 
 
 class _Outline:
-    """Reads events in order and keeps the line that they have reached.
+    """Collects headings and list breaks from events, and tracks the current line.
 
-    An event reaches the line on which it begins; one that begins at a line end, or in a line of a heading, reaches the
-    next. The order of breaks and headings follows awslabs duvet.
+    An event that begins at a line end or inside a heading counts for the next line. The order of breaks and headings
+    matches awslabs duvet.
     """
 
     def __init__(self, data: bytes, text: str, *, is_like_upstream: bool = True) -> None:
@@ -236,7 +237,7 @@ class _Outline:
         self._advance(len(self.data))
 
     def _advance(self, offset: int) -> None:
-        """Move to the line that contains the offset, and add the break that is due before it."""
+        """Move to the line that contains the offset, and add the pending break."""
         row = bisect_right(self.rows.ends, offset, self.row)
         if self.break_due and row > self.row:
             self._add_break(self.row + 1)
@@ -304,10 +305,10 @@ class _Outline:
             sections.append(one)
         return sections
 
-    def preamble(
+    def make_preamble(
         self, blocks: Sequence[Block], sections: Sequence[Section], form: RequirementForm, stem: str
     ) -> Iterator[Section]:
-        """Yield a section for the text above the first heading if it can contain requirements."""
+        """Yield a section for the text above the first heading if that text can contain requirements."""
         end = min((part.heading[0] for part in self.parts), default=len(self.data) + 1)
         above = [block for block in blocks if block.runs[0].start < end]
         ##= man/spec/trace.md#sections
@@ -333,9 +334,9 @@ class _Outline:
 
 
 def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, int]:
-    """Return the shortened text of the current paragraph, and the start of its last event.
+    """Return the shortened text of a paragraph, and the offset of its last event.
 
-    The text of a paragraph of images alone, such as badges, is empty.
+    The text is empty if the paragraph contains only images, such as badges.
     """
     pieces: list[str] = []
     images = 0
@@ -358,9 +359,9 @@ def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, in
 
 
 def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tuple[tuple[int, int] | None, int]:
-    """Return the bytes from the first text of a heading to the last, and the start of the last event.
+    """Return the byte range of a heading's text, and the offset of its last event.
 
-    Markup after a text belongs to the title; an entity is not a text of the file.
+    Markup after the text is included. Entities are not text, because the file spells them differently.
     """
     title: tuple[int, int] | None = None
     for kind, tag, value, start, end in events:

@@ -1,4 +1,4 @@
-"""Finds the requirements of Markdown sections: one for each list item, table row, and sentence."""
+"""Finds the requirements of Markdown sections: one for each list item, table row and sentence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
 
 
 def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: RequirementForm) -> list[Section]:
-    """Add to each section the words and the requirements of its blocks; both are in file order."""
+    """Add the plain text and the requirements of its blocks to each section; blocks and sections are in file order."""
     starts = [block.runs[0].start for block in blocks]
     order = sorted(range(len(sections)), key=lambda index: sections[index].heading)
     ids = compile_ids(form.ids)
@@ -52,7 +52,7 @@ def add_plain_texts(sections: Sequence[Section], blocks: Sequence[Block], form: 
 
 
 class _Item(Struct):
-    """A list item: its own blocks, and the items inside it."""
+    """A list item with its own blocks and its nested items."""
 
     blocks: list[int]
     children: list[_Item]
@@ -131,11 +131,11 @@ class _SectionReader:
 
     # Levels and statements
 
-    def _level(self, low: int, high: int) -> Level:
+    def _find_level(self, low: int, high: int) -> Level:
         return find_level(self.bare[low:high], any_case=self.form.any_case)
 
     def _state(self, ranges: Sequence[Span], level: Level, name: str, text: str = "", lead: str = "") -> None:
-        """Add a requirement, or the reason why the text is not a requirement."""
+        """Add the text as a requirement, or record why it is not one."""
         words = text or " ".join([self.text[low:high] for low, high in ranges])
         words = " ".join(words.split())
         if lead:
@@ -160,30 +160,30 @@ class _SectionReader:
     # Paragraphs
 
     def _read_named_section(self) -> int:
-        """Add the requirement whose id is in the heading; its text is the paragraphs at the beginning of the section.
+        """If the heading has an id, read the first paragraphs of the section as one requirement.
 
-        Without such a requirement, all requirements of the section get the heading's id unless they have their own.
+        Return the number of blocks read. If that is none, the id becomes the default for the section's requirements.
         """
-        found = self.ids.split(_plain_title(self.section.title), has_number=False)
+        found = self.ids.split(_remove_title_markup(self.section.title), has_number=False)
         if found is None:
             return 0
         last, count = 0, len(self.blocks)
-        while last < count and not (self.blocks[last].depth or self.blocks[last].cells or self._named_lines(last)):
+        while last < count and not (self.blocks[last].depth or self.blocks[last].cells or self._list_named_lines(last)):
             last += 1
         if last and last < count and self.blocks[last].depth and _LEAD_END.search(self.texts[last - 1]):
             last += self._count_unnamed(last)
         if not last and self.form.needs_id and self._count_unnamed(0) == count:
             last = count
         ranges = [(self.offsets[one], self.offsets[one + 1] - 1) for one in range(last)]
-        level = max((self._level(*one) for one in ranges), default=Level.AUTO)
+        level = max((self._find_level(*one) for one in ranges), default=Level.AUTO)
         if not (ranges and (level or self.form.needs_id)):
             self.heading_id = found.name
             return 0
         self._state(ranges, level, found.name)
         return last
 
-    def _named_lines(self, index: int) -> list[tuple[str, int, int]]:
-        """If a paragraph begins with an id, return each part that begins with one, as the id and its range."""
+    def _list_named_lines(self, index: int) -> list[tuple[str, int, int]]:
+        """If a paragraph begins with an id, return the id and range of each line group that begins with one."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         found = self.ids.split(text, block.marked)
         if found is None:
@@ -196,8 +196,11 @@ class _SectionReader:
         return [(name, at + low, at + high) for (name, low, _), high in zip(named, ends, strict=True)]
 
     def _read_paragraph(self, index: int, *, has_list: bool) -> tuple[int, str]:
-        """Read a paragraph; return the number of further blocks that belong to it, and its final lead-in to a list."""
-        named = self._named_lines(index)
+        """Read the requirements of a paragraph.
+
+        Return the number of following blocks that were read with it, and the lead-in for a list after it.
+        """
+        named = self._list_named_lines(index)
         if named:
             taken, last = 0, len(named) - 1
             for number, (name, low, high) in enumerate(named):
@@ -207,15 +210,15 @@ class _SectionReader:
                     ranges += [
                         (self.offsets[one], self.offsets[one + 1] - 1) for one in range(index + 1, index + 1 + taken)
                     ]
-                self._state(ranges, max(self._level(*one) for one in ranges), name)
+                self._state(ranges, max(self._find_level(*one) for one in ranges), name)
             return taken, ""
         at, lead = self.offsets[index], ""
         text = self.texts[index]
         for low, high in split_sentences(text, self.blocks[index].code):
-            level = self._level(at + low, at + high)
+            level = self._find_level(at + low, at + high)
             if has_list and high == len(text) and level and _LEAD_END.search(text):
                 lead = text[low:high]
-                if not self._leads(index + 1):
+                if not self._needs_lead(index + 1):
                     lead = ""
             if lead:
                 self.uncounted.append(("no id" if self.form.needs_id else INTRODUCTION, at + low, at + high))
@@ -224,7 +227,7 @@ class _SectionReader:
         return 0, lead
 
     def _count_unnamed(self, index: int) -> int:
-        """Return the number of blocks in the list at the index, or 0 if any of its items has an id."""
+        """Return the number of blocks in the list at the index; 0 if an item has an id."""
         last = index
         while last < len(self.blocks) and self.blocks[last].depth:
             if self.blocks[last].opens_item and self.ids.split(self.texts[last], self.blocks[last].marked):
@@ -232,8 +235,8 @@ class _SectionReader:
             last += 1
         return last - index
 
-    def _leads(self, index: int) -> bool:
-        """Return whether any item of the list at the index lacks a keyword."""
+    def _needs_lead(self, index: int) -> bool:
+        """Return True if the list at the index has an item without a keyword, which needs the lead-in above it."""
         last = index
         while last < len(self.blocks) and self.blocks[last].depth:
             last += 1
@@ -260,11 +263,11 @@ class _SectionReader:
                     item.name = f"{self.number}.{block.number}"
             item = stack[-1][1]
             item.blocks.append(index)
-            item.level = max(item.level, self._level(self.offsets[index], self.offsets[index + 1] - 1))
+            item.level = max(item.level, self._find_level(self.offsets[index], self.offsets[index + 1] - 1))
         return top
 
     def _gather(self, item: _Item) -> tuple[list[int], list[_Item], Level]:
-        """Return the blocks that belong to an item, the independent items inside it, and the level of the blocks."""
+        """Return the blocks of an item with dependent nested items, the independent nested items, and the level."""
         blocks, alone, level = list(item.blocks), [], item.level
         waiting = item.children[::-1]
         while waiting:
@@ -306,7 +309,7 @@ class _SectionReader:
     # Tables
 
     def _read_row(self, index: int, heads: list[str]) -> list[str]:
-        """Read a row; return the column headings of its table."""
+        """Read a table row, and return the column headings to use for the next row."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         cells = [text[low:high] for low, high in block.cells]
         if block.is_head:
@@ -318,8 +321,8 @@ class _SectionReader:
         if not kept:
             return heads
         ranges = [(at + low, at + high) for low, high in kept]
-        level = max(self._level(*one) for one in ranges)
-        headed, head_level = self._headed_cells(heads, cells, named) if not level else ("", Level.AUTO)
+        level = max(self._find_level(*one) for one in ranges)
+        headed, head_level = self._join_headed_cells(heads, cells, named) if not level else ("", Level.AUTO)
         if name and not level and any(self.ids.is_id(text[low:high]) for low, high in kept):
             # A row of a matrix refers to requirements.
             self.uncounted.append((f"refers to {name}", at + kept[0][0], at + kept[-1][1]))
@@ -329,14 +332,14 @@ class _SectionReader:
         words = headed or CELL_BREAK.join([text[low:high] for low, high in kept])
         # Only the sentence has to be quoted; other cells are context.
         ranges = [(at + low, at + high) for low, high in kept]
-        speaking = [one for one in ranges if self._level(*one)]
+        speaking = [one for one in ranges if self._find_level(*one)]
         if speaking and all(len(self.text[low:high].split()) >= _FEW_WORDS for low, high in speaking):
             ranges = speaking
         self._state(ranges, level or head_level, name, words)
         return heads
 
     def _find_row_id(self, heads: list[str], cells: list[str]) -> tuple[str, int, int]:
-        """Return the id of a row, the index of the id's cell, and the length of the id in it."""
+        """Return the id of a row, the index of its cell, and the length of the id within that cell."""
         for number, cell in enumerate(cells[:2]):
             if _ID_HEAD.match(heads[number]) and re.fullmatch(r"\d+(?:\.\d+)*", cell):
                 return cell, number, len(cell)
@@ -344,8 +347,8 @@ class _SectionReader:
                 return found.name, number, found.end
         return "", -1, 0
 
-    def _headed_cells(self, heads: list[str], cells: list[str], named: int) -> tuple[str, Level]:
-        """Return the cells; cells under a heading with a keyword that applies to the row include the heading."""
+    def _join_headed_cells(self, heads: list[str], cells: list[str], named: int) -> tuple[str, Level]:
+        """If a column heading with a keyword applies to a row, return the cells with headings, and the level."""
         level = max(
             (
                 find_level(head)
@@ -365,7 +368,7 @@ class _SectionReader:
 
 
 def _drop_fields(block: Block, text: str, cells: list[Span]) -> list[Span]:
-    """Leave out the cells that are not part of a requirement's text, such as a priority, a state, or a test's path."""
+    """Drop the cells that only contain fields, such as a priority, a status or the path of a test."""
     longest = max(cells, key=lambda one: one[1] - one[0])
     words = text[slice(*longest)]
     if len(words.split()) < (_FEW_WORDS - 1 if find_level(words) else _FEW_WORDS):
@@ -385,23 +388,23 @@ def _blank(text: str, spans: Iterable[Span]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _plain_title(title: str) -> str:
+def _remove_title_markup(title: str) -> str:
     return re.sub(r"[*`]", "", title)
 
 
 def _find_number(section: Section) -> str:
-    """If a section lists a requirement's acceptance criteria, return its number, such as `3` for `Requirement 3`."""
-    own = _NUMBERED_TITLE.match(_plain_title(section.title))
+    """Return the number of a section that lists acceptance criteria: `3` for `Requirement 3`; otherwise empty."""
+    own = _NUMBERED_TITLE.match(_remove_title_markup(section.title))
     if own:
         return own[1]
     if section.path and _CRITERIA.search(section.title):
-        above = _NUMBERED_TITLE.match(_plain_title(section.path[-1]))
+        above = _NUMBERED_TITLE.match(_remove_title_markup(section.path[-1]))
         return above[1] if above else ""
     return ""
 
 
 def _drop_repeated_ids(readers: Iterable[_SectionReader]) -> None:
-    """Leave out rows and items that have no keyword and only refer to another requirement of the document."""
+    """Drop rows and items without a keyword that only refer to another requirement of the document."""
     ranked = list(readers)
     best: dict[str, Level] = {}
     for reader in ranked:

@@ -1,4 +1,4 @@
-"""Converts Markdown to plain text, block by block, with a map to the bytes of the file."""
+"""Converts Markdown to plain text, block by block, with a map back to the bytes of the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CELL_BREAK = " | "  # The separator between the cells of a row.
 
 
 class Run(NamedTuple):
-    """Characters, and the bytes of the file that they came from."""
+    """Consecutive characters, and the byte range in the file that they came from."""
 
     text: str
     start: int
@@ -25,7 +25,7 @@ class Run(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A paragraph, the text of a list item, or a row of a table."""
+    """A paragraph, the text of a list item, or a table row."""
 
     runs: list[Run]
     depth: int = 0  # The number of list items around the block.
@@ -59,7 +59,7 @@ _LINE_BREAK = re.compile(r"<br\b", re.IGNORECASE)
 
 
 def read_blocks(data: bytes, events: Iterable[MarkdownEvent]) -> list[Block]:
-    """Return the blocks with words, in file order; headings, code, comments and front matter are left out."""
+    """Return the blocks that contain words, in file order, without headings, code, comments and front matter."""
     reader = _BlockReader(data)
     for event in events:
         reader.read(event)
@@ -160,7 +160,7 @@ class _BlockReader:
             self._numbers.pop()
 
     def _add(self, text: str, start: int, end: int) -> None:
-        """Add characters; if the file spells them differently, as in an entity, each maps to all of these bytes."""
+        """Add text; characters that the file spells differently, as in an entity, map to the whole byte range."""
         if len(text) == end - start if text.isascii() else self.data[start:end] == text.encode():
             at = 0
             for blank in _BLANKS.finditer(text):
@@ -176,7 +176,7 @@ class _BlockReader:
             self._pieces.append(Run(_BLANKS.sub(" ", text), start, end))
 
     def _add_code(self, text: str, start: int, end: int) -> None:
-        """Add the text of a code span, without line ends and the backticks around it."""
+        """Add the text of a code span, without line ends and surrounding backticks."""
         at = self.data.find(text.encode(), start, end)
         if at >= 0:
             self._add(text, at, at + len(text.encode()))
@@ -194,10 +194,10 @@ class _BlockReader:
         self._pieces += words
 
     def _read_html(self) -> None:
-        """Add the words between tags; every tag ends the block, except tags of inline elements."""
+        """Add the words between tags; tags end the block, unless they are inline elements."""
         self._html = [part for one in self._html for part in split_run(one)]
         whole = "".join([one.text for one in self._html])
-        bounds = _offsets_of(self._html)
+        bounds = _find_offsets(self._html)
         at = 0
         for tag in _HTML.finditer(whole):
             self._add_html(whole, at, tag.start(), bounds)
@@ -219,10 +219,10 @@ class _BlockReader:
             low, index = stop, index + 1
 
     def flush(self, *, is_head: bool = False) -> None:
-        """End the block that has been read so far."""
+        """End the current block."""
         pieces = _trim_runs(self._pieces)
         if any(piece.text for piece in pieces):
-            offsets = _offsets_of(pieces)
+            offsets = _find_offsets(pieces)
             is_first = self._opening is not None and self._opening[0] == self.depth
             number = self._opening[1] if self._opening and is_first else None
             if is_first:
@@ -248,7 +248,7 @@ def _pairs(bounds: list[int]) -> Iterator[tuple[int, int]]:
     return zip(bounds[::2], bounds[1::2], strict=False)
 
 
-def _offsets_of(pieces: list[Run]) -> list[int]:
+def _find_offsets(pieces: list[Run]) -> list[int]:
     offsets = [0]
     for piece in pieces:
         offsets.append(offsets[-1] + len(piece.text))
@@ -260,7 +260,7 @@ def _make_run(text: str, start: int) -> Run:
 
 
 def split_run(run: Run) -> Iterator[Run]:
-    """Yield the parts of a run; long ones that are not ASCII are cut, because their bytes have to be counted."""
+    """Split long runs that are not ASCII, because finding a character in them means counting bytes."""
     if not run.text:
         return
     if run.text.isascii() or len(run.text) <= _LONGEST_RUN or byte_length(run.text) != run.end - run.start:
@@ -273,7 +273,7 @@ def split_run(run: Run) -> Iterator[Run]:
 
 
 def _trim_runs(runs: list[Run]) -> list[Run]:
-    """Return the runs without leading, trailing and repeated blanks; runs may become empty."""
+    """Remove leading, trailing and repeated blanks; runs may become empty."""
     trimmed: list[Run] = []
     after_blank = True
     for run in runs:

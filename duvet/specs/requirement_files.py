@@ -1,4 +1,4 @@
-"""Reads and writes requirement files, with a fast reader for the usual form, and a checking reader for any other TOML."""
+"""Reads and writes requirement files, with a fast reader for the usual form and a checking reader for other TOML."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FORMATS_BY_NAME = {"md": Format.MARKDOWN, **{name: form for form in Format for n
 
 
 def fold_quote(text: str) -> str:
-    """Return the text on one line, as duvet searches for it in its section."""
+    """Join the lines of a quote with single blanks, as duvet searches for it in its section."""
     if "\n" not in text:
         return text.strip(WHITESPACE)
     return " ".join(filter(None, [line.strip(WHITESPACE) for line in text.split("\n")]))
@@ -58,7 +58,7 @@ _Span = tuple[int, int]
 
 
 class _Table(Struct, frozen=True):
-    """A `[[name]]`, and the places of its values."""
+    """A `[[name]]` table, and the positions of its values."""
 
     name: str
     header: _Span
@@ -66,22 +66,23 @@ class _Table(Struct, frozen=True):
 
 
 def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
-    """Read a valid file with only plain strings, much faster than a TOML parser; return None for any other file."""
+    """Read a valid file that has only plain strings, much faster than a TOML parser; return None for other files."""
     if has_control_characters(data):
         return None
     try:
         text = data.decode()
     except UnicodeDecodeError:
         return None
-    tables = _tables(text)
-    return _annotations(path, text, tables) if tables else None
+    tables = _read_tables(text)
+    return _make_annotations(path, text, tables) if tables else None
 
 
 @cache
-def _statement() -> re.Pattern[str]:
-    """Match a statement with the comments and blank lines after it; the first form is what duvet itself writes.
+def _compile_statement() -> re.Pattern[str]:
+    """Compile the pattern for a statement and the comments and blank lines after it.
 
-    Any other character matches as `other`, so that the search stops at once.
+    The first alternative is the form that duvet writes. Unsupported text matches as `other`, which ends the search at
+    once.
     """
     literal = r"'''[^']*+(?:'{1,2}+[^']++)*+'''(?!')"
     end = r"[ \t]*+(?:\#[^\n]*+)?(?:(?:\n[ \t\n]*+(?:\#[^\n]*+)?)++|\Z)"
@@ -96,12 +97,12 @@ def _statement() -> re.Pattern[str]:
     )
 
 
-def _tables(text: str) -> list[_Table] | None:
+def _read_tables(text: str) -> list[_Table] | None:
     values: dict[str, _Span] = {}
     tables = [_Table("", (0, 0), values)]
     blank = re.match(r"[ \t\n]*+(?:#[^\n]*+[ \t\n]*+)*+", text)
     position = blank.end() if blank else 0
-    for match in _statement().finditer(text, position):
+    for match in _compile_statement().finditer(text, position):
         if match["other"]:
             return None
         start, position = match.span()
@@ -119,7 +120,7 @@ def _tables(text: str) -> list[_Table] | None:
     return tables if position == len(text) else None
 
 
-def _annotations(path: str, text: str, tables: list[_Table]) -> list[Annotation] | None:
+def _make_annotations(path: str, text: str, tables: list[_Table]) -> list[Annotation] | None:
     top = tables[0].values
     names = {table.name for table in tables[1:]}
     # Each kind of table must have one spelling.
@@ -135,8 +136,8 @@ def _annotations(path: str, text: str, tables: list[_Table]) -> list[Annotation]
         target = table.values.get("target") or top.get("target")
         if target is None or not _is_complete(REQUIREMENT_TABLES[table.name], tuple(table.values)):
             return None
-        strings = {key: _string(text, span) for key, span in table.values.items()}
-        strings["target"] = _string(text, target)
+        strings = {key: _read_string(text, span) for key, span in table.values.items()}
+        strings["target"] = _read_string(text, target)
         if strings.get("level", "AUTO") not in LEVELS_BY_NAME or strings.get("format", "AUTO") not in FORMATS_BY_NAME:
             return None
         source = Source(*target, *table.header, *table.values["quote"])
@@ -166,12 +167,12 @@ def _make_annotation(
 
 @lru_cache(maxsize=256)
 def _is_complete(kind: Kind, keys: tuple[str, ...]) -> bool:
-    """Return True if a table has all required keys and no unsupported ones."""
+    """Return True if a table has all required keys, and only keys that the fast reader supports."""
     unfit = {"tags", *(["tracking_issue"] if "tracking-issue" in keys else [])}
     return set(REQUIRED_FIELDS[kind]) <= set(keys) <= set(FIELDS_BY_KIND[kind]) - unfit
 
 
-def _string(text: str, span: _Span) -> str:
+def _read_string(text: str, span: _Span) -> str:
     start, end = span
     if not text.startswith("'''", start):
         return text[start + 1 : end - 1]
@@ -179,7 +180,7 @@ def _string(text: str, span: _Span) -> str:
 
 
 def read_requirement_file(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """Return the annotations of a requirement file in order, and the problems of those that can't be read."""
+    """Return the annotations of a requirement file in order, and the problems of unreadable entries."""
     plain = read_requirements_plain(path, data)
     if plain is not None:
         return plain, []
@@ -197,7 +198,7 @@ def check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
     spelt: dict[Kind, str] = {}
     for name, value in toml.values.items():
         if name == "target":
-            yield from _type_problems(toml, ("target",), value, str, "a string")
+            yield from _check_type(toml, ("target",), value, str, "a string")
         elif name in REQUIREMENT_TABLES:
             if not isinstance(value, list):
                 hint = f"write `[[{name}]]` with double brackets" if isinstance(value, dict) else ""
@@ -221,11 +222,11 @@ def check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
 
 def check_requirement_table(toml: TomlDocument, name: str, index: int, table: Any) -> Iterator[Problem]:
     if not isinstance(table, dict):
-        yield from _type_problems(toml, (name, index), table, dict, "a table")
+        yield from _check_type(toml, (name, index), table, dict, "a table")
         return
     kind = REQUIREMENT_TABLES[name]
     for key, value in table.items():
-        yield from _field_problems(toml, kind, (name, index, key), value)
+        yield from _check_fields(toml, kind, (name, index, key), value)
     if "tracking-issue" in table and "tracking_issue" in table:
         message, place = (
             fields.describe_duplicate_field("tracking_issue"),
@@ -242,18 +243,18 @@ def check_requirement_table(toml: TomlDocument, name: str, index: int, table: An
         yield rules.REQUIREMENT_MISSING_KEY.problem("missing target", toml.path, place, hint=hint)
 
 
-def _field_problems(toml: TomlDocument, kind: Kind, keys: tuple[str, int, str], value: Any) -> Iterator[Problem]:
+def _check_fields(toml: TomlDocument, kind: Kind, keys: tuple[str, int, str], value: Any) -> Iterator[Problem]:
     key = keys[2]
     known = FIELDS_BY_KIND[kind]
     if key not in known:
         message, hint = fields.describe_unknown_field(key, known), fields.did_you_mean(key, known)
         yield rules.REQUIREMENT_UNKNOWN_KEY.problem(message, toml.path, toml.key_place(*keys), hint=hint)
     elif key == "tags":
-        yield from _type_problems(toml, keys, value, list, "a sequence")
+        yield from _check_type(toml, keys, value, list, "a sequence")
         for index, tag in enumerate(value if isinstance(value, list) else ()):
-            yield from _type_problems(toml, (*keys, index), tag, str, "a string")
+            yield from _check_type(toml, (*keys, index), tag, str, "a string")
     elif not isinstance(value, str):
-        yield from _type_problems(toml, keys, value, str, "a string")
+        yield from _check_type(toml, keys, value, str, "a string")
     elif key in _CHOICES and value not in _CHOICES[key][1]:
         noun, names, expected = _CHOICES[key]
         message = f"Invalid {noun} {quote_text(value)}, expected one of {expected}"
@@ -261,7 +262,7 @@ def _field_problems(toml: TomlDocument, kind: Kind, keys: tuple[str, int, str], 
         yield rules.REQUIREMENT_BAD_VALUE.problem(message, toml.path, place, label=f"unknown {noun}", hint=hint)
 
 
-def _type_problems(
+def _check_type(
     toml: TomlDocument, keys: tuple[str | int, ...], value: Any, type: type, noun: str
 ) -> Iterator[Problem]:
     if not isinstance(value, type):
@@ -270,7 +271,7 @@ def _type_problems(
 
 
 def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """Read any TOML, and report every problem with its place."""
+    """Read any TOML file, and report every problem with its position."""
     try:
         toml = parse_toml_bytes(data, path)
     except DocumentError as error:
@@ -287,13 +288,13 @@ def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation],
             own = list(check_requirement_table(toml, name, index, table))
             problems += own
             if not own and ("target" in table or inheritable):
-                annotations.append(_checked_annotation(toml, name, index, table))
+                annotations.append(_make_checked_annotation(toml, name, index, table))
     annotations.sort(key=lambda annotation: annotation.source.text)
     problems.sort(key=lambda problem: problem.sort_key)
     return annotations, problems
 
 
-def _checked_annotation(toml: TomlDocument, name: str, index: int, table: dict[str, Any]) -> Annotation:
+def _make_checked_annotation(toml: TomlDocument, name: str, index: int, table: dict[str, Any]) -> Annotation:
     keys = (name, index)
     strings = {key: toml.string(*keys, key) for key, value in table.items() if isinstance(value, str)}
     target_keys = (*keys, "target") if "target" in table else ("target",)
@@ -383,7 +384,7 @@ def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSen
 
 
 def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
-    """Return the edits that change the quote of an entry; the caller has to check the result."""
+    """Return the edits that replace the quote of an entry; the caller must check the resulting file."""
     start, end = annotation.source.quote
     if not text.startswith(("'''", '"""'), start):
         # A string of one line stays one.

@@ -1,4 +1,4 @@
-"""The ids that people write at the beginning of a requirement, such as `FR-001`, and patterns for other ids."""
+"""Recognises the ids that people put before requirements, such as `FR-001`."""
 
 from __future__ import annotations
 
@@ -34,14 +34,17 @@ class RequirementId(NamedTuple):
 
 
 class IdPattern:
-    """Finds ids of the usual forms, and ids that match the configured pattern."""
+    """Recognises ids of the usual forms, and ids that match the configured pattern."""
 
     def __init__(self, pattern: str = "") -> None:
         further = f"(?P<own>{pattern})|" if pattern else ""
         self._id = re.compile(rf"{further}{_ID}(?![A-Za-z0-9_])|{_NUMBERED}(?![A-Za-z0-9_])")
 
     def split(self, text: str, marked: int = 0, *, has_number: bool = True) -> RequirementId | None:
-        """Return the id at the beginning of a text; if the text begins with markup, `marked` is the end of the markup."""
+        """Return the id at the beginning of a text, or None.
+
+        If the text begins with markup, `marked` is the offset at which the markup ends.
+        """
         ##= man/spec/trace.md#markdown
         ##% An id at the head of a list item, paragraph, table row or heading MUST be the name of the requirement and not
         ##% a part of its text.
@@ -89,7 +92,7 @@ class IdPattern:
         return None if is_range else RequirementId(name, rest)
 
     def is_id(self, text: str) -> bool:
-        """Return whether the whole text is an id."""
+        """Return True if the whole text is an id."""
         found = self.split(text, len(text))
         return found is not None and found.end >= len(text)
 

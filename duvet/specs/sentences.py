@@ -33,7 +33,10 @@ _MARKS = re.compile('["()\\[\\]\u201c\u201d\u300c\u300d\u300e\u300f\uff08\uff09]
 
 
 def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
-    """Yield the sentences of a paragraph; none ends at an abbreviation, or inside code, quotation marks or brackets."""
+    """Yield the sentences of a paragraph.
+
+    Abbreviations, code, quotation marks and brackets do not end a sentence.
+    """
     ##= man/spec/trace.md#markdown
     ##% duvet MUST NOT end a sentence at an abbreviation such as "e.g.", or inside code, quotation marks or parentheses.
     closed = sorted([*code, *_find_enclosed(text, code)])
@@ -58,7 +61,7 @@ def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
 
 
 def _is_end(text: str, start: int, dot: int, end: int) -> bool:
-    """Return whether a dot ends the sentence that begins at `start`."""
+    """Return True if the full stop at `dot` ends the sentence that begins at `start`."""
     if text.startswith("..", dot):
         return _LOWER.match(text, end) is None
     before = _WORD_BEFORE.search(text, max(start, dot - 22), dot)
@@ -78,7 +81,7 @@ def _is_end(text: str, start: int, dot: int, end: int) -> bool:
 
 
 def _find_enclosed(text: str, code: Sequence[Span]) -> Iterator[Span]:
-    """Yield the outermost quotations and brackets; ignore unpaired marks."""
+    """Yield the outermost quotations and brackets, without unpaired marks."""
     opened: list[tuple[str, int]] = []
     counts: dict[str, int] = {}
     index = 0

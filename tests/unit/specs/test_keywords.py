@@ -257,5 +257,5 @@ def test_a_text_is_not_read_again_for_each_keyword(text: str) -> None:
     counted = Counting(text)
     openings = SentenceOpenings(counted)
     for found in re.finditer("MUST", text):
-        openings.before(found.start(), 0)
+        openings.find_start(found.start(), 0)
     assert 0 < counted.read < 5 * len(text)

@@ -236,7 +236,7 @@ def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
     ##% sections.
-    assert locator.SectionNames(RFC.sections).nearest(wanted) == near
+    assert locator.SectionNames(RFC.sections).find_nearest(wanted) == near
 
 
 @given(st.dictionaries(NAMES, NAMES, max_size=12), NAMES)
@@ -245,7 +245,7 @@ def test_nearest_sections_are_the_likest(titles: dict[str, str], wanted: str) ->
     ratios = [(fuzz.ratio(wanted, name), id) for name, id in names]
     likest = [id for ratio, id in sorted(ratios, key=lambda one: -one[0]) if ratio >= 70]
     assert (
-        locator.SectionNames(specification(Format.MARKDOWN, titles).sections).nearest(wanted)
+        locator.SectionNames(specification(Format.MARKDOWN, titles).sections).find_nearest(wanted)
         == list(dict.fromkeys(likest))[:3]
     )
 
@@ -261,14 +261,14 @@ def test_nearest_sections_are_the_likest(titles: dict[str, str], wanted: str) ->
 )
 def test_nearest_sections_by_their_own_letters(wanted: str, near: list[str]) -> None:
     titles = {"ren-zheng": "認証", "ren-zheng-1": "認證", "uberblick-a": "Überblick A"}
-    assert locator.SectionNames(specification(Format.MARKDOWN, titles).sections).nearest(wanted) == near
+    assert locator.SectionNames(specification(Format.MARKDOWN, titles).sections).find_nearest(wanted) == near
 
 
 def test_sections_of_markdown() -> None:
     wanted = ["sub-part", "", "section-sub-part", "Sub-Part"]
     assert [locator.find_section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
-    assert locator.SectionNames(PAGE.sections).nearest("Sub-Parts") == ["sub-part"]
-    assert locator.SectionNames(()).nearest("x") == []
+    assert locator.SectionNames(PAGE.sections).find_nearest("Sub-Parts") == ["sub-part"]
+    assert locator.SectionNames(()).find_nearest("x") == []
 
 
 @pytest.mark.parametrize(
