@@ -155,26 +155,26 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
         return Correction()
     if spot.named:
         return _correct_named_quote(annotation, spot)
-    held = spot.near.holding(quote)
-    own = spot.near.near(spot.section, quote)
+    held = spot.near.find_holding(quote)
+    own = spot.near.find_near(spot.section, quote)
     if held:
         moved = _correct_moved_quote(annotation, spot.near, held)
         return moved._replace(target=None) if own is not None and own.score > _SECOND else moved
     if own is None:
         return _correct_misplaced_quote(texts, annotation, spot.near)
-    return _quote_nearest(quote, own, spot.near.names.having(spot.section, own.text))
+    return _quote_nearest(quote, own, spot.near.names.find_only_id(spot.section, own.text))
 
 
 def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correction:
     """Correct a quote that does not occur in the requirement whose id the target names."""
     quote, name = annotation.quote, spot.named[0].name
-    ids = list(dict.fromkeys(one.name for one in spot.near.names.containing(quote)))
+    ids = list(dict.fromkeys(one.name for one in spot.near.names.find_containing(quote)))
     if ids:
         verb = "contains" if len(ids) == 1 else "contain"
         is_sure = len(ids) == 1 and len(quote.split()) >= _FEWEST_WORDS
         target = f"{annotation.target.partition('#')[0]}#{ids[0]}" if is_sure else None
         return Correction(f"{' and '.join(ids[:_MOST_SHOWN])} {verb} this text", target)
-    found = [spot.near.near_named(one, quote) for one in spot.named]
+    found = [spot.near.find_near_named(one, quote) for one in spot.named]
     best = max(found, key=lambda one: load_rapidfuzz().fuzz.ratio(quote, one.text))
     return Correction(_describe_named_change(name, quote, best.text), quote=best.text if len(found) == 1 else None)
 
@@ -196,7 +196,7 @@ def _add_named_quote(texts: SpecificationTexts, annotation: Annotation) -> Corre
 
 def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Correction:
     spot, quote = texts.spot(annotation), annotation.quote
-    if spot is None or spot.section is None or (own := spot.near.near(spot.section, quote)) is None:
+    if spot is None or spot.section is None or (own := spot.near.find_near(spot.section, quote)) is None:
         return Correction()
     correction = _quote_nearest(quote, own)
     ##= man/spec/validate.md#fixes
@@ -239,10 +239,10 @@ def _show_change(old: str, new: str) -> str:
 
 def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, near: Neighbourhood) -> Correction:
     """Look for a quote in other sections and other specifications when its own section has nothing similar."""
-    index, stretch = near.anywhere(annotation.quote) or (0, None)
+    index, stretch = near.find_anywhere(annotation.quote) or (0, None)
     if stretch is None or stretch.score < _FAR:
         for name, other in texts.others(near):
-            held = other.holding(annotation.quote)
+            held = other.find_holding(annotation.quote)
             if held:
                 return Correction(f"the quote is in {name}#{other.section_name(held[0])}")
     if stretch is None:
@@ -258,13 +258,17 @@ def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbo
     """Show the most similar text of other specifications, which is never sure enough for a fix."""
     others = list(texts.others(near))
     likely = sorted(
-        ((share, number, index) for number, (_, other) in enumerate(others) for share, index in other.likely(quote)),
+        (
+            (share, number, index)
+            for number, (_, other) in enumerate(others)
+            for share, index in other.find_likely(quote)
+        ),
         key=lambda one: -one[0],
     )
     found = [
         (stretch, number, index)
         for _, number, index in likely[:_MOST_SHOWN]
-        if (stretch := others[number][1].near(index, quote)) is not None
+        if (stretch := others[number][1].find_near(index, quote)) is not None
     ]
     if not found:
         return Correction()
@@ -281,20 +285,20 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
     if spot is None:
         return Correction()
     name, _, section = annotation.target.partition("#")
-    near = SectionNames(spot.near.specification.sections, spot.near.names).nearest(section) if section else []
-    named = {one.name for one in spot.near.names.containing(annotation.quote) if one.name in near}
+    near = SectionNames(spot.near.specification.sections, spot.near.names).find_nearest(section) if section else []
+    named = {one.name for one in spot.near.names.find_containing(annotation.quote) if one.name in near}
     if len(named) == 1:
         (id,) = named
         return Correction(f"did you mean #{id}?", f"{name}#{id}")
     ##= man/spec/names.md#targets
     ##% If a requirement only got another number, `duvet validate --fix` MUST replace its id in targets.
     series = section.rstrip(_DIGITS)
-    renumbered = {one.name for one in spot.near.names.containing(remove_quote_markup(annotation.quote))}
+    renumbered = {one.name for one in spot.near.names.find_containing(remove_quote_markup(annotation.quote))}
     if len(renumbered) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS:
         (id,) = renumbered
         if section != series == id.rstrip(_DIGITS):
             return Correction(f"the quote is in #{id}", f"{name}#{id}")
-    held = spot.near.holding(annotation.quote)
+    held = spot.near.find_holding(annotation.quote)
     if held:
         ids = {spot.near.section_name(index): index for index in held}
         # Of several sections that contain the quote, take the one with a similar name.
@@ -452,7 +456,7 @@ class AnnotationFixer:
             return "" if before == after else "the section has another number"
         if spot is None or spot.section is None or self.texts.is_valid(annotation):
             return ""
-        own = spot.near.near(spot.section, annotation.quote)
+        own = spot.near.find_near(spot.section, annotation.quote)
         moved = self.texts.spot(replace(annotation, target=correction.target or ""))
         if moved is not None and (moved.near, moved.section) == (spot.near, spot.section):
             # Another requirement of the section contains the quote.

@@ -55,7 +55,7 @@ class SectionText:
                 self._text = OrderedText(self._text.data)
             self._known[quote] = starts = []
             end = 0
-            for start in self._text.places(normal) if normal else ():
+            for start in self._text.find_places(normal) if normal else ():
                 if start >= end:
                     starts.append(start)
                     end = start + len(normal)

@@ -117,7 +117,7 @@ def find_hits(
     if query.terms and vectors is not None and not is_reference(request.query):
         depth = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
         text = request.query[:MAX_QUERY_CHARACTERS]
-        near = vectors().nearest(text, depth, sorted(allowed) if is_filtered else None)
+        near = vectors().find_nearest(text, depth, sorted(allowed) if is_filtered else None)
         found = _match(index(), [query.some_of_it], allowed)
         ##= man/spec/search.md#queries
         ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find
@@ -298,7 +298,7 @@ class RequirementVectors:
         space = self._embedder.fitted(self._texts)
         return _CachedVectors(space.data, space.rows(self._texts))
 
-    def nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
+    def find_nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
         """Return the nearest requirements with their cosines, nearest first; `allowed` may limit them."""
         return self._matrix.best(self._space.query(query), limit, allowed)
 

@@ -42,7 +42,7 @@ IdsByQuote = defaultdict[QuoteKey, list[int]]  # Ids of annotations by quote.
 
 
 class TargetSection(Struct, frozen=True):
-    """A section, and the ids of the annotations that cite it by quote."""
+    """A section, and the ids of the annotations that cite it, by quote."""
 
     specification: Specification
     section: int
@@ -78,8 +78,8 @@ class TargetResolver:
     def resolve(
         self, annotations: Sequence[Annotation], places: records.AnnotationPlaces, problems: list[Problem]
     ) -> list[TargetSection]:
-        """Resolve all targets; annotations with unresolved targets become problems and `failures`."""
-        self._urls, self._annotations = _urls(annotations), annotations
+        """Resolve all targets, and add a problem and an entry in `failures` for each annotation without one."""
+        self._urls, self._annotations = _locate_urls(annotations), annotations
         by_key: dict[_TargetKey, IdsByQuote] = {}
         failed: list[tuple[records.Failure, IdsByQuote]] = []
         for id, annotation in enumerate(annotations):
@@ -151,7 +151,7 @@ class TargetResolver:
 
     @cached_property
     def _named_targets(self) -> dict[str, dict[str, None]]:
-        """The targets of requirements by their ids."""
+        """Maps the id of each cited requirement to the targets that the requirement has."""
         found: dict[str, dict[str, None]] = {}
         for one in self._annotations:
             if one.name:
@@ -170,7 +170,7 @@ class TargetResolver:
         names = self.names_of(locator)
         if locator not in self._names:
             self._names[locator] = SectionNames(specification.sections, names)
-        near = self._names[locator].nearest(section)
+        near = self._names[locator].find_nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
         what = "section or requirement" if any(names) else "section"
         message = f"missing {what} {quote_text(section)} in {locator.name}"
@@ -186,7 +186,7 @@ class TargetResolver:
         return self._stated.get(locator, NO_NAMES)
 
     def _place(self, annotation: Annotation) -> tuple[Locator, int] | None:
-        """Return the specification and the section that state a requirement."""
+        """Return the specification and section of the requirement that an annotation states."""
         name, _, section = annotation.target.partition("#")
         base = annotation.path if annotation.from_file else self.base
         with suppress(DuvetError):
@@ -221,7 +221,7 @@ class TargetResolver:
 
 
 def _find_stated_section(specification: Specification, id: str) -> int | None:
-    """Return the index of the section that an entry of a requirement file names."""
+    """Return the index of the section to which an entry in a requirement file belongs."""
     ##= man/spec/trace.md#sections
     ##% An entry for a requirement in a requirement file MUST belong to the section with exactly the id in its target.
     return specification.by_id.get(id, find_section_index(specification, id))
@@ -247,7 +247,7 @@ def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedT
     return records.Failure(rules.NAME_AMBIGUOUS, message, hint)
 
 
-def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
+def _locate_urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
     names = (target.partition("#")[0] for target in dict.fromkeys([one.target for one in annotations]))
     for name in dict.fromkeys(names):
         if is_url(name):
@@ -275,9 +275,9 @@ def link_annotations(
     allows_cuts: bool = True,
     names_of: NamesOf | None = None,
 ) -> LinkedAnnotations:
-    """Match every annotation, or report it; annotations are in their final order.
+    """Match the quote of every annotation, or report it; the annotations must be in their final order.
 
-    With `allows_cuts`, as in awslabs duvet, a quote with one wrong character may end where the sentence goes on.
+    `allows_cuts` accepts a quote with one wrong character that ends before its sentence does, as awslabs duvet does.
     """
     targets, places = TargetResolver(library, tree, base, names_of), records.AnnotationPlaces(tree)
     problems: list[Problem] = []
@@ -322,7 +322,7 @@ def _match_quotes(
     *,
     allows_cuts: bool,
 ) -> tuple[list[records.Match], list[tuple[records.Failure, list[int]]]]:
-    """Return the matches of the quotes, and each failure with its annotations."""
+    """Return the matches of the quotes, and for each failure the ids of its annotations."""
     matches: list[records.Match] = []
     failures: list[tuple[records.Failure, list[int]]] = []
     for key, ids in target.quotes.items():
@@ -360,7 +360,7 @@ def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNam
     if target.named:
         name = target.named[0].name
         message = f"{name} of {locator.name} does not contain this text"
-        others = list(dict.fromkeys(one.name for one in names.containing(quote) if one.name != name))
+        others = list(dict.fromkeys(one.name for one in names.find_containing(quote) if one.name != name))
         hint, label = f"copy the words of {name}; only spacing may differ", f"not in {name}"
         if others:
             verb = "contains" if len(others) == 1 else "contain"
@@ -382,7 +382,7 @@ _ONE_EDIT = records.Failure(
 class _AnnotationCodes:
     """The kinds and levels of all annotations, in one block of bytes.
 
-    The annotations of one quote are far apart in memory, and reading each of them is slow.
+    The annotations of a quote are scattered in memory, and reading each of them would be slow.
     """
 
     def __init__(self, annotations: tuple[Annotation, ...]) -> None:
@@ -408,7 +408,7 @@ _KIND = (1 << _LEVEL_SHIFT) - 1
 
 @lru_cache(maxsize=256)
 def _summarize_codes(codes: bytes) -> tuple[int, Level, list[int]]:
-    """Return the flags and the level of annotations with these codes, and the annotations that state a requirement."""
+    """Return the combined flags, the level, and the indexes of the annotations that state a requirement."""
     flags = 0
     for code in set(codes):
         flags |= records.KIND_FLAGS[code & _KIND]
@@ -427,7 +427,7 @@ def build_trace(
     allows_cuts: bool = True,
     configured: Sequence[Specification] = (),
 ) -> records.Trace:
-    """Resolve targets, match quotes and compute coverage; `before` are the problems found before."""
+    """Resolve targets, match quotes and compute coverage; `before` contains the problems found earlier."""
     linked = link_annotations(annotations, library, tree, base, progress, allows_cuts=allows_cuts)
     progress.begin("Sorting references")
     locators = sorted(linked.matches, key=locator_key)
@@ -459,7 +459,7 @@ def _name_specifications(
     matches: Mapping[Locator, Sequence[records.Match]],
     configured: Sequence[Specification],
 ) -> tuple[Specification, ...]:
-    """Give each cited specification its id, in their order."""
+    """Give each cited specification its id; the order stays."""
     ##= man/spec/trace.md#specifications
     ##% If several specifications have the same name, duvet MUST give the id without a number to a configured one, or
     ##% else to the one that most annotations cite.
@@ -486,7 +486,7 @@ def add_problems(trace: records.Trace, problems: Iterable[Problem]) -> records.T
 def make_two_spellings_problem(specification: Specification, first: Specification, annotation: Annotation) -> Problem:
     name = first.locator.name
     return rules.TARGET_TWO_SPELLINGS.problem(
-        f"{_described(specification)} and {_described(first)} are the same text, but count as two specifications",
+        f"{_describe(specification)} and {_describe(first)} are the same text, but count as two specifications",
         annotation.path,
         Place(annotation.line),
         hint=f"write {name} everywhere" if name != specification.locator.name else "use one format everywhere",
@@ -496,7 +496,7 @@ def make_two_spellings_problem(specification: Specification, first: Specificatio
 def find_second_spellings(
     coverages: Iterable[records.Coverage], base: str
 ) -> Iterator[tuple[Specification, Specification]]:
-    """Yield each specification that also exists under a shorter name, with the specification of that name."""
+    """Yield each specification that is cited under two names, as a pair: the longer name, then the shorter one."""
     known: dict[str, Specification] = {}
     for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):
         first = known.setdefault(normpath(join(base, specification.path)), specification)
@@ -504,6 +504,6 @@ def find_second_spellings(
             yield specification, first
 
 
-def _described(specification: Specification) -> str:
+def _describe(specification: Specification) -> str:
     format = specification.locator.format
     return specification.locator.name + (f" (as {format.name.lower()})" if format else "")

@@ -33,7 +33,7 @@ class SectionCard(Struct, frozen=True, array_like=True):
 
     @property
     def name(self) -> str:
-        """The name in targets, which no other section has."""
+        """The name to write in targets, which is unique in the specification."""
         return self.qualified or self.id
 
 
@@ -50,17 +50,17 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """The titles of the sections by id, each after the titles of the sections above it if not unique."""
+        """Maps section ids to titles; a title that is not unique includes the titles above it."""
         return {section.id: section.breadcrumb or section.title for section in self.sections}
 
     @cached_property
     def section_names(self) -> dict[str, str]:
-        """The names of the sections in targets, by id."""
+        """Maps section ids to the names to write in targets."""
         return {section.id: section.name for section in self.sections}
 
     @cached_property
     def titled(self) -> dict[str, tuple[str, ...]]:
-        """The ids of the sections by their case-folded titles and breadcrumbs."""
+        """Maps case-folded titles and heading paths to section ids."""
         found: dict[str, list[str]] = {}
         for section in self.sections:
             for title in {section.title, section.breadcrumb or section.title}:
@@ -69,12 +69,15 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def by_name(self) -> dict[str, tuple[int, ...]]:
-        """The indexes of the sections by their ids and by the anchors of their headings."""
+        """Maps section ids and heading anchors to section indexes."""
         return index_section_names(self.sections)
 
     @cached_property
     def named(self) -> dict[str, str]:
-        """The ids of the sections by the names at the head of their titles, such as `FR-001`, as written and folded."""
+        """Maps the requirement ids that begin section titles, such as `FR-001`, to section ids.
+
+        Each id is a key as written and case-folded.
+        """
         if self.form is None:
             return {}
         from duvet.specs.requirement_ids import compile_ids
@@ -86,8 +89,8 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def names(self) -> Mapping[str, int]:
-        """All names, both as written and normalised, ranked by their distance from the id."""
-        # Most commands need no names.
+        """Maps all names of the specification, as written and normalised, to ranks; names close to the id rank first."""
+        # Imported late, because most commands look up no names.
         from duvet.trace.locations import normalise_name
 
         places = (self.locator, self.url, self.path)
@@ -96,7 +99,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @property
     def cited_as(self) -> str:
-        """The URL in targets (the text may be downloaded from a different URL), or the path in the project."""
+        """The URL or project path to write in targets; the text may come from a different URL."""
         return self.locator if is_url(self.locator) else self.url
 
     @property
@@ -125,12 +128,12 @@ class RequirementCard(Struct, frozen=True, array_like=True):
 
     @property
     def id(self) -> str:
-        """The BLAKE3 of the text in hex, which does not depend on wrapping."""
+        """The BLAKE3 hash of the text in hex; wrapping the text differently does not change it."""
         return make_text_id(self.text)
 
 
 class CitationCard(Struct, frozen=True, array_like=True):
-    """An annotation that states no requirement."""
+    """An annotation that cites a requirement but does not state one."""
 
     path: str
     line: int
@@ -172,26 +175,26 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def named(self) -> dict[str, tuple[int, ...]]:
-        """The requirements by the ids that their specifications give them."""
-        found = _grouped(card.name for card in self.requirements)
+        """Maps the ids that specifications give their requirements to requirement indexes."""
+        found = _group_indexes(card.name for card in self.requirements)
         found.pop("", None)
         return found
 
     @cached_property
     def named_in_any_case(self) -> dict[str, tuple[int, ...]]:
-        """The requirements by their case-folded ids."""
-        found = _grouped(card.name.casefold() for card in self.requirements)
+        """Maps case-folded requirement ids to requirement indexes."""
+        found = _group_indexes(card.name.casefold() for card in self.requirements)
         found.pop("", None)
         return found
 
     @cached_property
     def stated(self) -> dict[tuple[int, str], tuple[int, ...]]:
-        """The requirements of each section, by the index of its specification and its id."""
-        return _grouped((card.specification, card.section) for card in self.requirements)
+        """Maps a specification index and a section id to the requirements of that section."""
+        return _group_indexes((card.specification, card.section) for card in self.requirements)
 
     @cached_property
     def cited_in(self) -> dict[str, tuple[int, ...]]:
-        return _grouped(card.path for card in self.citations)
+        return _group_indexes(card.path for card in self.citations)
 
     def specification_of(self, card: RequirementCard) -> SpecificationCard:
         return self.specifications[card.specification]
@@ -203,7 +206,7 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         return self.specification_of(card).requirement_path(card.section, card.id)
 
 
-def _grouped(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
+def _group_indexes(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
     """Return the indexes at which each key occurs."""
     found: dict[_Key, list[int]] = {}
     for index, key in enumerate(keys):
@@ -214,7 +217,7 @@ def _grouped(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
 def build_catalogue(
     trace: Trace, requirements: Iterable[Requirement], configured: Iterable[Specification]
 ) -> Catalogue:
-    """Build the catalogue of a trace, including configured specifications that nothing cites."""
+    """Build the catalogue of a trace, including configured specifications that no annotation cites."""
     cited = [coverage.specification for coverage in trace.coverages]
     others = list_unreferenced_specifications(configured, cited)
     stating = (id for id, annotation in enumerate(trace.annotations) if annotation.kind is not Kind.SPEC)
@@ -234,7 +237,7 @@ def build_catalogue(
         )
         for one in requirements
     ]
-    citations = tuple(_citation_cards(trace, numbers, cards))
+    citations = tuple(_make_citation_cards(trace, numbers, cards))
     specifications = tuple(map(make_specification_card, (*cited, *others)))
     return Catalogue(specifications, tuple(cards), citations, trace.problems)
 
@@ -242,7 +245,7 @@ def build_catalogue(
 def list_unreferenced_specifications(
     configured: Iterable[Specification], cited: Sequence[Specification]
 ) -> tuple[Specification, ...]:
-    """Return the configured specifications that nothing cites, each with a unique id."""
+    """Return the configured specifications that no annotation cites, each with a unique id."""
     from duvet.specs.library import assign_ids
 
     return assign_ids(select_unreferenced_specifications(configured, cited), cited)
@@ -273,7 +276,7 @@ def _make_section_card(one: Section) -> SectionCard:
     return SectionCard(one.id, one.title, one.qualified, "" if breadcrumb == one.title else breadcrumb, one.anchors)
 
 
-def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[RequirementCard]) -> Iterator[CitationCard]:
+def _make_citation_cards(trace: Trace, numbers: dict[int, int], cards: list[RequirementCard]) -> Iterator[CitationCard]:
     targets: dict[int, tuple[int, str]] = {}
     for index, coverage in enumerate(trace.coverages):
         for match in coverage.matches:

@@ -1,4 +1,4 @@
-"""Computes coverage and totals; every report, gate and tool reads these results."""
+"""Computes coverage and totals, for all reports, gates and tools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Placed = tuple[int, int, int]  # The start and the end of a piece, and the inde
 
 
 def cover_specification(specification: Specification, matches: Iterable[Match]) -> Coverage:
-    """Cut each cited line into segments, and count what covers each requirement."""
+    """Split each cited line into segments, and count how much of each requirement is covered."""
     ordered = tuple(matches)
     placed: dict[int, defaultdict[int, list[_Placed]]] = {}
     for number, match in enumerate(ordered):
@@ -60,11 +60,11 @@ class _Cuts:
             else:
                 start = section.starts[line]
                 end = start + byte_length(section.lines[line])
-            cut[line] = self._around(start, end, *found[0]) if len(found) == 1 else self._among(start, end, found)
+            cut[line] = self._cut_once(start, end, *found[0]) if len(found) == 1 else self._cut_often(start, end, found)
         return cut
 
-    def _around(self, start: int, end: int, low: int, high: int, number: int) -> tuple[Segment, ...]:
-        """Return the segments of a line with one quoted part; an empty part splits the line and covers nothing."""
+    def _cut_once(self, start: int, end: int, low: int, high: int, number: int) -> tuple[Segment, ...]:
+        """Split a line around a quoted part; an empty part splits the line but covers nothing."""
         found: list[Segment] = []
         if start < low:
             found.append(Segment(start, low, (), 0, Level.AUTO))
@@ -77,7 +77,7 @@ class _Cuts:
             found.append(Segment(high, end, (), 0, Level.AUTO))
         return tuple(found)
 
-    def _among(self, start: int, end: int, placed: list[_Placed]) -> tuple[Segment, ...]:
+    def _cut_often(self, start: int, end: int, placed: list[_Placed]) -> tuple[Segment, ...]:
         points = {start, end}
         for low, high, _ in placed:
             points.add(low)
@@ -89,7 +89,7 @@ class _Cuts:
             while waiting and waiting[-1][0] == low:
                 here.append(waiting.pop())
             here = [one for one in here if one[1] > low]
-            segment = _segment(low, high, [self.matches[number] for _, _, number in here])
+            segment = _make_segment(low, high, [self.matches[number] for _, _, number in here])
             found.append(segment)
             for _, _, number in here:
                 self.parts[number].append(segment)
@@ -104,7 +104,7 @@ class _Cuts:
         return tallies
 
 
-def _segment(low: int, high: int, matches: list[Match]) -> Segment:
+def _make_segment(low: int, high: int, matches: list[Match]) -> Segment:
     ##= man/spec/trace.md#coverage
     ##% duvet MUST count a byte of a requirement as covered by an annotation type if any annotation of that type refers
     ##% to it.
@@ -134,7 +134,7 @@ def _tally(match: Match, segments: list[Segment], stating: set[int]) -> Tally:
 
 
 class PartialQuote(Struct, frozen=True):
-    """A part of a requirement that no annotation of a type quotes, though some of them quote the rest."""
+    """A part of a requirement that annotations of one type leave out, although they quote the rest."""
 
     requirement: Requirement
     kind: Kind
@@ -155,7 +155,7 @@ _INSTEAD = {
 def find_partial_quotes(
     coverages: Iterable[Coverage], requirements: Iterable[Requirement], annotations: Sequence[Annotation]
 ) -> Iterator[PartialQuote]:
-    """Yield the requirements that annotations of one type cover together in part, with the words that they leave out."""
+    """Yield each requirement that the annotations of one type cover only in part, with the missing words."""
     by_specification = {coverage.specification.locator: coverage for coverage in coverages}
     parts: list[tuple[Requirement, Match, Coverage]] = []
     whole: set[int] = set()
@@ -181,7 +181,7 @@ def find_partial_quotes(
 
 
 def _list_segments(coverage: Coverage, match: Match) -> Iterator[Segment]:
-    """Yield the segments of a match in order; the pieces of all matches are cut where segments are."""
+    """Yield the segments of a match in order; segments never cross the end of a quote."""
     lines = coverage.sections[match.section]
     for piece in match.pieces:
         for segment in lines[piece.line]:
@@ -190,7 +190,7 @@ def _list_segments(coverage: Coverage, match: Match) -> Iterator[Segment]:
 
 
 def _list_missing_words(coverage: Coverage, match: Match, flags: int) -> Iterator[str]:
-    """Yield each stretch of a requirement that no annotation with these flags covers, without white space alone."""
+    """Yield each span of a requirement that no annotation with these flags covers, except white space."""
     section, data = coverage.specification.sections[match.section], coverage.specification.data
     for is_covered, segments in groupby(_list_segments(coverage, match), lambda one: bool(one.flags & flags)):
         if not is_covered:
@@ -204,7 +204,10 @@ def _list_missing_words(coverage: Coverage, match: Match, flags: int) -> Iterato
 
 
 def find_other_quotes(coverage: Coverage) -> tuple[int, ...]:
-    """Return the annotations whose quotes share no byte with a requirement; none if nothing states requirements."""
+    """Return the annotations whose quotes do not overlap any requirement.
+
+    Return none if the specification states no requirements.
+    """
     if not any(match.stating for match in coverage.matches):
         return ()
     found: set[int] = set()
@@ -224,7 +227,7 @@ def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) ->
 
 
 class Total(Struct, frozen=True):
-    """The number of requirements of one specification and level, by state; None means all specifications or levels."""
+    """The number of requirements in each state, for one specification and level; None stands for all of them."""
 
     specification: Specification | None
     level: Level | None
@@ -251,14 +254,14 @@ class Total(Struct, frozen=True):
 
     @property
     def done(self) -> int:
-        """The number of done requirements; excepted and not applicable requirements don't count as done."""
+        """The number of done requirements; excepted and not applicable ones don't count."""
         ##= man/spec/trace.md#coverage
         ##% duvet MUST NOT count an excepted requirement as done.
         return self.counts[State.DONE]
 
     @property
     def percent(self) -> int | None:
-        """The percentage of done requirements, rounded down so that 100 means all; None if none is applicable."""
+        """The percentage of done requirements, rounded down; None if no requirement is applicable."""
         return 100 * self.done // self.applicable if self.applicable else None
 
     @property
@@ -274,7 +277,7 @@ class Total(Struct, frozen=True):
 
     @property
     def left(self) -> str:
-        """The open requirements in words, such as `4 uncited, 1 needs tests`; empty if no requirement is open."""
+        """The open requirements in words, such as `4 uncited, 1 needs tests`; empty if none are open."""
         return ", ".join(
             f"{count:,} {format_state(state, count)}"
             for state, count in zip(State, self.counts, strict=True)
@@ -283,19 +286,19 @@ class Total(Struct, frozen=True):
 
 
 def format_state(state: State, count: int) -> str:
-    """Return the words of the state for this many requirements, as in `2 need tests`."""
+    """Return the state with a count, with the right plural, as in `2 need tests`."""
     return state.words.replace("needs", "need") if count != 1 else state.words
 
 
 class GateResult(Struct, frozen=True):
-    """The result of a gate that the user requested."""
+    """The result of a requested gate."""
 
     name: str  # `snapshot .duvet/snapshot.txt`
     success: str  # `snapshot .duvet/snapshot.txt is up to date`
     problems: int | None  # None if other errors prevented the gate from running.
 
     def describe(self, obstacles: str) -> str:
-        """Return the line for the gate; `obstacles` is the number of errors that prevented it from running, in words."""
+        """Return the output line for the gate; `obstacles` is the number of errors that prevented it, in words."""
         if self.problems is None:
             return f"FAIL: {self.name}: not checked because of {obstacles}"
         return (
@@ -304,14 +307,14 @@ class GateResult(Struct, frozen=True):
 
 
 class RunVerdict(Struct, frozen=True):
-    """The outcome of a run, and the lines that describe it."""
+    """The outcome of a run, and the lines to print about it."""
 
     outcome: Literal["pass", "fail", "neutral"]
     lines: tuple[str, ...]
 
 
 class CountedRequirement(Protocol):
-    """A requirement, or its card."""
+    """A requirement, or its card in the catalogue."""
 
     @property
     def level(self) -> Level: ...
@@ -324,26 +327,26 @@ _Table = dict[Level, list[int]]
 
 
 def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
-    """Return the totals of each level (strongest first) and their sum, for each specification and finally for all."""
+    """Return the totals per level and their sum, first for each specification, then for all of them."""
     tables: dict[str, _Table] = {}
     specifications: dict[str, Specification] = {}
     overall: _Table = {}
     for specification, found in groupby(requirements, attrgetter("specification")):
         specifications[specification.id] = specification
         _count(found, tables.setdefault(specification.id, {}), overall)
-    own = (total for id, table in tables.items() for total in _rows(specifications[id], table))
-    return (*own, *_rows(None, overall))
+    own = (total for id, table in tables.items() for total in _list_totals(specifications[id], table))
+    return (*own, *_list_totals(None, overall))
 
 
 def compute_level_totals(found: Iterable[CountedRequirement]) -> tuple[Total, ...]:
     """Return the totals of each level, strongest first, followed by their sum."""
     table: _Table = {}
     _count(found, table)
-    return tuple(_rows(None, table))
+    return tuple(_list_totals(None, table))
 
 
 def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
-    """Group the totals by specification, followed by the group for all; each group ends with its sum."""
+    """Group the totals by specification, with the overall totals last; each group ends with its sum."""
     groups: dict[str, list[Total]] = {}
     for total in found:
         groups.setdefault(total.specification.id if total.specification else "", []).append(total)
@@ -353,9 +356,10 @@ def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
 def judge_run(
     problems: Iterable[Problem], gates: Sequence[GateResult] = (), annotations: int = 0, *, counts: bool = True
 ) -> RunVerdict:
-    """Return the verdict of a run: any error makes it fail, and only gates that ran and passed make it pass.
+    """Return the verdict of a run.
 
-    With `counts`, the lines contain the numbers of errors and warnings.
+    Any error fails the run, and only a gate that ran can make it pass. `counts` adds the numbers of errors and
+    warnings.
     """
     ##= man/spec/gates.md#verdicts
     ##% `duvet report` MUST print `PASS` and the name of the gate only for a gate that ran and passed.
@@ -386,7 +390,7 @@ def _count(found: Iterable[CountedRequirement], *tables: _Table) -> None:
             table.setdefault(level, [0] * len(State))[state] += count
 
 
-def _rows(specification: Specification | None, table: _Table) -> Iterator[Total]:
+def _list_totals(specification: Specification | None, table: _Table) -> Iterator[Total]:
     for level in sorted(table, reverse=True):
         yield Total(specification, level, tuple(table[level]))
     sums = zip(*table.values(), strict=True) if table else [()] * len(State)

@@ -1,4 +1,4 @@
-"""Gates of CI mode, and requirements that are not applicable."""
+"""Gates for CI, and requirements that are declared not applicable."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ SETUP_CODES = frozenset(
 def find_setup_problems(
     config: Config | None, requirements: Collection[records.Requirement], unmatched: Iterable[Problem]
 ) -> Iterator[Problem]:
-    """With duvet's own schema, yield a warning for each mistake that leaves a gate nothing to check."""
+    """Yield a warning for each mistake in the setup that leaves a gate nothing to check.
+
+    This applies only to duvet's own schema.
+    """
     if config is None or not config.extended:
         return
     yield from unmatched
@@ -60,9 +63,10 @@ def find_setup_problems(
 def check_gates(
     trace: records.Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
 ) -> tuple[Problem, ...]:
-    """Return the problems of a gate; as in awslabs duvet, a line is covered if any part of it is.
+    """Return the problems of a gate.
 
-    Quotes that occur only in the annotations in `freed` are ignored.
+    As in awslabs duvet, a line counts as covered if any part of it is. `freed` are annotations of requirements that are
+    not applicable; quotes that only they contain are ignored.
     """
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and no snapshot, `duvet report` MUST list the specification lines that lack code, unless
@@ -71,32 +75,32 @@ def check_gates(
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
-        cited = _lines(matches, _IMPLEMENTED)
+        cited = _list_lines(matches, _IMPLEMENTED)
         if citations:
-            problems += _offenders(trace, coverage, matches, _lines(matches, ~0) - cited, rules.GATE_NOT_CITED)
+            problems += _find_problems(trace, coverage, matches, _list_lines(matches, ~0) - cited, rules.GATE_NOT_CITED)
         if tests:
-            untested = cited - _lines(matches, _TESTED)
-            problems += _offenders(trace, coverage, matches, untested, rules.GATE_NOT_TESTED)
+            untested = cited - _list_lines(matches, _TESTED)
+            problems += _find_problems(trace, coverage, matches, untested, rules.GATE_NOT_TESTED)
     return tuple(problems)
 
 
 def has_implementation(trace: records.Trace) -> bool:
-    """Return whether an annotation implements, implies or excepts a part of a specification."""
+    """Return True if any annotation implements, implies or excepts a requirement."""
     return any(match.flags & _IMPLEMENTED for coverage in trace.coverages for match in coverage.matches)
 
 
-def _lines(matches: Iterable[records.Match], flags: int) -> set[tuple[int, int]]:
+def _list_lines(matches: Iterable[records.Match], flags: int) -> set[tuple[int, int]]:
     return {(match.section, piece.line) for match in matches if match.flags & flags for piece in match.pieces}
 
 
-def _offenders(
+def _find_problems(
     trace: records.Trace,
     coverage: records.Coverage,
     matches: Iterable[records.Match],
     lines: set[tuple[int, int]],
     rule: rules.Rule,
 ) -> Iterator[Problem]:
-    """Yield a problem for each quote on any of these lines, at the first such line."""
+    """Yield a problem for each quote on any of these lines, placed at the first such line."""
     numbers = LineNumbers()
     for match in matches:
         first = next((piece for piece in match.pieces if (match.section, piece.line) in lines), None)
@@ -129,7 +133,7 @@ _UPSTREAM_MESSAGES = {
 
 
 def word_like_upstream(problem: Problem) -> Problem:
-    """Return a gate's problem with awslabs duvet's message."""
+    """Replace the message of a gate's problem with the one of awslabs duvet."""
     return replace(problem, message=_UPSTREAM_MESSAGES.get(problem.code, problem.message))
 
 
@@ -199,9 +203,9 @@ class RequirementsByTarget:
             self._stated[one.specification.id, one.section.id].append(index)
 
     def of(self, target: str, *, below: bool = True) -> list[int]:
-        """Return the indexes of the requirements of a specification, or of a section and those below it.
+        """Return the indexes of the requirements in a specification, or in a section and its subsections.
 
-        An unknown specification or section raises NotFoundError with the nearest names.
+        An unknown specification or section raises NotFoundError with the most similar names.
         """
         name, hash_sign, section = target.partition("#")
         cards = [self._names.specifications[index] for index in self._find_cards(name)]
@@ -232,18 +236,18 @@ class RequirementsByTarget:
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
     def is_unavailable(self, target: str) -> bool:
-        """Return True if the specification of the target could not be loaded, which is reported elsewhere."""
+        """Return True if the target's specification could not be loaded, which another problem reports."""
         name = target.partition("#")[0]
-        return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._elsewhere(name)))
+        return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._resolve_name(name)))
 
     def _find_cards(self, name: str) -> list[int]:
         if name not in self._found:
-            found = find_specifications(self._names, name) or find_specifications(self._names, self._elsewhere(name))
+            found = find_specifications(self._names, name) or find_specifications(self._names, self._resolve_name(name))
             self._found[name] = found or require_specification(self._names, name)
         return self._found[name]
 
-    def _elsewhere(self, name: str) -> str:
-        """Return the trace's name for a specification that a user wrote differently, as with another form of its URL."""
+    def _resolve_name(self, name: str) -> str:
+        """Resolve a specification name that differs from the trace's name, such as another form of its URL."""
         try:
             return canonical_url(resolve_specification(name, Format.AUTO, self.base, self.tree).name)
         except DuvetError:
@@ -253,7 +257,7 @@ class RequirementsByTarget:
 def resolve_not_applicable(
     config: Config, scopes: RequirementsByTarget, today: date | None, memory: Cache
 ) -> records.SettledRequirements:
-    """Mark the requirements that are not applicable; without a date for today, no entry expires."""
+    """Mark the requirements that are not applicable; if `today` is None, no entry expires."""
     problems: list[Problem] = []
     entries: list[records.NotApplicable] = []
     freed: dict[int, int] = {}
@@ -284,7 +288,7 @@ def resolve_not_applicable(
 
 
 def _find_texts(texts: Mapping[int, str], quote: str) -> list[int]:
-    """Return the keys of the texts that equal a quote apart from white space, or else of those that contain it."""
+    """Return the keys of the texts equal to the quote apart from white space, or else of those that contain it."""
     wanted = _without_spacing(quote)
     equal = [index for index, text in texts.items() if _without_spacing(text) == wanted]
     return equal or [index for index, text in texts.items() if wanted in _without_spacing(text)]
@@ -298,7 +302,7 @@ class _Entry(NamedTuple):
     problems: list[Problem]
 
     def requirements(self) -> list[int]:
-        """Return the indexes of the requirements of the entry; none if the entry has a problem."""
+        """Return the indexes of the requirements of an entry; an entry with a problem has none."""
         target = self.rule.target
         try:
             found = self.scopes.of(target, below=not self.rule.quote)

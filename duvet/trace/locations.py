@@ -1,4 +1,4 @@
-"""Finds specifications, sections and lines of files by name, in any spelling, and reads the code around lines."""
+"""Finds specifications, sections and lines of files by name, in any spelling, and reads the code around a line."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class SourceText(Struct, frozen=True):
         return not 0 < number <= len(self.lines) or not trim(self.lines[number - 1])
 
     def has_code(self, number: int) -> bool:
-        """Return True if the line has letters or digits, and not only comment signs."""
+        """Return True if the line contains a letter or digit outside comments."""
         return any(char.isalnum() for char in self.lines[number - 1])
 
 
 def split_source_text(written: str) -> SourceText:
-    """Split a text into lines; a final line end does not begin another line."""
+    """Split a text into lines; a line end at the end of the text does not begin another line."""
     lines = written.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -43,11 +43,11 @@ def split_source_text(written: str) -> SourceText:
 class WrittenAnnotation(Protocol):
     @property
     def line(self) -> int:
-        """Its first line."""
+        """The first line."""
 
     @property
     def span(self) -> tuple[int, int]:
-        """Its range of characters in the file; in a requirement file, the range of its table header."""
+        """The character range in the file; for an entry in a requirement file, that of its table header."""
 
 
 def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
@@ -77,7 +77,7 @@ def make_snippet(text: SourceText, one: WrittenAnnotation, around: int) -> Snipp
 
 
 def read_comment(text: SourceText, one: WrittenAnnotation) -> str:
-    """Return the lines of the annotation without their indentation."""
+    """Return the lines of an annotation without their indentation."""
     return "\n".join(trim(line) for line in text.lines[one.line - 1 : find_last_line(text, one)])
 
 
@@ -118,7 +118,7 @@ def parse_file_line(reference: str) -> FileLine | None:
 
 
 def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
-    """Return the possible paths of a file: as written, with other separators, and relative to the project's root."""
+    """Return a path as written, with other separators, and relative to the project's root."""
     ##= man/spec/show.md#references
     ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     plain = [posixpath.normpath(one) for one in (path, path.replace("\\", "/"))]
@@ -127,7 +127,7 @@ def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
 
 
 def list_citation_spellings(id: str) -> list[str]:
-    """Return the possible spellings of the `file:line` of a citation."""
+    """Return the possible spellings of a citation's `file:line`."""
     place = parse_file_line(id)
     return [id, *(f"{path}:{place.line}" for path in list_possible_paths(place.path))] if place else [id]
 
@@ -145,10 +145,10 @@ def find_annotation_lines(catalogue: Catalogue, numbers: Iterable[int], text: So
 
 
 def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText, line: int) -> tuple[int, ...]:
-    """Return the annotations on a line, or else those right above the code on it.
+    """Return the annotations on a line, or else those directly above its code.
 
-    Code belongs to the annotations above it up to the next blank line or annotation. Annotations with no code between
-    them belong to the same code.
+    Code belongs to the annotations above it, up to the next blank line or annotation. Adjacent annotations, with no
+    code in between, belong to the same code.
     """
     ##= man/spec/show.md#references
     ##% duvet MUST resolve a line of code to the annotations right above it, and a line of a specification to
@@ -181,7 +181,10 @@ _NEVER = 9  # Greater than the rank of any name.
 
 
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
-    """Return the indexes of the specifications with this id, name, URL or path; of an unknown URL, use the last part."""
+    """Return the indexes of the specifications with this id, name, URL or path.
+
+    For an unknown URL, its last part is searched for.
+    """
     ##= man/spec/show.md#references
     ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     written, normal = name.strip(), normalise_name(name)
@@ -199,7 +202,7 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 
 
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
-    """Return the ids of the specifications to suggest by their names: the configured ones, or all without any."""
+    """Map the names to suggest to specification ids: those of configured specifications, or all if none are."""
     ##= man/spec/show.md#references
     ##% duvet MUST suggest only configured specifications if there are any.
     configured = [card for card in catalogue.specifications if card.is_configured]
@@ -209,7 +212,7 @@ def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
 
 
 def match_sections(card: SpecificationCard, name: str) -> tuple[str, ...]:
-    """Return the ids of the sections with that id, number, title or path of headings."""
+    """Return the ids of the sections with this id, number, title or heading path."""
     name = name.removeprefix("#")
     found = find_section_indexes(card, name, has_prefixes=True)
     if not found and _BREADCRUMB.search(name):
@@ -223,9 +226,9 @@ def match_sections(card: SpecificationCard, name: str) -> tuple[str, ...]:
 
 
 def find_section(card: SpecificationCard, name: str) -> str | None:
-    """Return the id of the section with that id, number, title or path of headings.
+    """Return the id of the section with this id, number, title or heading path.
 
-    A name of several sections raises a NotFoundError that lists them.
+    An ambiguous name raises NotFoundError with the matching sections.
     """
     found = match_sections(card, name)
     if len(found) > 1:
@@ -238,26 +241,26 @@ def find_section(card: SpecificationCard, name: str) -> str | None:
 
 
 def describe_ambiguous_section(card: SpecificationCard, name: str, ids: Iterable[str]) -> tuple[str, str]:
-    """Return the message and the hint about a name that several sections have."""
+    """Return the message and the hint for a name that several sections have."""
     names = [f"#{card.section_names[id]}" for id in ids]
     message = f"{quote_text(name.removeprefix('#'))} names {len(names)} sections of {card.locator}"
     return message, f"use one of these: {join_names(names, _SOME)}"
 
 
 def find_headed_section(card: SpecificationCard, name: str) -> str | None:
-    """Return the id of the section whose title begins with this id of a requirement, such as `FR-001`."""
+    """Return the id of the section whose title begins with this requirement id, such as `FR-001`."""
     return card.named.get(name) or card.named.get(name.casefold())
 
 
 def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
-    """Yield the id of the section with this name, and the ids of the numbered sections below it."""
+    """Yield the ids of the section with this name and of its numbered subsections."""
     section = find_section(card, name)
     if section is not None:
         yield from list_section_tree(card, section, below=below)
 
 
 def list_section_tree(card: SpecificationCard, section: str, *, below: bool = True) -> Iterator[str]:
-    """Yield the id of a section, and those of the numbered sections below it."""
+    """Yield the ids of a section and its numbered subsections."""
     yield section
     if below and section.startswith(("section-", "appendix-")):
         ##= man/spec/gates.md#not-applicable
@@ -268,7 +271,7 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
 
 
 class NoSectionError(NotFoundError):
-    """A section does not exist, and no section has a similar name."""
+    """Raised when a section does not exist and no section has a similar name."""
 
     def __init__(self, message: str, specification: str) -> None:
         super().__init__(message, hint=f"run `duvet show {specification or 'SPEC'}` to list the sections")
@@ -277,12 +280,15 @@ class NoSectionError(NotFoundError):
 
 
 def make_section_error(cards: Iterable[SpecificationCard], name: str, names: Iterable[str] = ()) -> NotFoundError:
-    """Make the error about a section that is in none of the specifications; `names` are ids of requirements."""
+    """Return the error for a section that none of the specifications contains.
+
+    `names` are the requirement ids to suggest.
+    """
     looked = list(cards)
     alone = looked[0] if len(looked) == 1 else None
     where = f" of {alone.locator}" if alone else ""
     sections = (section for card in looked for section in card.sections)
-    near = SectionNames(sections, names).nearest(name.removeprefix("#"))
+    near = SectionNames(sections, names).find_nearest(name.removeprefix("#"))
     message = f"unknown section {quote_text(name)}{where}"
     if near:
         return NotFoundError(message, hint=f"did you mean {' or '.join(near)}?")
@@ -314,7 +320,7 @@ _RESOURCE = re.compile(
 
 
 class ResourcePath(Struct, frozen=True):
-    """The parts of a resource path; missing ones are None."""
+    """The parts of a resource path; a missing part is None."""
 
     specification: str | None = None
     section: str | None = None
@@ -324,7 +330,7 @@ class ResourcePath(Struct, frozen=True):
 
 
 def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None:
-    """Parse a resource path or URI; None for other text."""
+    """Parse a resource path or URI; return None for any other text."""
     found = _RESOURCE.match(path)
     if found is None:
         return None
@@ -350,8 +356,8 @@ _FILE = "file://"
 
 
 def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """Return the indexes of the specifications that match any spelling of this name, or the end of a longer path."""
-    for name in _spellings(text.strip(), root):
+    """Return the indexes of the specifications that match a spelling of this name, or the end of a longer path."""
+    for name in _list_spellings(text.strip(), root):
         found = find_specifications(catalogue, name)
         if found:
             return found
@@ -359,14 +365,14 @@ def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> lis
 
 
 def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """Return the specifications that a text names; empty if it names a section or a requirement."""
+    """Return the specifications that a text names; empty if it names a section or requirement."""
     found = find_specifications(catalogue, text)
     is_part = "#" in text or parse_resource(text.strip()) is not None
     return found or ([] if is_part else match_specifications(catalogue, text, root))
 
 
 def require_specification(catalogue: Catalogue, name: str, root: str = "") -> list[int]:
-    """Return the indexes of the specifications with this name; raise NotFoundError with similar ids for an unknown name."""
+    """Return the indexes of the specifications with this name, or raise NotFoundError with similar ids."""
     ##= man/spec/queries.md#filters
     ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
     found = match_specifications(catalogue, name, root)
@@ -376,8 +382,8 @@ def require_specification(catalogue: Catalogue, name: str, root: str = "") -> li
     return found
 
 
-def _spellings(text: str, root: str) -> Iterator[str]:
-    """Yield the names that the project may use, likeliest first."""
+def _list_spellings(text: str, root: str) -> Iterator[str]:
+    """Yield the forms in which the project may spell this name, likeliest first."""
     resource = parse_resource(text)
     if resource and resource.specification:
         yield resource.specification

@@ -1,4 +1,4 @@
-"""Matches quotes against sections: exactly, with other spacing, or with one edit."""
+"""Matches quotes against sections: exactly, with different spacing, or with one edit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SectionView(Struct, frozen=True):
     offsets: list[int]  # The start of each line in the view, and the start of the line after the last.
 
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
-        """Return the pieces of a stretch of the view, as bytes of the file."""
+        """Map a range of the view to byte ranges of the file, one for each line."""
         found: list[Piece] = []
         offsets, lines = self.offsets, self.lines
         texts, starts = self.section.lines, self.section.starts
@@ -80,13 +80,16 @@ class PlainView(Struct, frozen=True):
     encoded: dict[int, bytes] = {}  # The bytes of the line that was read last.
 
     def cut(self, start: int, end: int) -> tuple[Piece, ...]:
-        """Return the pieces of a stretch of the view; markup after its words is a part of it if the line continues."""
+        """Map a range of the view to byte ranges of the file.
+
+        Markup after the last word is included if the line continues.
+        """
         if self.data.isascii():
             return self.cut_characters(start, end)
-        first = self._character_of(start)
+        first = self._find_character(start)
         return self.cut_characters(first, first + len(self.data[start:end].decode()))
 
-    def _character_of(self, byte: int) -> int:
+    def _find_character(self, byte: int) -> int:
         index = bisect_right(self.marks, byte) - 1
         return index * _MARK_EVERY + len(self.data[self.marks[index] : byte].decode())
 
@@ -110,7 +113,7 @@ class PlainView(Struct, frozen=True):
         return tuple(found)
 
     def _find_opening_marks(self, index: int) -> int:
-        """Return the byte at which the markup begins that opens right before a run."""
+        """Return the byte offset of the opening markup directly before a run."""
         ##= man/spec/trace.md#markdown
         ##% The markup that opens right before the words of a quote or requirement, or closes right after them, MUST be a
         ##% part of its place in the file.
@@ -126,7 +129,10 @@ class PlainView(Struct, frozen=True):
         return low + first if not first or data[first - 1] in _AHEAD_OF_MARKS else start
 
     def _find_end(self, index: int, *, goes_on: bool) -> int:
-        """Return the byte at which a run ends, with the markup after it; `goes_on` if its block has further runs."""
+        """Return the byte offset at which a run and the markup after it end.
+
+        `goes_on` means that further runs of the same block follow.
+        """
         starts, ends = self.plain.starts, self.plain.ends
         end, following = ends[index], index + 1
         line = self._line(end)
@@ -151,7 +157,7 @@ class PlainView(Struct, frozen=True):
         return bisect_right(self.section.starts, byte) - 1
 
     def _add(self, found: list[Piece], low: int, high: int) -> None:
-        """Add bytes line by line, and join them with the last piece if it ends there."""
+        """Add a byte range line by line; a range that continues the last piece extends it."""
         line = self._line(low)
         while low < high:
             stop = high
@@ -168,13 +174,13 @@ class PlainView(Struct, frozen=True):
 
 
 def restrict_view(view: SectionView, start: int, end: int) -> SectionView:
-    """Return the view of a stretch; the offsets of its lines are counted from there."""
+    """Return the view of a range, with offsets relative to its start."""
     first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, end)
     offsets = [one - start for one in view.offsets[first : last + 1]]
     return SectionView(view.section, view.data[start:end], view.lines[first:last], offsets)
 
 
-def _character_at(data: bytes, byte: int) -> int:
+def _find_character(data: bytes, byte: int) -> int:
     while byte > 0 and data[byte] & 0xC0 == 0x80:
         byte -= 1
     return byte if byte <= 0 or data.isascii() else len(data[:byte].decode())
@@ -187,12 +193,12 @@ class SearchText:
         """The cost of the searches so far; reading a kilobyte costs 1."""
 
     def find(self, part: bytes) -> int:
-        """Return the first offset of the part, or -1."""
+        """Return the first offset of a part, or -1."""
         at = self.data.find(part)
         self.work += (at if at >= 0 else len(self.data)) >> 10
         return at
 
-    def places(self, part: bytes) -> Iterable[int]:
+    def find_places(self, part: bytes) -> Iterable[int]:
         self.work += len(self.data) >> 10
         at = self.data.find(part)
         while at >= 0:
@@ -201,19 +207,19 @@ class SearchText:
             at = self.data.find(part, at + 1)
 
     def split(self, quote: bytes) -> int:
-        """Return where to cut a quote of two or more bytes; both parts should occur rarely."""
+        """Return where to cut a quote of at least two bytes so that both parts occur rarely in the text."""
         return len(quote) // 2
 
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
-    """Return the first stretch of the text that becomes the quote by one insertion, deletion or substitution.
+    """Return the first range of the text that one insertion, deletion or substitution turns into the quote.
 
-    The text must not contain the quote. Of stretches with the same end the longest counts; a stretch that begins no
-    later than the one before replaces it. rapidfuzz's alignment finds other stretches than awslabs duvet.
+    The text must not contain the quote itself. Like awslabs duvet, this prefers the longest of the ranges with the same
+    end, and a later range that begins no later than the one before. rapidfuzz's alignment would find other ranges.
     """
     best: tuple[int, int] | None = None
-    for end, _ in groupby(_possible_ends(quote, text)):
-        start = _longest_start(quote, text.data, end)
+    for end, _ in groupby(_list_possible_ends(quote, text)):
+        start = _find_longest_start(quote, text.data, end)
         if start is None:
             continue
         if best is not None and start > best[0]:
@@ -222,33 +228,33 @@ def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
     return best
 
 
-def _possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
-    """Yield possible ends in order: after one edit, at least one of two parts of the quote is unchanged."""
+def _list_possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
+    """Yield possible ends in order; one edit leaves at least one half of the quote unchanged."""
     size = len(quote)
     if size < 2:
         return iter(range(3))
 
     split = text.split(quote)
-    shorter, equal, longer = tee(text.places(quote[:split]), 3)
+    shorter, equal, longer = tee(text.find_places(quote[:split]), 3)
     return merge(
         (place + size - 1 for place in shorter),
         (place + size for place in equal),
         (place + size + 1 for place in longer),
-        (place + size - split for place in text.places(quote[split:])),
+        (place + size - split for place in text.find_places(quote[split:])),
     )
 
 
-def _longest_start(quote: bytes, text: bytes, end: int) -> int | None:
+def _find_longest_start(quote: bytes, text: bytes, end: int) -> int | None:
     if end > len(text):
         return None
     for size in (len(quote) + 1, len(quote), len(quote) - 1):
         start = end - size
-        if start >= 0 and _within_one_edit(quote, text[start:end]):
+        if start >= 0 and _is_within_one_edit(quote, text[start:end]):
             return start
     return None
 
 
-def _within_one_edit(one: bytes, other: bytes) -> bool:
+def _is_within_one_edit(one: bytes, other: bytes) -> bool:
     half = min(len(one), len(other)) // 2
     if one[:half] != other[:half] and one[-half:] != other[-half:]:
         return False
@@ -269,7 +275,7 @@ def _within_one_edit(one: bytes, other: bytes) -> bool:
 
 
 class NearQuoteFinder:
-    """Finds quotes with other spacing or with one edit in a view."""
+    """Finds quotes with different spacing or one edit in a view."""
 
     def __init__(self, view: SectionView | PlainView) -> None:
         self.view = view
@@ -299,7 +305,7 @@ class NearQuoteFinder:
         # From bytes of the normalised view to bytes of the view, in whole characters.
         originals = []
         for byte in (start, end - 1):
-            character = _character_at(self._normal.data, byte)
+            character = _find_character(self._normal.data, byte)
             at = bisect_right(self._offsets, character) - 1
             originals.append(self._originals[at] + character - self._offsets[at])
         low, high = originals
@@ -309,18 +315,18 @@ class NearQuoteFinder:
         return (found, fit) if found else None
 
     def is_cut(self, quote: str) -> bool:
-        """Return True if all matches differ only at the end of the quote, and the section's sentence continues there."""
+        """Return True if all matches differ only at the end of the quote, where the section's sentence continues."""
         normal = normalise(quote)
         front, last = normal[:-1].encode(), normal[-1:]
         if not front or front[-1:] in _MARKS:
             return False
-        data, ends = self._normal.data, (at + len(front) for at in self._normal.places(front))
+        data, ends = self._normal.data, (at + len(front) for at in self._normal.find_places(front))
         rests = (data[end : end + _MOST_READ].decode(errors="ignore") for end in ends)
         found = [bool(_GOES_ON.match(rest)) and rest[:1] != last for rest in rests]
         return bool(found) and all(found)
 
     def changes_meaning(self, quote: str) -> bool:
-        """Return True if the edit changes a word or a number, and not only case or punctuation."""
+        """Return True if the edit changes a word or number, and not only case or punctuation."""
         normal = normalise(quote).encode()
         near = find_one_edit(normal, self._normal)
         return near is not None and is_meaningful_edit(
@@ -332,7 +338,7 @@ _WORDS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|[^\w\s.
 
 
 def is_meaningful_edit(one: str, other: str) -> bool:
-    """Return True if two texts differ in a word or a number, and not only in case or punctuation."""
+    """Return True if two texts differ in a word or number, and not only in case or punctuation."""
     ##= man/spec/trace.md#targets-and-quotes
     ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
     front = 0
@@ -360,7 +366,7 @@ _GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re
 
 
 class QuoteMatcher:
-    """Finds quotes in a section; builds its views when they are first needed."""
+    """Finds quotes in a section, and builds the views that this requires on first use."""
 
     def __init__(self, section: Section, view: SectionView | None = None, name: str = "") -> None:
         self.section = section
@@ -371,9 +377,9 @@ class QuoteMatcher:
         self._words: PlainQuoteMatcher | None = None
 
     def find(self, quote: str, name: str = "") -> FoundQuote | None:
-        """Return the pieces and the fit of a quote; an empty quote refers to the title.
+        """Return where the quote is and how it fits, or None; an empty quote matches the title.
 
-        With a name, the quote has to be in the requirement of that name.
+        `name` restricts the search to the requirement with that id.
         """
         ##= man/spec/trace.md#targets-and-quotes
         ##% An annotation without a quote MUST refer to the title of its section.
@@ -402,7 +408,7 @@ class QuoteMatcher:
         return self._near.find(quote, allows_edit=allows_edit)
 
     def restrict(self, text: str, name: str) -> QuoteMatcher:
-        """Return a matcher for this requirement of the section alone; for the whole section if it isn't found."""
+        """Return a matcher for this one requirement of the section, or for the whole section if it isn't found."""
         if self.section.plain is not None:
             found = QuoteMatcher(self.section, name=name)
             found._words = self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
@@ -413,7 +419,7 @@ class QuoteMatcher:
         return QuoteMatcher(self.section, restrict_view(view, start, start + len(data))) if start >= 0 else self
 
     def is_doubtful(self, quote: str) -> bool:
-        """Return True if a quote that differs by one edit means something else or ends where the section's sentence goes on."""
+        """Return True if a quote with one edit has another meaning, or ends before the section's sentence does."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% With its own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence of the
         ##% section continues there.
@@ -427,7 +433,7 @@ _INNER_MARK = re.compile(r"(?<=\s)(?:[-*+>]|\d{1,9}[.)])\s+")
 
 
 class PlainQuoteMatcher:
-    """Finds quotes in the words of a Markdown section, whatever markup the quote has."""
+    """Finds quotes in the words of a Markdown section, ignoring the markup of both."""
 
     def __init__(self, section: Section, plain: PlainText) -> None:
         self._text = text = plain.text.replace("\n", " ")
@@ -492,7 +498,7 @@ class PlainQuoteMatcher:
         return None
 
     def _find_led(self, quote: str, fit: Fit) -> FoundQuote | None:
-        """Find a quote that begins with the lead-in of a list and goes on with a part of one of its items."""
+        """Find a quote that consists of a list's lead-in and a part of one list item."""
         wanted = normalise(quote)
         for text, statement in self._led:
             lead = normalise(statement.lead)
@@ -516,7 +522,7 @@ class PlainQuoteMatcher:
 
 
 def remove_quote_markup(quote: str) -> str:
-    """Return a quote without markup, and without the id that it begins with."""
+    """Return the quote without markup, and without an id at its beginning."""
     from duvet.specs.markdown import remove_markup
     from duvet.specs.requirement_ids import compile_ids
 
@@ -530,7 +536,7 @@ _FIRST, _MOST = 24, 256  # The number of bytes by which words are sorted, and by
 
 
 class OrderRange(NamedTuple):
-    """A range of sorted places, and their distance from the beginning of the searched text."""
+    """A range in a sorted list of offsets, and how far the sorted word is from the start of the searched part."""
 
     first: int
     size: int
@@ -538,7 +544,7 @@ class OrderRange(NamedTuple):
 
 
 class WordOrder:
-    """All places after a blank, sorted by the bytes that follow."""
+    """The offsets of all words after a blank, sorted by the bytes that follow."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -552,7 +558,7 @@ class WordOrder:
         return lambda place: data[place + start : place + end]
 
     def range(self, part: bytes) -> OrderRange:
-        """Return the range of the first word that begins in the part; unknown if none does."""
+        """Return the range for the first whole word in the part; the widest range if no word begins in it."""
         shift = part.find(b" ") + 1
         word = part[shift : shift + _MOST]
         if not shift or not word:
@@ -569,20 +575,23 @@ _FEW, _MANY = 8, 500
 
 
 class OrderedText(SearchText):
-    """A text with sorted words; sorting takes as long as a thousand searches, and makes each search fast."""
+    """A text with a sorted word index.
+
+    Sorting takes as long as a thousand searches, and then each search is fast.
+    """
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
         self._ahead, self._behind = WordOrder(data), WordOrder(data[::-1])
 
     def find(self, part: bytes) -> int:
-        return next(iter(self.places(part)), -1)
+        return next(iter(self.find_places(part)), -1)
 
-    def places(self, part: bytes) -> Iterable[int]:
+    def find_places(self, part: bytes) -> Iterable[int]:
         ahead, behind = self._ahead.range(part), self._behind.range(part[::-1])
         if min(ahead.size, behind.size) > _MANY:
             # Callers usually need only the first place of such a part.
-            return super().places(part)
+            return super().find_places(part)
         if ahead.size <= behind.size:
             starts = self._ahead.starts(ahead)
         else:

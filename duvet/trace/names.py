@@ -18,7 +18,7 @@ from duvet.trace.records import Coverage, Trace
 
 
 class NamedText(Struct, frozen=True):
-    """A requirement with an id."""
+    """The text of a requirement that has an id."""
 
     name: str
     section: int  # The index of its section.
@@ -26,7 +26,7 @@ class NamedText(Struct, frozen=True):
 
 
 class RequirementNames:
-    """The requirements of one specification, by the ids that the specification gives them."""
+    """The requirements of one specification, by their ids."""
 
     def __init__(self, stated: Iterable[NamedText]) -> None:
         self._exact: dict[str, list[NamedText]] = {}
@@ -36,14 +36,14 @@ class RequirementNames:
             self._folded.setdefault(one.name.casefold(), []).append(one)
 
     def find(self, name: str) -> Sequence[NamedText]:
-        """Return the requirements with this id; if there are none, those whose id differs only in case."""
+        """Return the requirements with this id; if there are none, ignore case."""
         ##= man/spec/names.md#references
         ##% duvet MUST ignore the case of an id if no id matches exactly.
         found = self._exact.get(name) or self._folded.get(name.casefold())
         return found or ()
 
-    def containing(self, quote: str) -> list[NamedText]:
-        """Return the requirements whose text contains a quote."""
+    def find_containing(self, quote: str) -> list[NamedText]:
+        """Return the requirements whose text contains the quote."""
         words = remove_spacing(quote)
         if not words:
             return []
@@ -58,14 +58,14 @@ class RequirementNames:
 
     @cached_property
     def _searchable(self) -> tuple[list[NamedText], str, list[int]]:
-        """The requirements, their texts without spacing on a line each, and the starts of these lines."""
+        """The requirements, their texts without spacing (one per line), and the offset of each line."""
         all = [one for found in self._exact.values() for one in found]
         texts = "".join([f"{remove_spacing(one.text)}\n" for one in all])
         return all, texts, line_starts(texts)
 
-    def having(self, section: int, words: str) -> str:
-        """Return the id of the section's requirement that contains these words; empty unless exactly one id matches."""
-        found = {one.name for one in self.containing(words) if one.section == section}
+    def find_only_id(self, section: int, words: str) -> str:
+        """Return the id of the requirement in a section that contains these words; empty unless exactly one does."""
+        found = {one.name for one in self.find_containing(words) if one.section == section}
         return found.pop() if len(found) == 1 else ""
 
     def __iter__(self) -> Iterator[str]:
@@ -73,7 +73,7 @@ class RequirementNames:
 
 
 def find_stated_names(coverage: Coverage, annotations: Sequence[Annotation]) -> RequirementNames:
-    """Return the ids of the requirements of a specification in a trace."""
+    """Return the requirement ids of a specification in a trace."""
     return RequirementNames(
         NamedText(annotations[id].name, match.section, annotations[id].quote)
         for match in coverage.matches
@@ -146,7 +146,7 @@ def _find_repeated(coverage: Coverage, annotations: Sequence[Annotation]) -> Ite
 
 
 class _Mention(NamedTuple):
-    """A numbered id in the text of a specification."""
+    """A numbered id that the text of a specification mentions."""
 
     name: str
     place: Place
@@ -155,7 +155,7 @@ class _Mention(NamedTuple):
 
 
 def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_Mention]:
-    """Return the places where the text, without code, mentions ids of the same families as these names."""
+    """Return the ids from the same families as `names` that the text mentions outside code."""
     families = {found["family"] for name in names if (found := _NUMBERED.match(name))}
     if not families:
         return []

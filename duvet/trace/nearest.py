@@ -1,4 +1,4 @@
-"""Finds the text that is most similar to a wrong quote."""
+"""Finds the text that is most similar to a quote that doesn't match."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _Span = tuple[int, int]
 
 
 class TextStretch(NamedTuple):
-    """Words of a text, their similarity to the quote, and the best similarity of the other text."""
+    """A range of words, its similarity to the quote, and the best similarity of any other text."""
 
     text: str
     score: float
@@ -61,7 +61,7 @@ class TextStretch(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """True if the words are similar to the quote, and all other text differs from it at least twice as much."""
+        """True if the words are similar to the quote, and all other text differs at least twice as much."""
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
         ##% if exactly one correction fits.
@@ -72,17 +72,17 @@ class TextStretch(NamedTuple):
 
 
 class TextWords:
-    """The words of a text, and the beginnings and ends of its sentences.
+    """The words of a text, and where its sentences begin and end.
 
-    rapidfuzz aligns characters: it cuts words, and drops or adds some at the ends of a quote. So its alignment only
-    shows where to look; both ends are then chosen by words and sentences.
+    rapidfuzz aligns characters, which cuts words, and drops or adds words at the ends of a quote. Its alignment
+    therefore only shows where to look; word and sentence ends then decide where the match begins and ends.
     """
 
     def __init__(self, words: list[str], sentences: Iterable[str] = (), *, weighs: bool = True) -> None:
         self.words = words
         self._weighs = weighs
         self.text = " ".join(words)
-        self._bare_words = list(map(_bare, words))
+        self._bare_words = list(map(_strip_punctuation, words))
         self._offsets = list(accumulate((len(word) + 1 for word in words), initial=0))
         self._starts = {0} | {index + 1 for index, word in enumerate(words) if _ENDS.search(word)}
         self._ends = {len(words)} | {index for index in self._starts if index}
@@ -95,8 +95,8 @@ class TextWords:
                 self._starts.add(start)
                 self._ends.add(end)
 
-    def nearest(self, quote: list[str]) -> TextStretch | None:
-        """Return the stretch that is most similar to the quote, or None if none is similar."""
+    def find_nearest(self, quote: list[str]) -> TextStretch | None:
+        """Return the words that are most similar to the quote, or None if nothing is similar."""
         joined = " ".join(quote)
         if not self.words or len(joined) < _SHORTEST:
             return None
@@ -109,14 +109,14 @@ class TextWords:
             last = bisect_left(self._offsets, near.dest_end)
         part = self._fit_ends(quote, first, last)
         whole = self._leave_neighbours(quote, *self._extend_to_sentences(quote, *part))
-        found = self._stretch(quote, *whole)
-        if found is None and whole != part and (found := self._stretch(quote, *part)) is not None:
+        found = self._make_stretch(quote, *whole)
+        if found is None and whole != part and (found := self._make_stretch(quote, *part)) is not None:
             # The whole sentence is much longer than the quote.
             found, whole = found._replace(second=found.score), part
         return found and self._complete(quote, found, *whole)
 
     def find_reworded(self, quote: list[str], candidates: Container[str]) -> TextStretch | None:
-        """Return the requirement among the candidates that replaced the quote, if no other is nearly as similar."""
+        """Return the candidate that replaced the quoted requirement, unless another one is nearly as similar."""
         ##= man/spec/validate.md#fixes
         ##% A reworded requirement MUST be proposed only if nothing cites it and no other requirement of the section is
         ##% nearly as similar.
@@ -132,9 +132,9 @@ class TextWords:
         return TextStretch(text, score, is_reworded=True)
 
     def _complete(self, quote: list[str], found: TextStretch, start: int, end: int) -> TextStretch:
-        """Extend a stretch to the end of its requirement or sentence if the quote ended one, so that no quote is cut.
+        """Extend the match to the end of its requirement or sentence if the quote ended with one.
 
-        The same holds for a requirement without a full stop, and for text that is only shown.
+        A requirement without a full stop and text that is only displayed are extended, too.
         """
         ##= man/spec/validate.md#fixes
         ##% A fix MUST quote the whole requirement if the old quote was a whole sentence.
@@ -151,7 +151,7 @@ class TextWords:
         begins = first if is_ended and self._begins_sentence(quote[0]) else start
         # A quote without a full stop is only a part of a requirement that has one.
         is_part = _ENDS.search(self.words[last - 1]) is not None and (
-            (found.is_clear and self._weighs) or self._bare_words[end - 1] == _bare(quote[-1])
+            (found.is_clear and self._weighs) or self._bare_words[end - 1] == _strip_punctuation(quote[-1])
         )
         ends = last if has_ended or (start == first and not is_part) else end
         if (begins, ends) == (start, end):
@@ -162,7 +162,7 @@ class TextWords:
         return found._replace(text=text, score=found.score if found.score >= _SURE else score, is_whole=is_whole)
 
     def _leave_neighbours(self, quote: list[str], start: int, end: int) -> _Span:
-        """Return the requirement in a stretch that a quote of one sentence is about, if others are there, too."""
+        """If the match spans several requirements but the quote is one sentence, return the most similar one."""
         inside = [one for one in self._requirements.values() if start <= one[0] and one[1] <= end]
         if (start, end) in inside or any(map(_ENDS.search, quote[:-1])):
             return start, end
@@ -177,12 +177,12 @@ class TextWords:
         others = {self.words[one] for one in self._starts if one < len(self.words)}
         return word in others or word.startswith("`") or _BEGINS.match(word) is not None
 
-    def _stretch(self, quote: list[str], start: int, end: int) -> TextStretch | None:
+    def _make_stretch(self, quote: list[str], start: int, end: int) -> TextStretch | None:
         joined, words = " ".join(quote), self.words[start:end]
         # Omit punctuation at the ends that the quote omits.
-        if _bare(words[0]) == _bare(quote[0]) and words[0].endswith(quote[0]):
+        if _strip_punctuation(words[0]) == _strip_punctuation(quote[0]) and words[0].endswith(quote[0]):
             words[0] = quote[0]
-        if _bare(words[-1]) == _bare(quote[-1]) and words[-1].startswith(quote[-1]):
+        if _strip_punctuation(words[-1]) == _strip_punctuation(quote[-1]) and words[-1].startswith(quote[-1]):
             words[-1] = quote[-1]
         text = " ".join(words)
         score = load_rapidfuzz().fuzz.ratio(joined, text)
@@ -196,11 +196,11 @@ class TextWords:
         return TextStretch(text, score, second, self._is_whole(quote, start, end))
 
     def _is_whole(self, quote: list[str], start: int, end: int) -> bool:
-        """Return True if the words at both ends of the quote are kept, or replaced by a whole sentence.
+        """Return True if the words at both ends of the quote are kept, or a whole sentence replaces them.
 
         One word at an end may differ, unless it belongs to the neighbouring sentence.
         """
-        quoted, found = self._common(quote, start, end)
+        quoted, found = self._find_common(quote, start, end)
         if not quoted:
             return False
         gone, come = _count_inked(quote[: quoted.start]), _count_inked(self.words[start : found.start])
@@ -209,9 +209,11 @@ class TextWords:
         ends = gone == come <= 1 and not (come and found.stop in self._ends)
         return (begins or start in self._starts) and (ends or end in self._ends)
 
-    def _common(self, quote: list[str], start: int, end: int) -> tuple[range, range]:
-        """Return the range from the first to the last shared word: in the quote, and in the text."""
-        blocks = load_rapidfuzz().distance.Levenshtein.opcodes(list(map(_bare, quote)), self._bare_words[start:end])
+    def _find_common(self, quote: list[str], start: int, end: int) -> tuple[range, range]:
+        """Return the range from the first to the last shared word, in the quote and in the text."""
+        blocks = load_rapidfuzz().distance.Levenshtein.opcodes(
+            list(map(_strip_punctuation, quote)), self._bare_words[start:end]
+        )
         same = [block for block in blocks if block.tag == "equal"]
         if not same:
             return range(0), range(end - 1, start + 1)
@@ -219,15 +221,14 @@ class TextWords:
         return range(first.src_start, last.src_end), range(start + first.dest_start, start + last.dest_end)
 
     def _fit_ends(self, quote: list[str], first: int, last: int) -> _Span:
-        """Return the words around these that take the fewest changes, and of those as many as are quoted.
+        """Move both ends of the match to where the fewest words change; of equal results, prefer the quote's length.
 
-        Punctuation at an end of the quote, such as a bullet, may be replaced by other punctuation or by nothing, but
-        not by a word.
+        Punctuation at an end of the quote, such as a bullet, may be missing or differ, but never matches a word.
         """
         inner = [index for index, word in enumerate(quote) if _INK.search(word)]
         low, high = (inner[0], inner[-1] + 1) if inner else (0, len(quote))
         core = quote[low:high]
-        joined, bare = " ".join(core), list(map(_bare, core))
+        joined, bare = " ".join(core), list(map(_strip_punctuation, core))
 
         def rank(span: _Span) -> tuple[int, int, float]:
             words = self._bare_words[slice(*span)]
@@ -243,8 +244,8 @@ class TextWords:
 
         best: int = load_rapidfuzz().distance.OSA.distance(bare, self._bare_words[first:last])
         found: list[_Span] = []
-        ends = self._around(last, reach)
-        for begin in self._around(first, reach):
+        ends = self._list_ends(last, reach)
+        for begin in self._list_ends(first, reach):
             # If the lengths differ by more words than the best has changes, there are more changes.
             fitting = begin + len(bare)
             for stop in range(max(ends.start, begin + 1, fitting - best), min(ends.stop, fitting + best + 1)):
@@ -259,22 +260,22 @@ class TextWords:
         before, behind = self.words[max(0, start - low) : start], self.words[end : end + len(quote) - high]
         return start - len(before) * _are_signs(before), end + len(behind) * _are_signs(behind)
 
-    def _around(self, index: int, reach: int) -> range:
+    def _list_ends(self, index: int, reach: int) -> range:
         return range(max(0, index - reach), min(len(self.words), index + reach) + 1)
 
     def _extend_to_sentences(self, quote: list[str], start: int, end: int) -> _Span:
-        """Move an end of the stretch at which a word differs to the end of its sentence.
+        """If a word at an end of the match differs, extend that end to the end of its sentence.
 
-        This requires that the quote begins or ends with a sentence, or a sentence ends before the words that differ.
+        This requires that the quote begins or ends with a sentence, or that a sentence ends before the different words.
         """
-        _, common = self._common(quote, start, end)
+        _, common = self._find_common(quote, start, end)
         starts, ends = [start], [end]
-        if self._bare_words[start] != _bare(quote[0]):
-            known = [one for one in self._around(start, _FURTHER) if one in self._starts and one <= common.start]
+        if self._bare_words[start] != _strip_punctuation(quote[0]):
+            known = [one for one in self._list_ends(start, _FURTHER) if one in self._starts and one <= common.start]
             if known and (_BEGINS.match(quote[0]) or any(start <= one for one in known)):
                 starts = known
-        if self._bare_words[end - 1] != _bare(quote[-1]):
-            known = [one for one in self._around(end, _FURTHER) if one in self._ends and one >= common.stop]
+        if self._bare_words[end - 1] != _strip_punctuation(quote[-1]):
+            known = [one for one in self._list_ends(end, _FURTHER) if one in self._ends and one >= common.stop]
             if known and (_ENDS.search(quote[-1]) or any(one <= end for one in known)):
                 ends = known
         joined = " ".join(quote)
@@ -284,7 +285,7 @@ class TextWords:
         )
 
 
-def _bare(word: str) -> str:
+def _strip_punctuation(word: str) -> str:
     """Return the word without surrounding punctuation."""
     return _PUNCTUATION.sub("", word) or word
 
@@ -295,7 +296,7 @@ def _find_mark(word: str) -> str:
 
 
 def _has_other_start(quote: list[str], found: list[str]) -> bool:
-    """Return True if the first words differ by more than the order of two neighbours."""
+    """Return True if the first words differ, and not only because two neighbours swapped places."""
     return quote[0] != found[0] and found[:2] != quote[1::-1]
 
 
@@ -308,7 +309,7 @@ def _count_inked(words: list[str]) -> int:
 
 
 def _score_other(joined: str, part: str, own: str) -> float:
-    """Return the similarity of the best other text; a repetition of the best stretch is not other text."""
+    """Return the similarity of the best other text; a repetition of the best match does not count."""
     if len(part) <= len(joined):
         return float(load_rapidfuzz().fuzz.ratio(joined, part))
     found = load_rapidfuzz().fuzz.partial_ratio_alignment(joined, part, score_cutoff=_SIMILAR)
@@ -316,7 +317,7 @@ def _score_other(joined: str, part: str, own: str) -> float:
 
 
 class Neighbourhood:
-    """The sections of a specification, in which to search for the text of a quote."""
+    """Searches all sections of a specification for the text of a quote."""
 
     weighs = True  # Whether to score the second best text as well, which a fix requires.
 
@@ -345,7 +346,7 @@ class Neighbourhood:
         self._matchers: dict[int, QuoteMatcher] = {}
 
     def _write(self, section: int, text: str) -> str:
-        """Return a requirement of a section as a quote that people write, with its code marked."""
+        """Return a requirement as people quote it, with backticks around code."""
         plain = self.specification.sections[section].plain
         if plain is None or not plain.code:
             return text
@@ -370,7 +371,7 @@ class Neighbourhood:
     def _unspaced_whole(self) -> str:
         return "\n".join(self._unspaced)
 
-    def holding(self, quote: str) -> list[int]:
+    def find_holding(self, quote: str) -> list[int]:
         if any(section.plain for section in self.specification.sections):
             from duvet.specs.markdown import remove_markup
 
@@ -383,13 +384,13 @@ class Neighbourhood:
         return [index for index in candidates if self.holds(index, quote)]
 
     def holds(self, section: int, quote: str) -> bool:
-        """Return True if the section contains the quote unchanged, or has a title and the quote is empty."""
+        """Return True if the section contains the quote unchanged; an empty quote requires a title."""
         found = QuoteMatcher(self.specification.sections[section]).find(quote)
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
 
     @cached_property
     def headed(self) -> dict[str, int]:
-        """The sections by the ids at the head of their titles."""
+        """Maps requirement ids that begin section titles to section indexes."""
         return list_headed_sections(self.specification)
 
     def holds_named(self, named: Iterable[NamedText], quote: str) -> bool:
@@ -402,15 +403,15 @@ class Neighbourhood:
                 return True
         return False
 
-    def near_named(self, named: NamedText, quote: str) -> TextStretch:
-        """Return the part of a requirement that is most similar to a quote; all of it if none is clearly similar."""
+    def find_near_named(self, named: NamedText, quote: str) -> TextStretch:
+        """Return the part of a requirement that is most similar to a quote, or all of it if none is clearly similar."""
         words = split_words(named.text)
-        found = TextWords(words).nearest(split_words(quote))
+        found = TextWords(words).find_nearest(split_words(quote))
         return found if found is not None and found.is_clear else TextStretch(" ".join(words), 100.0)
 
-    def near(self, section: int, quote: str) -> TextStretch | None:
-        words, quoted = self._words_of(section), split_words(quote)
-        found = words.nearest(quoted)
+    def find_near(self, section: int, quote: str) -> TextStretch | None:
+        words, quoted = self._load_words(section), split_words(quote)
+        found = words.find_nearest(quoted)
         if quoted and (found is None or not found.is_clear):
             cited = self._cited.get(section, ())
             uncited = [one for one in self._sentences.get(section, ()) if one not in cited]
@@ -418,16 +419,16 @@ class Neighbourhood:
         return found
 
     def measure(self, section: int, quote: str) -> int:
-        """Return the number of bytes of requirements that a quote covers."""
+        """Return how many bytes of requirements a quote covers."""
         matcher = QuoteMatcher(self.specification.sections[section])
         found = matcher.find(quote)
         stated = [matcher.find(one) for one in self._sentences.get(section, ())]
         required = {byte for one in stated if one for piece in one[0] for byte in range(piece.start, piece.end)}
         return sum(byte in required for piece in found[0] for byte in range(piece.start, piece.end)) if found else 0
 
-    def anywhere(self, quote: str) -> tuple[int, TextStretch] | None:
-        """Return the section with the most similar text, and that text."""
-        found = [(self.near(index, quote), index) for _, index in self.likely(quote)]
+    def find_anywhere(self, quote: str) -> tuple[int, TextStretch] | None:
+        """Return the section that contains the most similar text, and that text."""
+        found = [(self.find_near(index, quote), index) for _, index in self.find_likely(quote)]
         near = sorted(((one, index) for one, index in found if one is not None), key=lambda pair: -pair[0].score)
         if not near:
             return None
@@ -435,8 +436,8 @@ class Neighbourhood:
         others = [one.score for one, _ in near[1:] if one.text != best.text]
         return index, best._replace(second=max([best.second, *others]))
 
-    def likely(self, quote: str) -> list[tuple[float, int]]:
-        """Return the sections with the most words of the quote, each with its weight; rare words weigh more."""
+    def find_likely(self, quote: str) -> list[tuple[float, int]]:
+        """Return the sections that share the most words with the quote, as weight and index; rare words weigh more."""
         count = len(self.specification.sections)
         shares: dict[int, float] = {}
         for word in set(split_words(quote)) & self._sections_by_word.keys():
@@ -450,11 +451,11 @@ class Neighbourhood:
     def _sections_by_word(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for index in range(len(self.specification.sections)):
-            for word in set(self._words_of(index).words):
+            for word in set(self._load_words(index).words):
                 found.setdefault(word, []).append(index)
         return found
 
-    def _words_of(self, section: int) -> TextWords:
+    def _load_words(self, section: int) -> TextWords:
         if section not in self._words:
             one = self.specification.sections[section]
             words = split_words(one.plain.quote(0, len(one.plain.text)) if one.plain else " ".join(one.lines))
@@ -464,10 +465,10 @@ class Neighbourhood:
 
 def make_word_diff(old: str, new: str) -> str:
     """Return the new text with removed words as `[-old-]` and added words as `{+new+}`."""
-    return " ".join(_marked_words(split_words(old), split_words(new)))
+    return " ".join(_mark_words(split_words(old), split_words(new)))
 
 
-def _marked_words(old: list[str], new: list[str]) -> Iterator[str]:
+def _mark_words(old: list[str], new: list[str]) -> Iterator[str]:
     from difflib import SequenceMatcher
 
     for tag, low, high, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -479,7 +480,7 @@ def _marked_words(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def describe_changed_meaning(old: str, new: str) -> str:
-    """Return a note if only one of the texts contains a keyword, a negation or a number; empty otherwise."""
+    """Return a note if only one of the texts contains a keyword, negation or number; otherwise empty."""
     ##= man/spec/validate.md#fixes
     ##% `duvet validate` MUST note when a keyword, a negation or a number changes.
     changed = [name for name, words in _CHANGES.items() if sorted(words.findall(old)) != sorted(words.findall(new))]

@@ -18,14 +18,14 @@ from duvet.tree.files import Tree
 
 
 class AnnotationPlaces:
-    """Finds places in source files, each of which is read once."""
+    """Finds line and column of annotations, and reads each source file once."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._texts: dict[str, str] = {}
 
     def of(self, annotation: Annotation, span: tuple[int, int]) -> Place:
-        """Return the place of a span of the annotation; its first line if the span is empty."""
+        """Return the place of a span in an annotation's file; for an empty span, the annotation's first line."""
         text = self.text(annotation.path)
         if span == (0, 0) or span[1] > len(text):
             return Place(annotation.line)
@@ -42,7 +42,7 @@ class AnnotationPlaces:
 
 
 class Failure(Struct, frozen=True):
-    """A problem of an annotation, independent of its place."""
+    """A problem of an annotation, without its position in a file."""
 
     rule: Rule
     message: str
@@ -69,7 +69,7 @@ TITLE_LINE = -1  # The line index of a section's title, which an empty quote ref
 
 
 class Fit(Rank):
-    """The way in which a quote was found, best first."""
+    """How exactly a quote matched, best first."""
 
     EXACT = 0
     NORMALISED = 1
@@ -78,7 +78,7 @@ class Fit(Rank):
 
 
 class Piece(Struct, frozen=True):
-    """The part of a quote on one line: the line's index in its section, and bytes of the file."""
+    """The part of a quote on one line: the line's index in the section, and the byte range in the file."""
 
     line: int
     start: int
@@ -89,7 +89,7 @@ FoundQuote = tuple[tuple[Piece, ...], Fit]  # The pieces of a quote and its fit.
 
 
 class Match(Struct, frozen=True):
-    """The pieces of a quote, and every annotation with this quote."""
+    """The pieces of a quote, and every annotation that quotes it."""
 
     section: int
     pieces: tuple[Piece, ...]
@@ -101,7 +101,7 @@ class Match(Struct, frozen=True):
 
 
 class Segment(Struct, frozen=True):
-    """Bytes of a line that the same annotations refer to."""
+    """A byte range of a line that is covered by the same annotations throughout."""
 
     start: int
     end: int
@@ -111,13 +111,13 @@ class Segment(Struct, frozen=True):
 
 
 class Tally(Struct, frozen=True):
-    """The number of bytes of a requirement by the flags that cover them, and the annotations that do."""
+    """How many bytes of a requirement each combination of flags covers, and the annotations that cover them."""
 
     bytes_by_flags: dict[int, int]
     related: tuple[int, ...]
 
     def covered(self, flags: int) -> int:
-        """Return the number of bytes that any of these kinds cover."""
+        """Return the number of bytes that any of these flags cover."""
         return sum(count for found, count in self.bytes_by_flags.items() if found & flags)
 
     @property
@@ -149,7 +149,7 @@ class Trace(Struct, frozen=True):
 
     @property
     def citation_count(self) -> int:
-        """The number of annotations that are not of type `spec`."""
+        """The number of annotations whose type is not `spec`."""
         return sum(one.kind is not Kind.SPEC for one in self.annotations)
 
 
@@ -178,7 +178,7 @@ class State(Rank):
 
 
 class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An entry of the configuration that declares requirements not applicable."""
+    """An entry in the configuration that declares requirements not applicable."""
 
     target: str  # A specification, or a section of one.
     quote: str = ""  # The text of a single requirement of the section; empty for all.
@@ -204,7 +204,7 @@ class Requirement(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The hex BLAKE3 of the text, which wrapping does not change."""
+        """The BLAKE3 hash of the text in hex; wrapping the text differently does not change it."""
         return make_text_id(self.text)
 
 
@@ -239,7 +239,7 @@ def _make_requirement(
 
 
 def compute_state(tally: Tally) -> State:
-    """Return the state of a requirement, which is that of its least covered byte."""
+    """Return the state of a requirement: that of its least covered byte."""
     return _compute_least_state(frozenset(tally.bytes_by_flags))
 
 
@@ -279,7 +279,7 @@ def _state_of_bytes(flags: int) -> State:
 
 
 class SettledRequirements(Struct, frozen=True):
-    """The requirements after applying the not-applicable entries, and the problems with these entries."""
+    """The requirements with the not-applicable entries applied, and the problems of these entries."""
 
     requirements: tuple[Requirement, ...]
     entries: tuple[NotApplicable, ...] = ()
@@ -292,7 +292,7 @@ class SettledRequirements(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
-    """A trace with its requirements and links to the web."""
+    """A trace with its requirements and web links."""
 
     trace: Trace
     requirements: tuple[Requirement, ...]

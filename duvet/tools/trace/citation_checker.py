@@ -114,7 +114,7 @@ class SpecCatalogue(library.Library):
         elif not locator.is_url and not self._may_be_read(path):
             raise errors.UnreadableError("it is not a specification of this project", path=path)
         try:
-            return self.load_from(path, locator, self.form_of(locator))
+            return self.load_from(path, locator, self.find_form(locator))
         finally:
             # Clients could name any number of specifications.
             self._parsed.clear()
@@ -161,10 +161,10 @@ class NearestFinder:
         if spot is None or spot.section is None:
             # Its file has been removed in the meantime.
             return NearestMatch(hint=answer.hint)
-        own = spot.near.near(spot.section, annotation.quote)
+        own = spot.near.find_near(spot.section, annotation.quote)
         text = answer.quote or (own.text if own and not spot.named else answer.target)
         if text is None:
-            found = spot.near.anywhere(annotation.quote)
+            found = spot.near.find_anywhere(annotation.quote)
             text = found[1].text if found else ""
         return NearestMatch(text, answer.hint)
 
@@ -173,7 +173,9 @@ class NearestFinder:
         spot = self.texts.spot(annotation)
         name, _, section = annotation.target.partition("#")
         near = (
-            SectionNames(spot.near.specification.sections, spot.near.names).nearest(section) if spot and section else []
+            SectionNames(spot.near.specification.sections, spot.near.names).find_nearest(section)
+            if spot and section
+            else []
         )
         return NearestMatch(answer.target or (f"{name}#{near[0]}" if near else ""), answer.hint)
 
@@ -205,16 +207,16 @@ class _Neighbourhood(Neighbourhood):
     weighs = False
     _quote: str | None = None  # The quote that the cached results belong to.
 
-    def near(self, section: int, quote: str) -> TextStretch | None:
-        return self._once(quote, section, partial(super().near, section, quote))
+    def find_near(self, section: int, quote: str) -> TextStretch | None:
+        return self._once(quote, section, partial(super().find_near, section, quote))
 
-    def likely(self, quote: str) -> list[tuple[float, int]]:
+    def find_likely(self, quote: str) -> list[tuple[float, int]]:
         if len(quote) > _MAX_COMPARED_EVERYWHERE:
             return []
-        return self._once(quote, "likely", partial(super().likely, quote))
+        return self._once(quote, "likely", partial(super().find_likely, quote))
 
-    def holding(self, quote: str) -> list[int]:
-        return self._once(quote, "holding", partial(super().holding, quote))
+    def find_holding(self, quote: str) -> list[int]:
+        return self._once(quote, "holding", partial(super().find_holding, quote))
 
     def _once(self, quote: str, key: object, compute: Callable[[], _Answer]) -> _Answer:
         if quote != self._quote:

@@ -75,7 +75,7 @@ def systems(lines: Sequence[Mapping[str, str]]) -> dict[str, Rank]:
 
     return {
         "words": lambda question: found(question, None),
-        "vectors": lambda question: ids(index for index, _ in meanings.nearest(question, DEPTH, None)),
+        "vectors": lambda question: ids(index for index, _ in meanings.find_nearest(question, DEPTH, None)),
         "both": lambda question: found(question, embedder),
     }
 

@@ -246,7 +246,7 @@ def test_all_places_are_found(text: str, part: str) -> None:
     data, wanted = text.encode(), part.encode()
     plain, ordered = match.SearchText(data), match.OrderedText(data)
     places = [at for at in range(len(data) + 1) if data.startswith(wanted, at)]
-    assert list(plain.places(wanted)) == list(ordered.places(wanted)) == places
+    assert list(plain.find_places(wanted)) == list(ordered.find_places(wanted)) == places
     assert plain.find(wanted) == ordered.find(wanted) == data.find(wanted)
 
 
@@ -267,8 +267,8 @@ def test_one_edit_is_found_alike(text: str, quote: str) -> None:
 class Counting(match.OrderedText):
     told = 0
 
-    def places(self, part: bytes) -> Iterable[int]:
-        for place in super().places(part):
+    def find_places(self, part: bytes) -> Iterable[int]:
+        for place in super().find_places(part):
             self.told += 1
             yield place
 

@@ -251,7 +251,7 @@ def test_requirements_that_contain_a_quote() -> None:
     texts = [("FR-1", "The pot MUST be warm."), ("FR-2", "It MUST be warm, warm."), ("FR-1", "The pot MUST be warm.")]
     names = RequirementNames(NamedText(name, section, text) for section, (name, text) in enumerate(texts))
     found = [
-        [(one.name, one.section) for one in names.containing(quote)]
+        [(one.name, one.section) for one in names.find_containing(quote)]
         for quote in ("be warm", "warm. It", " ", "pot\nMUST")
     ]
     assert found == [[("FR-1", 0), ("FR-1", 2), ("FR-2", 1)], [], [], [("FR-1", 0), ("FR-1", 2)]]

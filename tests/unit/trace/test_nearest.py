@@ -19,8 +19,8 @@ FRAMES = "# Frames\n\n" + "".join(
 )
 
 
-def nearest(quote: str, text: str = PARAGRAPH) -> str | None:
-    found = TextWords(text.split()).nearest(quote.split())
+def find_nearest(quote: str, text: str = PARAGRAPH) -> str | None:
+    found = TextWords(text.split()).find_nearest(quote.split())
     return found.text if found and found.is_clear else None
 
 
@@ -55,20 +55,20 @@ def nearest(quote: str, text: str = PARAGRAPH) -> str | None:
     ],
 )
 def test_a_quote_keeps_its_extent(quote: str, found: str) -> None:
-    assert nearest(quote) == found
+    assert find_nearest(quote) == found
 
 
 def test_one_text_in_two_places_is_one_answer() -> None:
     text = f"{PARAGRAPH} The leaves MUST be dry"
-    assert nearest("The leaves MUST be quite dry", text) == "The leaves MUST be dry"
-    assert nearest("The water in the pot MUST boil now.", "The water MUST boil now.") == "The water MUST boil now."
+    assert find_nearest("The leaves MUST be quite dry", text) == "The leaves MUST be dry"
+    assert find_nearest("The water in the pot MUST boil now.", "The water MUST boil now.") == "The water MUST boil now."
 
 
 def test_a_known_sentence_is_whole() -> None:
     """A sentence of a list may begin where no other ends."""
     text = "Hosts have rules - the host MUST smile at every guest who comes - the host MUST wait for all who come late"
     quote, sentence = "Any host MUST smile at every guest who came.", "the host MUST smile at every guest who comes"
-    plain, known = (TextWords(text.split(), given).nearest(quote.split()) for given in ((), [sentence]))
+    plain, known = (TextWords(text.split(), given).find_nearest(quote.split()) for given in ((), [sentence]))
     assert plain and plain.text == sentence and not plain.is_clear
     assert known and known.text == sentence and known.is_clear
 
@@ -88,9 +88,9 @@ def test_a_known_sentence_is_whole() -> None:
 )
 def test_no_answer_is_clear(quote: str) -> None:
     frames = "A frame of type A MUST be ignored by all servers. A frame of type B MUST be ignored by all servers."
-    assert nearest(quote, f"{TEXT} {frames}") is None
-    assert nearest(quote, "") is None
-    assert nearest("- aa MUST warm", "é The * be") is None
+    assert find_nearest(quote, f"{TEXT} {frames}") is None
+    assert find_nearest(quote, "") is None
+    assert find_nearest("- aa MUST warm", "é The * be") is None
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ Everybody SHOULD wait until the host has poured the last cup of tea.
 """
 
 
-def near(text: str = TEXT) -> Neighbourhood:
+def make_neighbourhood(text: str = TEXT) -> Neighbourhood:
     project = Project(tree=MemoryTree({"tea.md": text.encode()}))
     return Neighbourhood(project.library.load(locate_specification("tea.md")))
 
@@ -147,8 +147,8 @@ def near(text: str = TEXT) -> Neighbourhood:
     ],
 )
 def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
-    one = near()
-    assert [one.section_name(index) for index in one.holding(quote)] == sections
+    one = make_neighbourhood()
+    assert [one.section_name(index) for index in one.find_holding(quote)] == sections
     held = [one.section_name(index) for index in range(5) if one.holds(index, quote)]
     assert held == (sections or [] if quote else ["tea", "brewing", "serving", "washing", "again"])
 
@@ -173,15 +173,17 @@ def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
     ],
 )
 def test_the_best_section(text: str, quote: str, found: tuple[str, str, bool] | None) -> None:
-    one = near(text)
-    best = one.anywhere(quote)
+    one = make_neighbourhood(text)
+    best = one.find_anywhere(quote)
     assert (best and (one.section_name(best[0]), best[1].text, best[1].is_clear)) == found
 
 
 def test_rare_words_tell_where_to_look() -> None:
-    one = near()
-    assert [one.section_name(index) for _, index in one.likely("The pot MUST be filled with soap")][:1] == ["washing"]
-    assert one.likely("nothing known") == []
+    one = make_neighbourhood()
+    assert [one.section_name(index) for _, index in one.find_likely("The pot MUST be filled with soap")][:1] == [
+        "washing"
+    ]
+    assert one.find_likely("nothing known") == []
 
 
 @pytest.mark.parametrize(
