@@ -253,6 +253,7 @@ class PlainText(Struct, frozen=True, array_like=True):
 
 
 BREADCRUMB_SIGN = " \u203a "  # Between the titles of a breadcrumb.
+NUMBER_SIGN = "~"  # Between a path of headings and the number of one of the sections with that path.
 
 
 class Section(Struct, frozen=True):
@@ -282,8 +283,10 @@ class Section(Struct, frozen=True):
     def breadcrumb(self) -> str:
         """The title, after the titles of the sections above it if another section has the same title."""
         is_numbered = bool(self.anchors) and self.id != self.anchors[-1]
-        above = self.qualified.count("/") or is_numbered
-        return BREADCRUMB_SIGN.join([*self.path[-above:], self.title]) if above else self.title
+        path, sign, number = self.qualified.partition(NUMBER_SIGN)
+        above = path.count("/") or (is_numbered and not sign)
+        title = f"{self.title}{sign}{number}"
+        return BREADCRUMB_SIGN.join([*self.path[-above:], title]) if above else title
 
 
 class NamedSection(Protocol):
@@ -293,12 +296,18 @@ class NamedSection(Protocol):
     @property
     def anchors(self) -> tuple[str, ...]: ...
 
+    @property
+    def qualified(self) -> str: ...
+
 
 def index_section_names(sections: Iterable[NamedSection]) -> dict[str, tuple[int, ...]]:
-    """Return the indexes of the sections that have each name: their id, or the anchor of their heading."""
+    """Return the indexes of the sections that have each name: their id, their name in targets, or their anchor."""
     found: dict[str, list[int]] = {}
     for index, section in enumerate(sections):
-        for name in {section.id, *section.anchors[-1:]}:
+        names = {section.id, *section.anchors[-1:]}
+        if section.qualified:
+            names.add(section.qualified)
+        for name in names:
             found.setdefault(name, []).append(index)
     return {name: tuple(indexes) for name, indexes in found.items()}
 
@@ -345,8 +354,16 @@ class Specification(Struct, frozen=True, dict=True):
 
     @cached_property
     def by_name(self) -> dict[str, tuple[int, ...]]:
-        """The indexes of the sections by their ids and by the anchors of their headings."""
+        """The indexes of the sections by their ids, their names in targets, and the anchors of their headings."""
         return index_section_names(self.sections)
+
+    @cached_property
+    def by_path(self) -> dict[tuple[str, ...], tuple[int, ...]]:
+        """The indexes of the sections by their paths of anchors."""
+        found: dict[tuple[str, ...], list[int]] = {}
+        for index, section in enumerate(self.sections):
+            found.setdefault(section.anchors, []).append(index)
+        return {path: tuple(indexes) for path, indexes in found.items()}
 
 
 class ExtractedSentence(Struct, frozen=True):

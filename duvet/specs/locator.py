@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.errors import ProblemsError
-from duvet.model import Format, Locator, NamedSection, Section, Specification
+from duvet.model import NUMBER_SIGN, Format, Locator, NamedSection, Section, Specification
 from duvet.text import load_rapidfuzz, path_key, path_parts, quote_text
 from duvet.tree.files import Tree
 
@@ -287,9 +287,15 @@ def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: b
             return (index,)
     if not found and "/" in name:
         found = _find_by_path(specification, name, has_prefixes=has_prefixes)
+    path, sign, number = name.rpartition(NUMBER_SIGN)
+    if found or not sign or not number.isdecimal():
+        return found
     ##= man/spec/trace.md#sections
-    ##% If several sections have the same path, the path MUST name the first of them.
-    return found[:1] if len({sections[index].anchors for index in found}) == 1 else found
+    ##% duvet MUST distinguish sections with the same path by numbers, such as `notes~2` for the second.
+    equal: dict[tuple[str, ...], list[int]] = {}
+    for index in find_section_indexes(specification, path, has_prefixes=has_prefixes):
+        equal.setdefault(sections[index].anchors, []).append(index)
+    return tuple([indexes[int(number) - 1] for indexes in equal.values() if 1 < len(indexes) >= int(number) > 0])
 
 
 def _find_by_name(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
@@ -331,19 +337,22 @@ def _is_in_order(parts: Iterable[str], path: Iterable[str]) -> bool:
 def qualify_sections(sections: Sequence[Section]) -> tuple[Section, ...]:
     """Give each section whose id is ambiguous the shortest path of headings that identifies it."""
     sharing = Counter(name for section in sections for name in {section.id, *section.anchors[-1:]})
-    shared = {section.anchors for section in sections if section.anchors and sharing[section.anchors[-1]] > 1}
+    shared = Counter(section.anchors for section in sections if section.anchors and sharing[section.anchors[-1]] > 1)
     taken = Counter(path for anchors in shared for path in _list_paths(anchors))
+    names: dict[tuple[str, ...], str] = {}
+    for anchors, count in shared.items():
+        ends = ("/".join(anchors[start:]) for start in range(len(anchors) - 1, -1, -1))
+        own = (end for end in ends if taken[end] == 1 and sharing.get(end, count) == count)
+        names[anchors] = next(own, f"/{'/'.join(anchors)}")
+    numbers: Counter[tuple[str, ...]] = Counter()
     found = []
     for section in sections:
         anchors = section.anchors
-        if anchors in shared:
-            shared.discard(anchors)  # Other sections with the same path keep their ids.
-            ends = ("/".join(anchors[start:]) for start in range(len(anchors) - 1, -1, -1))
-            own = (end for end in ends if taken[end] == 1 and (end == section.id or end not in sharing))
-            name = next(own, f"/{'/'.join(anchors)}")
-            found.append(section if name == section.id else replace(section, qualified=name))
-        else:
-            found.append(section)
+        name = names.get(anchors, section.id)
+        if shared[anchors] > 1:
+            numbers[anchors] += 1
+            name += f"{NUMBER_SIGN}{numbers[anchors]}"
+        found.append(section if name == section.id else replace(section, qualified=name))
     return tuple(found)
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from operator import itemgetter
 from posixpath import join, normpath
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
 from duvet.errors import DuvetError
-from duvet.model import Annotation, Format, Kind, Level, Locator, Place, Problem, Section, Specification
+from duvet.model import NUMBER_SIGN, Annotation, Format, Kind, Level, Locator, Place, Problem, Section, Specification
 from duvet.progress import Progress
 from duvet.specs.library import Library, assign_ids
 from duvet.specs.locator import (
@@ -27,13 +28,16 @@ from duvet.specs.locator import (
     locator_key,
     resolve_specification,
 )
-from duvet.text import join_names, quote_text
+from duvet.text import LineNumbers, join_names, quote_text
 from duvet.trace import records
 from duvet.trace.catalogue import select_unreferenced_specifications
 from duvet.trace.coverage import cover_specification
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, NamesOf, RequirementNames
 from duvet.tree.files import Tree
+
+if TYPE_CHECKING:
+    from duvet.trace.nearest import Neighbourhood
 
 _MOST_NAMES = 8  # The most names of sections in a message.
 
@@ -48,6 +52,7 @@ class TargetSection(Struct, frozen=True):
     section: int
     quotes: IdsByQuote
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
+    equal: tuple[int, ...] = ()  # The other sections with the same path.
 
 
 _TargetKey = str | tuple[str, Format, str, bool]
@@ -127,7 +132,7 @@ class TargetResolver:
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
-        found = find_section_indexes(specification, section, has_prefixes=specification.format is Format.IETF)
+        found = _find_target_sections(specification, section)
         index = _find_stated_section(specification, section) if is_extracted else None
         if index is None and len(found) > 1:
             return _make_unclear_failure(specification, section, found)
@@ -145,8 +150,12 @@ class TargetResolver:
                 return _make_ambiguous_failure(specification, named)
             if index is None:
                 return self._make_unknown_failure(specification, section)
+        equal: tuple[int, ...] = ()
+        if NUMBER_SIGN in specification.sections[index].qualified:
+            same = specification.by_path[specification.sections[index].anchors]
+            equal = tuple([one for one in same if one != index])
         return self._sections.setdefault(
-            (locator, index, named), TargetSection(specification, index, defaultdict(list), named)
+            (locator, index, named), TargetSection(specification, index, defaultdict(list), named, equal)
         )
 
     @cached_property
@@ -220,6 +229,16 @@ class TargetResolver:
         return self.specifications.get(locator)
 
 
+def _find_target_sections(specification: Specification, name: str) -> tuple[int, ...]:
+    has_prefixes = specification.format is Format.IETF
+    found = find_section_indexes(specification, name, has_prefixes=has_prefixes)
+    if found or NUMBER_SIGN not in name:
+        return found
+    # Other sections with this path may have been removed.
+    left = find_section_indexes(specification, name.rpartition(NUMBER_SIGN)[0], has_prefixes=has_prefixes)
+    return left[:1] if len({specification.sections[index].anchors for index in left}) == 1 else ()
+
+
 def _find_stated_section(specification: Specification, id: str) -> int | None:
     """Return the index of the section to which an entry in a requirement file belongs."""
     ##= man/spec/trace.md#sections
@@ -231,9 +250,18 @@ def _make_unclear_failure(specification: Specification, name: str, sections: Seq
     ##= man/spec/trace.md#sections
     ##% duvet MUST report a target that several sections match, list their names, and propose the section that contains
     ##% the quote as a fix.
-    names = join_names([f"#{specification.sections[index].name}" for index in sections], _MOST_NAMES)
+    named = [specification.sections[index] for index in sections]
+    names = join_names([f"#{one.name}{_locate_numbered(specification, one)}" for one in named], _MOST_NAMES)
     message = f"{quote_text(name)} names {len(sections)} sections of {specification.locator.name}: {names}"
     return records.Failure(rules.TARGET_AMBIGUOUS, message, "write the name of the section that you mean")
+
+
+def _locate_numbered(specification: Specification, section: Section) -> str:
+    """Return the line of a section that only a number distinguishes."""
+    if NUMBER_SIGN not in section.qualified:
+        return ""
+    line = LineNumbers().of(specification.data, section.heading[0])
+    return f" (line {line})"
 
 
 def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedText]) -> records.Failure:
@@ -291,6 +319,7 @@ def link_annotations(
     matches: dict[Locator, list[records.Match]] = {}
     first: dict[Locator, int] = {}
     shared: dict[tuple[Locator, int], QuoteMatcher] = {}
+    nears: dict[Locator, Neighbourhood] = {}
     for target in sections:
         locator = target.specification.locator
         first.setdefault(locator, next(iter(target.quotes.values()))[0])
@@ -304,7 +333,8 @@ def link_annotations(
         ##% requirement of the specification contains the quote, duvet MUST say so.
         matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
-        found, failures = _match_quotes(target, codes, matchers, names, allows_cuts=allows_cuts)
+        find_equal = partial(_find_in_equal_section, target, nears, matcher_of) if target.equal else None
+        found, failures = _match_quotes(target, codes, matchers, names, find_equal, allows_cuts=allows_cuts)
         matches.setdefault(locator, []).extend(found)
         for failure, ids in failures:
             targets.failures.update(dict.fromkeys(ids, failure))
@@ -319,6 +349,7 @@ def _match_quotes(
     codes: _AnnotationCodes,
     matchers: Sequence[QuoteMatcher],
     names: RequirementNames,
+    find_equal: Callable[[str], tuple[int, records.FoundQuote | None]] | None,
     *,
     allows_cuts: bool,
 ) -> tuple[list[records.Match], list[tuple[records.Failure, list[int]]]]:
@@ -328,12 +359,14 @@ def _match_quotes(
     for key, ids in target.quotes.items():
         quote, name = (key, "") if isinstance(key, str) else key
         matching = (_find_quote(one, quote, name, allows_cuts=allows_cuts) for one in matchers)
-        found = next(filter(None, matching), None)
+        found, section = next(filter(None, matching), None), target.section
+        if found is None and find_equal:
+            section, found = find_equal(quote)
         if found is None:
             failures.append((_make_quote_failure(target, quote, names), ids))
             continue
         pieces, fit = found
-        matches.append(codes.match(target.section, pieces, fit, ids))
+        matches.append(codes.match(section, pieces, fit, ids))
         if fit is records.Fit.ONE_EDIT:
             failures.append((_ONE_EDIT, ids))
         elif target.named and fit is records.Fit.TITLE:
@@ -349,6 +382,27 @@ def _find_quote(matcher: QuoteMatcher, quote: str, name: str, *, allows_cuts: bo
     found = matcher.find(quote, name)
     is_near = not allows_cuts and found is not None and found[1] is records.Fit.ONE_EDIT
     return None if is_near and matcher.is_doubtful(quote) else found
+
+
+def _find_in_equal_section(
+    target: TargetSection,
+    nears: dict[Locator, Neighbourhood],
+    matcher_of: Callable[[Section], QuoteMatcher],
+    quote: str,
+) -> tuple[int, records.FoundQuote | None]:
+    """Return the only section with the same path that contains a quote, and the quote's place in it."""
+    from duvet.trace.nearest import Neighbourhood
+
+    ##= man/spec/trace.md#sections
+    ##% If the section with the number does not contain the quote of a citation, the citation MUST refer to the only
+    ##% other section with the same path that contains it.
+    specification = target.specification
+    near = nears.setdefault(specification.locator, Neighbourhood(specification))
+    held = set(near.find_holding(quote)).intersection(target.equal)
+    if len(held) != 1:
+        return target.section, None
+    (index,) = held
+    return index, matcher_of(specification.sections[index]).find(quote)
 
 
 def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNames) -> records.Failure:

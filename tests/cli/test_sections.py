@@ -91,6 +91,47 @@ def test_a_section_before_it_does_not_change_a_path(duvet: Run, folder: Path) ->
     assert duvet("validate", "--strict") == right
 
 
+NOTES = "# Tea\n## Notes\nThe pot MUST be warm.\n## Notes\nThe lid MUST be shut.\n"
+LID = "//= kettle.md#{}\n//# The lid MUST be shut.\nfn lid() {{}}\n"
+
+
+def test_sections_with_one_path_have_numbers(duvet: Run, folder: Path) -> None:
+    ##= man/spec/trace.md#sections
+    ##= type=test
+    ##% If the section with the number does not contain the quote of a citation, the citation MUST refer to the only
+    ##% other section with the same path that contains it.
+    make(folder, {"kettle.md": NOTES, "a.rs": LID.format("notes")})
+    done = duvet("validate", "--fix")
+    right = "checked 1 annotation in 1 file: no problems\n"
+    fixed = "a.rs:1: change the target to kettle.md#notes~2\nfixed 1 citation in 1 file\n"
+    assert (done.code, done.out, done.err) == (0, "", fixed + right)
+    assert (folder / "a.rs").read_text() == LID.format("notes~2")
+    make(folder, {"a.rs": LID.format("tea/notes")})
+    assert duvet("validate").err.splitlines()[0] == (
+        'error: "tea/notes" names 2 sections of kettle.md: #notes~1 (line 2), #notes~2 (line 4) [DUV047]'
+    )
+    make(folder, {"a.rs": LID.format("notes~2") + LID.format("notes-1")})
+    right = "checked 2 annotations in 1 file: no problems\n"
+    section = "## Notes\nThe {} MUST be {}.\n"
+    for text, name in [
+        (NOTES, "notes~2"),
+        (NOTES.replace("## Notes", section.format("cup", "clean") + "## Notes", 1), "notes~3"),
+        (NOTES.replace(section.format("pot", "warm"), "") + section.format("pot", "warm"), "notes~1"),
+    ]:
+        make(folder, {"kettle.md": text})
+        assert duvet("validate", "--strict").err == right
+        (row,) = json.loads(duvet("search", "lid", "--format", "json").out)
+        assert (row["section"], row["section_title"], row["status"]) == (name, name.title(), "needs tests")
+    # One of them is left.
+    make(folder, {"kettle.md": NOTES.replace(section.format("pot", "warm"), ""), "a.rs": LID.format("notes~2")})
+    assert duvet("validate", "--strict").err == right.replace("2 annotations", "1 annotation")
+    # Its words are gone.
+    make(folder, {"kettle.md": NOTES.replace("shut", "open")})
+    assert (
+        duvet("validate").err.splitlines()[0] == 'error: could not find text in section "notes~2" of kettle.md [DUV050]'
+    )
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -60,7 +60,7 @@ class Edited(NamedTuple):
     text: str
     added: Mapping[str, int] = MappingProxyType({})
     removed: Mapping[str, int] = MappingProxyType({})
-    moved: frozenset[int] = frozenset()  # Headings of sections with equal names, whose order tells them apart.
+    moved: frozenset[int] = frozenset()  # Headings of sections with one path; only their words tell them apart.
 
 
 Edit = Callable[[Document, Random], Edited | None]
