@@ -69,8 +69,8 @@ def cite(
     request = CiteOptions(location.path, location.line, Kind[kind.upper()] if kind else None, fields, width)
     cited = insert_citation(project, citable, request)
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST print the citation and its place. With `--dry-run`, `duvet cite` MUST print a unified diff and
-    ##% write nothing.
+    ##% `duvet cite` MUST print the citation and the path and line where it was inserted. With `--dry-run`, `duvet cite`
+    ##% MUST print a unified diff and write nothing.
     if dry_run:
         write_stdout("".join(make_patch(cited.path, cited.before, cited.after)).encode())
         return

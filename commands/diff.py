@@ -77,8 +77,8 @@ def diff(
     if not then.has_configuration:
         print_remark(f"no configuration in {diff_base.words}; everything counts as new")
     ##= man/spec/diff.md#reading-a-revision
-    ##% If the revision lacks a specification, `duvet diff` MUST read it from disk and say so, but MUST NOT do this for
-    ##% sources.
+    ##% If a revision lacks a specification, `duvet diff` MUST read the specification from disk and say so. `duvet diff`
+    ##% MUST NOT read sources from disk that a revision lacks.
     specifications = {card.path for card in then.catalogue.specifications}
     count = sum(path in specifications for path in then.borrowed)
     for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
@@ -99,8 +99,8 @@ def _choose_renderer(format: str, gate: str, now: Catalogue) -> Callable[[DiffBa
     if format != "markdown":
         return _RENDERERS[format]
     ##= man/spec/gates.md#verdicts
-    ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements, and its Markdown MUST say when the
-    ##% gate was not checked.
+    ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. In Markdown, `duvet diff` MUST say
+    ##% if its gate was not checked.
     obstacles = promote_setup_problems(now.setup) if gate else []
     verdict = f"{gate} failed: {describe_obstacles(obstacles)}" if obstacles else ""
     if gate and not obstacles and not now.requirements:
@@ -135,8 +135,8 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
     options = today.options
     if not (tree.exists(options.config_path or CONFIG_PATH) or options.sources or options.requirements):
         ##= man/spec/diff.md#reading-a-revision
-        ##% `duvet diff` MUST treat a revision without the project or its configuration as empty, and fail when a clone
-        ##% lacks a part of the revision.
+        ##% `duvet diff` MUST treat a revision without the project or its configuration as empty. `duvet diff` MUST fail
+        ##% if the clone lacks objects of a revision.
         return RevisionCatalogue(Catalogue((), (), (), ()), False, ())
     project = Project(options=options, environ=today.environ, tree=tree, progress=today.progress, today=today.today)
     tree.lend(frozenset([*specifications, *_list_configured_files(project)]), project.downloads)
@@ -176,11 +176,11 @@ def _name_revision(base: DiffBase) -> Iterator[None]:
 def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...], *, annotate: bool) -> int:
     """Print the verdict of `--fail-on`, if it is given; return the exit code."""
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 for lost coverage or a stale citation.
+    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid.
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 for a new requirement that is uncited.
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is uncited.
     ##= man/spec/diff.md#gates
-    ##% `duvet diff` MUST NOT fail for other differences.
+    ##% `duvet diff` MUST NOT fail because of any other difference.
     lost = find_regressions(difference) if "regression" in fail_on else ()
     uncited = difference.uncited if "new" in fail_on else ()
     message = "this requirement is new, and nothing cites it"
@@ -197,8 +197,8 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
         return FAILED
     if fail_on and not difference.now.requirements:
         ##= man/spec/gates.md#verdicts
-        ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements, and its Markdown MUST say when
-        ##% the gate was not checked.
+        ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. In Markdown, `duvet diff` MUST
+        ##% say if its gate was not checked.
         print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: the project has no requirements\n")
         return FAILED
     if fail_on:

@@ -62,8 +62,8 @@ def list_feedback(format: str | None, service_path: str | None) -> None:
       duvet feedback list --format json
     """
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
-    ##% or JSON.
+    ##% `duvet feedback` MUST list feedback, newest first. `duvet feedback export` MUST write all feedback as JSON
+    ##% Lines, CSV or JSON.
     votes = read_votes(locate_store(service_path).feedback)
     print_list(Listing(_LISTED, votes[::-1]), format)
     if not votes:
@@ -87,7 +87,7 @@ def export_feedback(format: str, service_path: str | None) -> None:
       duvet feedback export --format csv
     """
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
-    ##% or JSON.
+    ##% `duvet feedback` MUST list feedback, newest first. `duvet feedback export` MUST write all feedback as JSON
+    ##% Lines, CSV or JSON.
     votes = read_votes(locate_store(service_path).feedback)
     write_stdout(render_listing(Listing(_EXPORTED, votes), ListFormat(format), detect_table_look()))

@@ -27,10 +27,11 @@ def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
         click.echo(ctx.parent.get_help())
     elif len(names) == 1 and (text := find_topic(names[0])):
         ##= man/spec/help.md#topics
-        ##% `duvet help TOPIC` MUST print that topic of the guide, and MUST use a pager only if standard output is a
+        ##% `duvet help TOPIC` MUST print that topic of the guide, through a pager only if standard output is a
         ##% terminal.
         ##= man/spec/help.md#topics
-        ##% A TOPIC MUST be a page of the guide, a section of its concepts, or `reference`, in any case.
+        ##% `duvet help` MUST accept as a TOPIC each page of the guide, each section of *concepts*, and `reference`, and
+        ##% ignore case.
         print_markdown(text, uses_pager=True)
     else:
         _show_usage(ctx.parent, names)

@@ -96,14 +96,14 @@ def init(
     else:
         next_step = _create_project(survey, specifications, languages, accepts=accepts)
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST end with the next command: `duvet report` if the project traces a specification, or else the
-    ##% command that adds one.
+    ##% `duvet init` MUST end with the next command: `duvet report` if the project has a specification, and otherwise
+    ##% the command that adds one.
     print_remark(f"next: {next_step}")
 
 
 def _refuse_nested_project(here: str) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST refuse to create a project inside another one without `--nested`.
+    ##% `duvet init` MUST refuse to create a project inside another project, unless `--nested` is given.
     outer = find_project_folder()
     if outer not in (None, here):
         folder = os.path.relpath(outer or "", here).replace(os.sep, "/")
@@ -149,8 +149,8 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
     offered = _list_new_paths(survey, specifications)
     accepted = offered if _accepts(offered, accepts=accepts) else []
     ##= man/spec/init.md#new-projects
-    ##% With `--yes`, or if the user agrees on a terminal, `duvet init` MUST trace the specifications that it found;
-    ##% otherwise, it MUST write them as comments.
+    ##% `duvet init` MUST trace the specifications that it finds if `--yes` is given or the user agrees on a terminal,
+    ##% and otherwise write them as comments.
     rest = [] if accepted else offered
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST write a configuration that duvet can read in its own schema.
@@ -187,7 +187,7 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
     kept = [name for name in specifications if _normalise(name) in known]
     kept += [name for name in languages if name not in {group.language.value for group in groups}]
     ##= man/spec/init.md#existing-projects
-    ##% `duvet init` MUST print what it added and what was configured already.
+    ##% `duvet init` MUST print the entries that it added and the entries that already existed.
     for name in kept:
         print_remark(f"{CONFIG_PATH} has {escape_cell(name)} already")
     if offered and not is_accepted:

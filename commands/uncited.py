@@ -98,7 +98,8 @@ def uncited(
 def _load_for_gate(ctx: click.Context, options: Mapping[str, Any], fail_on: str, format: str | None) -> Catalogue:
     """Return the catalogue; without requirements, print what keeps the gate from running, and exit."""
     ##= man/spec/gates.md#verdicts
-    ##% Without requirements, a gate MUST fail with the problems that keep it from running, their codes and `FAIL`.
+    ##% If a gate cannot run because the project has no requirements, duvet MUST print `FAIL` and the problems that
+    ##% explain why.
     try:
         catalogue = load_catalogue(options)
         problems = () if catalogue.requirements else (*catalogue.problems, *catalogue.setup)

@@ -108,8 +108,8 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
             message = f"can't change to this folder: {describe_os_error(error)}"
             raise DuvetError(message, path=directory, hint="name an existing folder after -C") from error
     ##= man/spec/init.md#project-discovery
-    ##% `duvet init`, and any command with the flags of awslabs duvet such as `--source-pattern`, MUST use the working
-    ##% directory.
+    ##% `duvet init` MUST use only the working directory, and so MUST every command that has a flag of awslabs duvet
+    ##% such as `--source-pattern`.
     if ctx.invoked_subcommand not in _STAYING and not ctx.obj.has_legacy_flags:
         ctx.obj = enter_project(ctx.obj)
 

@@ -53,8 +53,7 @@ def extract_query_words(query: str) -> tuple[list[str], bool]:
 def extract_index_words(text: str) -> list[str]:
     """Return the words to index a text by: its words, the parts of `parseHeaderLine`, and `parse_header_line` joined"""
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find other forms of a word, symbols by their name or a part of it, and files by their
-    ##% path or name.
+    ##% `km-search` MUST find other forms of a word, symbols by a part of their name, and files by their path or name.
     plain = compose(text)
     names = _WORD.findall(plain)
     joined = [name.replace("_", "").lower() for name in _COMPOSED.findall(plain)] if "_" in plain else ()

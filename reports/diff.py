@@ -125,8 +125,8 @@ _WIDTH = 100
 
 def render_difference(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
     ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST name the commit that it compares with: the merge base of `HEAD` and BASE, or BASE itself
-    ##% with `--exact` or without a merge base.
+    ##% `duvet diff` MUST compare with the merge base of `HEAD` and BASE, or with BASE itself if `--exact` is given or
+    ##% no merge base exists. `duvet diff` MUST print the commit that it compares with.
     lines = [escape_cell(f"Compared with {base.words}"), ""]
     for group in group_differences(changes):
         lines += [*_group(group), ""]
@@ -217,8 +217,8 @@ _SIGNS = {"-": "then", "+": "now"}
 def _code(text: str) -> str:
     """Format a text as code, so that GitHub does not interpret Markdown, HTML, mentions or issue numbers in it."""
     ##= man/spec/diff.md#output
-    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size limit of a GitHub comment,
-    ##% and say how much it leaves out.
+    ##% In Markdown, `duvet diff` MUST escape text from files. In Markdown, `duvet diff` MUST stay within the size limit
+    ##% of a GitHub comment, and say how much it left out.
     shown = escape_cell(shorten_text(text, _LONGEST))
     fence = "`"
     while fence in shown:

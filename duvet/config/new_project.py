@@ -53,8 +53,8 @@ class SourceGroup(Struct, frozen=True):
 def detect_languages(exists: Callable[[str], bool]) -> tuple[Starter, ...]:
     """Return the languages whose manifests are in a folder."""
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions or manifests, and MUST skip hidden files, vendored folders
-    ##% and files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
+    ##% vendored folders and files that git ignores.
     return tuple(starter for starter in STARTERS if any(map(exists, starter.signs)))
 
 
@@ -88,8 +88,8 @@ def add_to_config(
 ) -> bytes:
     """Return a configuration with further tables at its end; everything else is unchanged."""
     ##= man/spec/init.md#existing-projects
-    ##% In a project, `duvet init` MUST add the specifications and languages that are named, and MUST NOT change anything
-    ##% else in existing files.
+    ##% In an existing project, `duvet init` MUST add the specifications and languages that its options name. In an
+    ##% existing project, `duvet init` MUST NOT change anything else in a file.
     if config.extended:
         tables = _render("tables", groups=groups, specifications=specifications, any_case=frozenset(any_case))
     else:

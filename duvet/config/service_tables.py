@@ -184,7 +184,7 @@ class Auto(StrEnum):
 _Switch = bool | Auto
 _FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
 ##= man/spec/knowledge.md#search
-##% duvet MUST reject a template for editor URIs that has an unknown field.
+##% duvet MUST reject a template of an editor URI that contains an unknown field.
 _TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{PATTERN_END}"
 _URI = f"a URI template with the fields {_FIELDS}"
 EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
@@ -230,8 +230,8 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     def rule(self, environ: Mapping[str, str]) -> IngestRule:
         """Return the settings of this table; environment variables supply the keys that it doesn't set."""
         ##= man/spec/knowledge.md#files
-        ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` if
-        ##% `ingest.editorUri` is not set.
+        ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`. duvet MUST use `KM_EDITOR_URI_TEMPLATE`
+        ##% if `ingest.editorUri` is not set.
         symbols = None if self.symbols is Auto.AUTO else bool(self.symbols)
         return IngestRule(
             include=make_pattern_tuple(self.include),
@@ -312,8 +312,9 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
         doc("Content root, the folder for uploads; by default the project. Files outside the project are not indexed"),
     ] = None
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, not portable, a configuration file, or outside
-    ##% the content root, even by way of `..` or a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration file, or not a valid file name on
+    ##% every system. The server MUST refuse a destination outside the content root, even through `..` or a symbolic
+    ##% link.
     docs_subdir: Annotated[
         str,
         doc(
@@ -337,8 +338,8 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
         """Return the settings of this table; environment variables supply the keys that it doesn't set."""
         ##= man/spec/gateway.md#uploads
-        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` for the
-        ##% values that `uploads` does not set, and refuse to start if one of these variables is invalid.
+        ##% duvet MUST read a value that `uploads` does not set from `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` or
+        ##% `KM_UPLOAD_DEFAULT_INGEST`. duvet MUST refuse to start if one of these variables is invalid.
         root = self.root or environ.get(ROOT_VARIABLE, "").strip()
         return UploadRule(
             root=root,

@@ -68,8 +68,8 @@ _SHELLS: dict[str, type[_Completion]] = {"bash": BashCompletion, "zsh": ZshCompl
 def make_completion_script(shell: str, program: click.Command) -> str:
     """Return the script that makes a shell call duvet for completions."""
     ##= man/spec/completion.md#completing
-    ##% `duvet completion` MUST print a script that completes commands, subcommands, options and their values in bash,
-    ##% zsh or fish.
+    ##% `duvet completion` MUST print a script for bash, zsh or fish that completes commands, subcommands, options and
+    ##% their values.
     return _SHELLS[shell](program, {}, _PROGRAM, COMPLETION_VARIABLE).source()
 
 
@@ -77,8 +77,8 @@ def answer_shell(program: click.Command, instruction: str) -> None:
     """Print completions for a shell; ignore errors, because messages would disturb the line being typed."""
     shell = _SHELLS.get(instruction.removesuffix("_complete"))
     ##= man/spec/completion.md#completing
-    ##% Completion MUST read the names of a project only from the cache. If completion finds nothing, it MUST print
-    ##% nothing, not even an error.
+    ##% Completion MUST take the names of specifications, sections and requirements only from the cache. If completion
+    ##% finds nothing or fails, it MUST print nothing.
     with suppress(click.ClickException, click.exceptions.Exit, DuvetError, OSError, LookupError, ValueError):
         answer = shell(program, {}, _PROGRAM, COMPLETION_VARIABLE).complete() if shell else ""
         write_stdout(f"{answer}\n".encode(errors="replace") if answer else b"")

@@ -167,8 +167,8 @@ def _complete_from_project(
     from duvet.tree.files import DiskTree
 
     ##= man/spec/completion.md#completing
-    ##% Completion MUST read the names of a project only from the cache. If completion finds nothing, it MUST print
-    ##% nothing, not even an error.
+    ##% Completion MUST take the names of specifications, sections and requirements only from the cache. If completion
+    ##% finds nothing or fails, it MUST print nothing.
     # The data of the last query may be out of date.
     folder = ctx.find_root().params.get("directory") or ""
     catalogue = DiskCache(DiskTree(find_project_folder(folder) or folder), {}).load_last(CATALOGUE_KEY, Catalogue)

@@ -28,8 +28,8 @@ def has_legacy_flags(args: Iterable[str]) -> bool:
 def find_project_folder(start: str = "") -> str | None:
     """Return the nearest folder with a configuration, from `start` up to the top of its git repository."""
     ##= man/spec/init.md#project-discovery
-    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or above it, but MUST NOT search above
-    ##% the top of a git repository.
+    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it. duvet MUST NOT
+    ##% search above the top of a git repository.
     try:
         folder = os.path.realpath(start) if start else os.getcwd()
     except OSError:
@@ -65,8 +65,8 @@ def enter_project(settings: TerminalSettings) -> TerminalSettings:
 def locate_path(path: str, folder: str) -> str:
     """Convert a path that the user typed in a subfolder to a path relative to the project."""
     ##= man/spec/init.md#project-discovery
-    ##% duvet MUST read paths on the command line as relative to the working directory of the user, and MUST print the
-    ##% paths of problems relative to it.
+    ##% duvet MUST read paths on the command line as relative to the working directory, and print the paths of problems
+    ##% relative to it.
     plain = path.replace(os.sep, "/")
     if not folder or plain in ("", "-") or os.path.isabs(path) or "://" in plain:
         return path

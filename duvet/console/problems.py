@@ -42,15 +42,15 @@ def has_errors(problems: Iterable[Problem]) -> bool:
 def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Turn every warning into an error, for `--strict`."""
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
+    ##% With `--strict`, `duvet report` and `duvet validate` MUST exit with 1 if there are warnings.
     return tuple(replace(problem, severity=Severity.ERROR) for problem in problems)
 
 
 def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
     """Turn warnings about a setup in which gates have nothing to check into errors."""
     ##= man/spec/gates.md#verdicts
-    ##% With duvet's own schema or without a configuration, a gate MUST fail when there is no configuration, no
-    ##% specification or no requirement, or when a source pattern matches no file.
+    ##% Except with awslabs duvet's schema, a gate MUST fail if there is no configuration, no specification or no
+    ##% requirement, or if a source pattern matches no file.
     return [replace(one, severity=Severity.ERROR) if one.code in SETUP_CODES else one for one in problems]
 
 

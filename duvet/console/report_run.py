@@ -260,17 +260,18 @@ def list_gates(project: Project, request: ReportRequest) -> list[Gate]:
     """Return the gates of a run: those of `--ci`, and those that `true` and targets request."""
     gates = [*_list_ci_gates(project, request)] if _is_ci(project, request) else []
     ##= man/spec/gates.md#gates-for-targets
-    ##% Even without `--ci`, `--require-citations TARGET` MUST list each requirement of the target that is not fully
-    ##% implemented.
+    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, even
+    ##% without `--ci`.
     ##= man/spec/gates.md#gates-for-targets
-    ##% Even without `--ci`, `--require-tests TARGET` MUST list each requirement of the target that is neither done nor
-    ##% fully tested.
+    ##% `--require-tests TARGET` MUST list each requirement of the target that is neither done nor fully tested, even
+    ##% without `--ci`.
     for gate, option, noun, state, find in (
         (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
         (request.require_tests, "--require-tests", "tests", "tested", find_untested),
     ):
         ##= man/spec/gates.md#gates-for-targets
-        ##% Except with awslabs duvet's schema, the value `true` MUST have the same effect as naming all specifications.
+        ##% Except with awslabs duvet's schema, `--require-citations true` and `--require-tests true` MUST have the same
+        ##% effect as naming every specification.
         if gate.everything and not project.is_like_upstream:
             check = partial(_check_targets, project, gate, option, find)
             gates.append(Gate(noun, f"every requirement is {state}", check))
@@ -303,8 +304,8 @@ def _check_targets(
 ) -> list[Problem]:
     selected, unknown = _select_targets(project, gate, option)
     ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate MUST fail when it has nothing to check: a gate on the tests of
-    ##% cited requirements without a citation, or a gate on a target without requirements.
+    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if no code cites a requirement. Except with
+    ##% awslabs duvet's schema, a gate on a target MUST fail if the target has no requirements.
     if not (gate.everything or selected or unknown or project.is_like_upstream):
         names = " and ".join(gate.targets)
         message = f"{names} {'has' if len(gate.targets) == 1 else 'have'} no requirements, so {option} checks nothing"
@@ -348,8 +349,8 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
     freed = find_freed_annotations(project.requirements) if project.not_applicable else frozenset()
     problems = check_gates(project.trace, citations=citations, tests=tests, freed=freed)
     ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate MUST fail when it has nothing to check: a gate on the tests of
-    ##% cited requirements without a citation, or a gate on a target without requirements.
+    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if no code cites a requirement. Except with
+    ##% awslabs duvet's schema, a gate on a target MUST fail if the target has no requirements.
     if not (citations or has_implementation(project.trace) or project.is_like_upstream):
         path = project.config.path if project.config else ""
         hint = "cite requirements in the code that implements them, or leave out `--require-citations false`"
@@ -392,7 +393,7 @@ def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[li
             found.update(project.scopes.of(target))
         except NotFoundError as error:
             ##= man/spec/gates.md#gates-for-targets
-            ##% duvet MUST refuse an unknown target, and SHOULD suggest similar names.
+            ##% duvet MUST refuse an unknown target of a gate, and SHOULD suggest similar names.
             message = f"{error.message}, which {option} names"
             unknown.append(rules.GATE_UNKNOWN_TARGET.problem(message, hint=error.hint))
     return [project.requirements[index] for index in sorted(found)], unknown
@@ -444,8 +445,8 @@ def _render_files(
             yield os.path.join(request.lcov, name), partial(bytes, data)
     snapshot_path = find_snapshot_path(project)
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci`, or when the environment variable `CI` is true, `duvet report` MUST compare a configured snapshot
-    ##% instead of writing it.
+    ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the configured snapshot
+    ##% with the current one instead of overwriting it.
     if snapshot_path is None or not _is_ci(project, request):
         for path in (snapshot_path, _find_internal_path(project, "SNAPSHOT")):
             if path is not None:

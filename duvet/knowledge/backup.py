@@ -124,8 +124,7 @@ def write_archive(places: StorePaths, file: BinaryIO, now: datetime, elsewhere: 
 def check_backup_name(destination: str) -> None:
     """Raise QueryError for a destination that is neither a backup file name nor a folder."""
     ##= man/spec/gateway.md#backups
-    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
-    ##% folder.
+    ##% `km-backup-trigger` MUST write only a new `.tgz` or `.tar.gz` file in the project or in the configured folder.
     path = destination.rstrip("/") or destination
     if os.path.isdir(path):
         if destination.endswith(BACKUP_ENDINGS):
@@ -180,8 +179,8 @@ def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[records.Stor
 
 def _copy_files(store: records.Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
     ##= man/spec/gateway.md#backups
-    ##% A backup MUST contain a consistent copy of the index, if one exists, the feedback, the history of reports, and
-    ##% a manifest with versions and digests.
+    ##% A backup MUST contain the feedback, the history of reports, a manifest with versions and digests, and, if there
+    ##% is an index, a consistent copy of it.
     revision = "" if store is None else _copy_store(store, places, folder)
     if lines := read_lines(places.feedback):
         _write_lines(folder, FEEDBACK_MEMBER, lines)

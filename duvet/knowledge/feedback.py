@@ -65,8 +65,8 @@ def read_votes(path: str) -> list[Vote]:
         with suppress(*LINE_ERRORS):
             found.append(json.decode(line, type=Vote))
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
-    ##% or JSON.
+    ##% `duvet feedback` MUST list feedback, newest first. `duvet feedback export` MUST write all feedback as JSON
+    ##% Lines, CSV or JSON.
     return sorted(found, key=attrgetter("timestamp"))
 
 
@@ -107,8 +107,8 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
         try:
             with _locked(handle, patience):
                 ##= man/spec/gateway.md#indexing-and-feedback
-                ##% Acknowledged feedback MUST survive killed processes, concurrent writers, a replaced index
-                ##% and a restored backup.
+                ##% After duvet has acknowledged feedback, the feedback MUST survive a killed process, a concurrent
+                ##% writer, a replaced index and a restored backup.
                 _repair_last_line(handle)
                 size = os.fstat(handle).st_size
                 try:

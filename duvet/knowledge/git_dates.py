@@ -35,8 +35,8 @@ class CommitTimes(Struct, frozen=True, array_like=True):
     def of(self, path: str) -> LastCommit | None:
         """Return the last commit of a file, or None if the file has uncommitted changes."""
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST date a file by the last commit that changed it, or by its modification time if git does
-        ##% not have this content.
+        ##% `duvet ingest` MUST date a file by the last commit that changed it, or by its modification time if its
+        ##% content is not committed.
         return None if path in self.edited else self.changes.get(path)
 
 
@@ -61,7 +61,7 @@ def find_commit_times(project: Project, earlier: CommitTimes) -> CommitTimes:
         return CommitTimes(head, {**old, **latest}, edited)
     except (DuvetError, OSError) as error:
         ##= man/spec/knowledge.md#ingest-runs
-        ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
+        ##% If git fails or the trace cannot be read, `duvet ingest` MUST warn and continue.
         repository = GitRepository(project.disk, project.root)
         return CommitTimes(fault=str(error) if repository.top(repository.start) is not None else "")
 

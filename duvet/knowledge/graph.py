@@ -104,8 +104,8 @@ def _shorten_full_path(key: str) -> str:
 def parse_identifier(text: str) -> NodeIdentifier:
     """Parse `LABEL:KEY`; raise IdentifierError for anything else."""
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
-    ##% specifications, sections and requirements by their full path.
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`. `km-graph-node` MUST find a requirement by four or more digits
+    ##% of its id, and a specification, section or requirement by its full path.
     whole = text.strip()
     if ":" not in whole:
         whole = unquote(whole)
@@ -166,8 +166,8 @@ def find_node(store: Store, text: str) -> GraphNode:
                     return structs.replace(node, properties={**node.properties, **more})
             return node
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed identifier and `not_found` for an unknown
-    ##% node, and suggest an existing node with the same path.
+    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed identifier and `not_found` for an unknown node.
+    ##% For an unknown node, `km-graph-node` MUST suggest an existing node with the same path.
     digits, others = identifier.digits, []
     if digits:
         alike = store.found_nodes(f"/{digits}", [NodeLabel.REQUIREMENT], _MAX_ALIKE)
@@ -217,8 +217,8 @@ def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: in
 
 def _read_edges(store: Store, id: str, selection: EdgeSelection, limit: int) -> Iterator[Relationship]:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, with the direction, the node at the other
-    ##% end, and the number of omitted edges.
+    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, and the number of edges that it left out.
+    ##% `km-graph-node` MUST return the direction of each edge and the node at its other end.
     if selection in (EdgeSelection.OUTGOING, EdgeSelection.ALL):
         for edge, node in store.edges(id, out=True, limit=limit):
             yield make_relationship(edge, node, EdgeDirection.OUT)
@@ -237,7 +237,7 @@ class FoundNode(Struct, frozen=True):
 def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
     """Return the nodes with the term in their name or text, ignoring case, best match first."""
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-search` MUST find a term literally, ignoring case, in names and in requirement texts.
+    ##% `km-graph-search` MUST search names and the texts of requirements for the literal term, ignoring case.
     term = term.strip()[:_MAX_TERM]
     folded = term.casefold()
     # The name of a requirement is only the beginning of its text.
@@ -311,8 +311,8 @@ def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemV
         edges = store.edges(node.id, out=False, limit=_MAX_FILE_EDGES, relations=_FILE_RELATIONS)
         artifacts = {file.key: file for _, file in edges if file.label in _FILE_LABELS}
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path, sorted by name and in
-    ##% pages.
+    ##% `km-graph-subsystem` MUST list each node that is connected to the subsystem once, with a shortest path.
+    ##% `km-graph-subsystem` MUST sort the nodes by name and return them in pages.
     begin = _decode_cursor(query.cursor)
     nodes = tuple(query.cut([_make_related(hop, node.id) for hop in hops[begin : begin + query.limit]]))
     end = begin + len(nodes)

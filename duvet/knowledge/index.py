@@ -47,8 +47,8 @@ class OpenStore:
         from duvet.queries.embeddings import find_embedder
 
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next
-        ##% search.
+        ##% `km-search` MUST use the configured weights only to order results with equal scores. `km-search` MUST use
+        ##% changed weights from the next search on.
         ingest, search = self.rules.ingest, self.rules.search
         return SearchEngine(
             self.store,
@@ -82,8 +82,9 @@ class Knowledge:
                     return question(opened)
             except StoreError:
                 ##= man/spec/knowledge.md#answers
-                ##% When the index is missing, locked, damaged or of another version, these tools MUST answer
-                ##% `upstream_error` with a remedy, and work again without a restart once it is fixed.
+                ##% If the index is missing, locked, damaged or of another version, `km-` tools MUST answer
+                ##% `upstream_error` and say what to do. After the index is repaired, `km-` tools MUST work again
+                ##% without a restart.
                 self._close()
                 raise
 

@@ -67,8 +67,8 @@ class FileContext(Struct, frozen=True, kw_only=True):
         own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is NodeLabel.SUBSYSTEM]
         needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file
-        ##% cites.
+        ##% `km-search` MUST return 10 results by default and at most 25. `km-search` MUST return with each result the
+        ##% requirements that its file cites.
         inside = range(chunk.piece.line_start, chunk.piece.line_end + 1)
         cited = sorted(
             self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())
@@ -148,8 +148,8 @@ def score_named_chunks(
     scores: dict[int, float] = defaultdict(float)
     for name in names:
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST list first any file or symbol that the query names, and MUST list chunks with all words
-        ##% before chunks with some of them.
+        ##% `km-search` MUST list files and symbols that the query names first, then chunks with all words, then chunks
+        ##% with some of the words.
         numbers = dict.fromkeys(store.called(name, filters))
         if "/" not in name:
             numbers |= dict.fromkeys(store.declaring(_QUALIFIERS.split(name)[-1], filters))
@@ -179,8 +179,8 @@ def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQ
     text = request.query[: vocabulary.MAX_QUERY_CHARACTERS]
     words, is_cut = vocabulary.extract_query_words(request.query)
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST split a query into words, ignore very common words, and warn when it cuts a query at 2,000
-    ##% characters or 64 words.
+    ##% `km-search` MUST ignore very common words of a query. `km-search` MUST cut a query at 2,000 characters or 64
+    ##% words, and warn about it.
     terms = [word for word in words if word not in vocabulary.STOP_WORDS] or words
     parts = [word for word in vocabulary.extract_index_words(text) if word not in vocabulary.STOP_WORDS]
     warnings = []
@@ -255,7 +255,8 @@ def compute_score(
     criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
     count = context.relationship_count
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
+    ##% `km-search` MUST use the configured weights only to order results with equal scores. `km-search` MUST use
+    ##% changed weights from the next search on.
     signals = (
         weights.subsystem * affinity
         + weights.relationship * min(count, 5)
@@ -292,8 +293,8 @@ def compute_score(
 
 def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.ScoreDetails:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% With `search.feedback`, `km-search` MUST order equally good results by the mean vote for their chunks.
-    ##% Without `search.feedback`, `km-search` MUST ignore votes.
+    ##% With `search.feedback`, `km-search` MUST order chunks with equal scores by the mean of their votes. Without
+    ##% `search.feedback`, `km-search` MUST ignore votes.
     score = round(scores.adjusted_score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
     assert isinstance(scores.signals, search_query.ScoreSignals)
     return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
@@ -314,8 +315,7 @@ def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
     if not parts:
         return 0.0
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find other forms of a word, symbols by their name or a part of it, and files by their
-    ##% path or name.
+    ##% `km-search` MUST find other forms of a word, symbols by a part of their name, and files by their path or name.
     words = {*vocabulary.extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
     text = " ".join(words)
     stems = {part: part[: max(len(part) - _SUFFIX, _MIN_STEM)] for part in parts}

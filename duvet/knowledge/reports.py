@@ -111,7 +111,8 @@ def _sort_searchable(
 
 class KnowledgeAnswer(Struct, frozen=True, kw_only=True):
     ##= man/spec/knowledge.md#answers
-    ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
+    ##% Every answer of a `km-` tool MUST have a `status`. The `status` of a successful answer MUST be `ok`, unless the
+    ##% tool documents another value.
     status: str = "ok"
 
 
@@ -205,8 +206,8 @@ class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
 
 def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
     ##= man/spec/knowledge.md#reports
-    ##% `km-coverage-summary` MUST list every indexed file, with a reason if it has no chunks, and totals that match the
-    ##% lists.
+    ##% `km-coverage-summary` MUST list every indexed file, and give the reason if a file has no chunks. The totals of
+    ##% `km-coverage-summary` MUST equal the sums of its lists.
     rows = tuple(
         ArtifactRow(
             path=artifact.path,
@@ -314,8 +315,8 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
 def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     before = now - facts.rule.stale_days * _DAY_SECONDS
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays` (30 by default), and requirements whose
-    ##% citing files are all older.
+    ##% `km-lifecycle-report` MUST list the documents that have not changed for `ingest.staleDays` days (30 by default).
+    ##% `km-lifecycle-report` MUST list the requirements that only such old files cite.
     old = (
         StaleDoc(one.path, one.subsystem, one.git_timestamp)
         for one in facts.artifacts.values()
@@ -325,8 +326,8 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     untested, removed = tuple(_find_untested(facts)), list_removed_artifacts(facts)
     requirements = tuple(found for cited in facts.cited if (found := _find_stale(cited, facts, before)))
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but
-    ##% without tests.
+    ##% `km-lifecycle-report` MUST list documents, code and tests without links, and subsystems that have code but no
+    ##% tests.
     isolated: dict[str, list[IsolatedNode]] = {}
     for node in facts.isolated:
         isolated.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
@@ -386,8 +387,8 @@ PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
 
 def save_reports(writing: records.StoreWriter, facts: ProjectFacts, now: float) -> None:
     ##= man/spec/knowledge.md#reports
-    ##% Each ingest run MUST store both reports; duvet keeps the last 5 coverage reports and the last 10 lifecycle
-    ##% reports.
+    ##% Each ingest run MUST store a coverage report and a lifecycle report. duvet keeps the last 5 coverage reports and
+    ##% the last 10 lifecycle reports.
     coverage, lifecycle = make_coverage_report(facts, now), make_lifecycle_report(facts, now)
     time, run = coverage.generated_at_iso, coverage.run
     past: dict[str, PastReport] = {

@@ -66,8 +66,8 @@ def restore_backup(
         if backup.STORE_MEMBER in manifest.files:
             _check_store(copy)
         ##= man/spec/gateway.md#indexing-and-feedback
-        ##% Acknowledged feedback MUST survive killed processes, concurrent writers, a replaced index and a
-        ##% restored backup.
+        ##% After duvet has acknowledged feedback, the feedback MUST survive a killed process, a concurrent writer, a
+        ##% replaced index and a restored backup.
         present = {blake3(line).digest() for line in feedback.iterate_lines(places.feedback)}
         missing = (
             line
@@ -95,7 +95,7 @@ def restore_backup(
 def _store_folder(places: StorePaths) -> Iterator[None]:
     """Make the store's folder; after an error, remove it again if it was new."""
     ##= man/spec/knowledge.md#storage
-    ##% If there is no index to read, duvet MUST report that the project is not indexed yet, and MUST NOT create one.
+    ##% If there is no index, duvet MUST report that the project is not indexed, and MUST NOT create an index.
     made, at = [], places.folder
     while at and not os.path.lexists(at):
         made.append(at)
@@ -132,8 +132,8 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
     `keep` saves a readable store; a damaged one is moved to the folder `aside`.
     """
     ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
-    ##% save what it replaces unless `--force` is given.
+    ##% `duvet restore` MUST restore the feedback, and replace the index in one step, even while servers use it. `duvet
+    ##% restore` MUST save the index and the feedback that it replaces, unless `--force` is given.
     for _ in range(_MAX_TRIES):
         try:
             with closing(location.open_store(places.store)) as store:
@@ -286,8 +286,9 @@ class _BoundedReader:
 def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.Manifest], None]) -> backup.Manifest:
     """Write the checked members of an archive to a folder; `check` may reject the manifest first."""
     ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST refuse an archive that contains anything but a backup, differs from its manifest, or does
-    ##% not fit on the disk, and change nothing.
+    ##% `duvet restore` MUST refuse an archive that contains other files than a backup does, that differs from its
+    ##% manifest, or that does not fit on the disk. When `duvet restore` refuses an archive, it MUST NOT change
+    ##% anything.
     try:
         with _open_archive(path, name) as (archive, bounded):
             members = iter(archive)

@@ -63,12 +63,12 @@ class _Vectors(Struct, frozen=True):
 def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | None, str]:
     """Return the vectors if they are usable, and a warning."""
     ##= man/spec/knowledge.md#search
-    ##% Without usable vectors, `km-search` MUST search by words alone and say why.
+    ##% Without usable vectors, `km-search` MUST search by words alone and give the reason.
     data = store.kept(SPACE_KEY)
     dummy = DummyEmbedder().space(data) if data else None
     if dummy is not None:
         ##= man/spec/knowledge.md#vectors
-        ##% duvet MUST compute vectors with installed models, without the network.
+        ##% duvet MUST compute vectors with an installed model and without the network.
         matrix = PurePythonMatrix(dummy.width, store.segments())
         warning = "the index has dummy vectors, which carry no meaning"
         return (_Vectors(dummy, matrix), warning) if len(matrix) else (None, _NO_VECTORS)
@@ -108,7 +108,7 @@ def _rank_chunks(
         return _Ranking(pool=[*by_words][:most], by_vector={}, by_words=by_words, cosines={})
     query = vectors.space.query(question.text)
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST apply filters before it ranks, and ignore case in names.
+    ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
     nearest = vectors.rows.best(query, _DEPTH, store.allowed(question.filters))
     by_vector, by_words = compute_shares(nearest, 2), fuse_rankings([compute_shares(lexical, 2), named])
     pool = [*fuse_rankings([by_words, by_vector])][:most]
@@ -124,8 +124,8 @@ def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Sequence
     if not question.terms:
         return []
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST list first any file or symbol that the query names, and MUST list chunks with all words before
-    ##% chunks with some of them.
+    ##% `km-search` MUST list files and symbols that the query names first, then chunks with all words, then chunks with
+    ##% some of the words.
     every = store.lexical(question.terms, question.filters, _DEPTH, every=True)
     found: dict[int, object] = {number: (True, score) for number, score in every}
     if len(found) < _DEPTH and len(question.parts) > 1:
@@ -197,8 +197,8 @@ class SearchEngine:
             score = scores.vector_score if by_vector else scores.adjusted_score
             found.append((score, chunk, context, structs.replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
-        ##% `sort_by_vector` by vectors alone.
+        ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks in the search by words and the search by
+        ##% vectors. With `sort_by_vector`, `km-search` MUST rank chunks by vectors alone.
         found.sort(key=lambda result: -result[0])
         found = found[: question.limit]
         results = tuple(

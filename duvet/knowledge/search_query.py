@@ -178,8 +178,8 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
 def parse_search_request(arguments: Mapping[str, Any]) -> SearchRequest:
     """Parse the arguments of a search; raise QueryError if they are invalid."""
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST reject a missing query, an unknown or mistyped field, and a filter that is blank or too long,
-    ##% and name the field.
+    ##% `km-search` MUST reject a missing query, an unknown field, a field of the wrong type, and a filter that is blank
+    ##% or too long. When `km-search` rejects a field, it MUST name the field.
     query = arguments.get("query")
     unknown = _find_unknown(arguments, tuple(_CHECKS), "field")
     if query is None or (isinstance(query, str) and not query.strip()):
@@ -241,7 +241,8 @@ def _find_unknown(arguments: Mapping[str, Any], known: tuple[str, ...], what: st
 
 def compute_result_limit(request: SearchRequest) -> int:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites.
+    ##% `km-search` MUST return 10 results by default and at most 25. `km-search` MUST return with each result the
+    ##% requirements that its file cites.
     return min(request.limit, MAX_RESULTS)
 
 

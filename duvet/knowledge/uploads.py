@@ -45,8 +45,8 @@ class ContentFolder:
     def read(self, source: str, *, only_inside: bool) -> bytes:
         """Read a file to upload; raise QueryError if it is unreadable, too large, or hidden from remote callers."""
         ##= man/spec/gateway.md#uploads
-        ##% Over HTTP, `km-upload` MUST read only files under the content root that are not hidden, ignored by git,
-        ##% secret, vendored or duvet's own.
+        ##% Over HTTP, `km-upload` MUST read only files under the content root. Over HTTP, `km-upload` MUST refuse to
+        ##% read files that are hidden, ignored by git, secret, vendored, or written by duvet.
         at = os.path.join(self.root if only_inside else self._places.root, source)
         if only_inside and not self._is_visible(at):
             raise QueryError(
@@ -97,8 +97,8 @@ class ContentFolder:
             was_there = os.path.lexists(whole)
             try:
                 ##= man/spec/gateway.md#uploads
-                ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file unless
-                ##% `overwrite` is set and the caller has chosen its name.
+                ##% The server MUST write an upload completely or not at all. The server MUST NOT overwrite a file
+                ##% unless `overwrite` is set and the call names the file.
                 with open_output(whole, replaces=replaces and not is_ours) as file:
                     file.write(data)
             except OutputExistsError as error:
@@ -131,7 +131,7 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
     """
     wanted = (destination or "").strip() or f"{folder}/"
     ##= man/spec/gateway.md#uploads
-    ##% `km-upload` and `km-storetext` MUST write to the given file, into the given folder, or else into
+    ##% `km-upload` and `km-storetext` MUST write to the file or folder that the call names, or else to the folder in
     ##% `uploads.docsSubdir`.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
     return check_destination(root, wanted if is_file else f"{wanted.rstrip('/')}/{name}")
@@ -140,8 +140,9 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 def check_destination(root: str, path: str) -> str:
     """Return the shortest form of a path under the root; raise QueryError if writing there is forbidden."""
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, not portable, a configuration file, or outside
-    ##% the content root, even by way of `..` or a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration file, or not a valid file name on
+    ##% every system. The server MUST refuse a destination outside the content root, even through `..` or a symbolic
+    ##% link.
     if reason := find_path_fault(path):
         raise _refuse(path, reason)
     if _CONFIGURATION.fullmatch(posixpath.basename(path)):
@@ -203,8 +204,8 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
     def document(self) -> str:
         ##= man/spec/gateway.md#uploads
-        ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML front
-        ##% matter, to a file named after the title or the time.
+        ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time. `km-storetext`
+        ##% MUST write the title, the subsystem, the tags and the metadata as YAML front matter.
         front = {
             "title": escape_line_ends(self.title),
             "subsystem": escape_line_ends(self.subsystem),

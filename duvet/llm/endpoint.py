@@ -62,8 +62,8 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
-        ##% duvet MUST NOT send an OpenAI or Anthropic key that it finds in the environment to any other host, unless
-        ##% the configuration names its variable.
+        ##% duvet MUST NOT send the key in `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` to another host than OpenAI's or
+        ##% Anthropic's, unless the configuration names the variable.
         text = environ.get(PROVIDER_DEFAULTS[section.kind].variable)
     text = (text or "").strip()
     return ProviderKey(text) if text else None
@@ -92,7 +92,7 @@ class Endpoint(Struct, frozen=True):
     def without_key(self, text: str) -> str:
         """Mask the key in a decoded answer; in JSON, the key could be escaped in many ways."""
         ##= man/spec/ask.md#keys
-        ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
+        ##% duvet MUST NOT print or log a provider's key. duvet MUST NOT print a provider's `baseUrl` when a call fails.
         return self.key.hidden_in(text) if self.key else text
 
     def without_address(self, text: str) -> str:
@@ -115,7 +115,7 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
             f"provider `{name}` has an invalid `baseUrl`", hint="write https://HOST/PATH, and put a key into `apiKey`"
         )
     ##= man/spec/ask.md#keys
-    ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
+    ##% duvet MUST use HTTPS for every provider on another machine, and MUST NOT follow redirects.
     if not is_safe_address(parts):
         raise DuvetError(
             f"the `baseUrl` of provider `{name}` is not https",
@@ -152,8 +152,9 @@ class ProviderClient:
             return None if is_over else seconds
 
         ##= man/spec/ask.md#calls
-        ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks
-        ##% (at most 30 seconds), and give up when the provider's time limit expires.
+        ##% duvet MUST retry a call after a temporary failure, as often as the configuration says. Before a retry, duvet
+        ##% MUST wait as long as the provider asks, but at most 30 seconds. duvet MUST give up a call when the
+        ##% provider's time limit expires.
         with anyio.move_on_after(endpoint.timeout):
             return await retry(
                 lambda: self._send(endpoint, "POST", f"{endpoint.base}{path}", headers, content),
@@ -200,7 +201,7 @@ class ProviderClient:
         if reply.status != 200:
             raise _make_refusal(endpoint, reply, self.clock.now())
         ##= man/spec/ask.md#calls
-        ##% duvet MUST reject an answer that is larger than 4 MiB, compressed, or without text.
+        ##% duvet MUST reject an answer of a model that is larger than 4 MiB, compressed, or without text.
         if reply.is_compressed:
             raise ModelError(
                 ModelFault.MALFORMED, f"provider `{name}` sent a compressed answer, which duvet does not accept"

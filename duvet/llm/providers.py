@@ -60,7 +60,7 @@ class _HttpProvider:
 
     def _decode(self, data: bytes, kind: type[AnswerType]) -> AnswerType:
         ##= man/spec/ask.md#calls
-        ##% duvet MUST reject an answer that is larger than 4 MiB, compressed, or without text.
+        ##% duvet MUST reject an answer of a model that is larger than 4 MiB, compressed, or without text.
         try:
             return json.decode(data, type=kind)
         except ValidationError as error:

@@ -84,7 +84,7 @@ class ModelDiscovery:
     async def look_up(self, backend: Backend, log: Callable[[str], None]) -> None:
         """Cache a provider's listing if the configuration allows duvet to request it; failures are logged."""
         ##= man/spec/ask.md#discovery
-        ##% duvet MUST NOT request the list of models or `llms.txt` unless the configuration says so.
+        ##% duvet MUST NOT request a provider's list of models or its `llms.txt` unless the configuration enables it.
         section, endpoint = backend.section, backend.endpoint
         if endpoint is None or not (section.discover or section.llms_txt) or self._is_fresh(backend.name):
             return
@@ -117,10 +117,10 @@ class ModelDiscovery:
 
     async def _request_hints(self, endpoint: Endpoint) -> tuple[ModelHint, ...]:
         ##= man/spec/ask.md#discovery
-        ##% duvet MUST read at most 64 KiB of `llms.txt`, only from the provider's own origin and without sending the
+        ##% duvet MUST read at most 64 KiB of `llms.txt`, only from the provider's own origin, and without sending the
         ##% key.
         ##= man/spec/ask.md#discovery
-        ##% duvet MUST keep the hints in `llms.txt` out of prompts.
+        ##% duvet MUST NOT put text from `llms.txt` into prompts.
         keyless = structs.replace(endpoint, key=None)
         data = await self._http.get(keyless, f"{endpoint.origin}/{HINTS_PATH}", {}, _TIMEOUT, _MAX_HINTS_BYTES)
         return parse_model_hints(endpoint.without_key(data.decode(errors="replace")))
@@ -164,7 +164,7 @@ class StaticRouter:
         sampler: Sampler | None = None,
     ) -> None:
         ##= man/spec/ask.md#keys
-        ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
+        ##% duvet MUST NOT print or log a provider's key. duvet MUST NOT print a provider's `baseUrl` when a call fails.
         self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
         self.providers = {name: structs.replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
@@ -195,8 +195,9 @@ class StaticRouter:
         route = self.routing.get(request.task or "")
         if route is not None:
             ##= man/spec/ask.md#choosing-a-model
-            ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback
-            ##% of the task's route, otherwise the default model of the first usable provider.
+            ##% duvet MUST use the model or provider that a request names. If a request names neither, duvet MUST use
+            ##% the first working model of the task's route in the configuration. If the task has no route, duvet MUST
+            ##% use the default model of the first usable provider.
             return self._resolve([route.model, *route.fallbacks], f"selected by `routing.{request.task}`")
         names = list(self.providers)
         usable = (count for count, name in enumerate(names, 1) if not self._trouble(name))
@@ -314,8 +315,7 @@ class StaticRouter:
         found: dict[tuple[str, str], records.KnownModel] = {}
         for one in models:
             ##= man/spec/ask.md#discovery
-            ##% duvet MUST use a configured model as configured, even when discovery fails, says otherwise, or does not
-            ##% list the model.
+            ##% duvet MUST keep using a configured model if discovery fails or does not list the model.
             earlier = found.setdefault((one.provider, one.model), one)
             if one.note and not earlier.note:
                 found[one.provider, one.model] = structs.replace(earlier, note=one.note, url=one.url)

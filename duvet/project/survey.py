@@ -104,8 +104,8 @@ class Survey(Struct, frozen=True):
 def survey_folder(tree: Tree, root: str) -> Survey:
     """Find the sources, tests and specifications in a folder; ignored, vendored and hidden files don't count."""
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions or manifests, and MUST skip hidden files, vendored folders
-    ##% and files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
+    ##% vendored folders and files that git ignores.
     paths = sorted(_list_files(tree, root))
     found = tuple(_find_specifications(paths, tree))
     return Survey(
@@ -152,8 +152,7 @@ def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
         if language is None or _BUILD_NAME.fullmatch(name) or path.split("/")[0] in _SPECIFICATION_FOLDERS - {"spec"}:
             continue
         ##= man/spec/init.md#new-projects
-        ##% `duvet init` MUST configure files in test folders, and files that have the name of a test, as sources of
-        ##% type `test`.
+        ##% `duvet init` MUST configure test folders, and files with names of tests, as sources of type `test`.
         if pattern := _find_test_pattern(path):
             counts = tests.setdefault(language, Counter())
             counts[pattern] += 1
@@ -215,8 +214,8 @@ def _can_overlap(pattern: str, other: str) -> bool:
 
 def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpecification]:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST find specifications by their folders, their names and their requirements, and MUST print the
-    ##% number of requirements of each.
+    ##% `duvet init` MUST find specifications by their folders, names and requirements, and print the number of
+    ##% requirements of each.
     library = Library(tree, "", forms={})
     for path in paths:
         *folders, name = path.split("/")
@@ -249,8 +248,8 @@ def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpec
 def count_lower_case_requirements(path: str, library: Library) -> int:
     """Return the number of requirements with lower-case keywords if a Markdown file has no keyword in upper case."""
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification whose sentences have `must`, `shall` or
-    ##% `should` in lower case only.
+    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification that has `must`, `shall` or `should` only
+    ##% in lower case.
     locator = locate_specification(path)
     data = library.tree.read(path)
     if len(data) > _MOST_BYTES or _KEYWORD.search(data) or not _LOWER_CASE.search(data):

@@ -120,8 +120,8 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     ]
     coverage = list(_find_coverage_changes(then, now, pairing.pairs))
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list each citation that was added, was removed, or became invalid without being edited, with
-    ##% its place.
+    ##% `duvet diff` MUST list each citation that was added or removed, and each unedited citation that became invalid,
+    ##% with its path and line.
     stale = _pair_citations(then, now, are_valid=False)
     stale_then = [old for old, _ in stale]
     # Skip unchanged citations whose text has become a requirement, or is no longer one.
@@ -180,11 +180,11 @@ def _find_coverage_changes(
         had, has = _find_layers(then, before), _find_layers(now, after)
         lost, gained = (tuple(name for name in _LAYERS if name in one) for one in (had - has, has - had))
         ##= man/spec/diff.md#differences
-        ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests
-        ##% are gone.
+        ##% `duvet diff` MUST list an applicable requirement as lost coverage if its status is worse than before, or if
+        ##% its code or tests were removed.
         ##= man/spec/diff.md#differences
-        ##% `duvet diff` MUST list any other applicable requirement as gained coverage when its status rose or it gained
-        ##% code or tests.
+        ##% `duvet diff` MUST list any other applicable requirement as gained coverage if its status is better than
+        ##% before, or if code or tests were added.
         # A todo that comes or goes is neither a loss nor a gain.
         state_then, state_now = (max(one.state, State.TO_DO) for one in (before, after))
         is_loss = state_now < state_then or bool(lost)
@@ -237,8 +237,8 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
     ]
     moved.sort(key=lambda pair: pair[1])
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
-    ##% when their section or specification was renamed.
+    ##% `duvet diff` MUST list the requirements that were added, removed, reworded, or moved to another section. `duvet
+    ##% diff` MUST recognise requirements whose section or specification was renamed.
     changed = [
         *rest.take(_make_name_key),
         *rest.take_alike({}),
@@ -365,7 +365,7 @@ def _normalize(quote: str) -> str:
 def _match_citations(then: Catalogue, ours: _Numbers, now: Catalogue, theirs: _Numbers) -> list[IndexPair]:
     """Pair equal citations: first in the same file, then in different files."""
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
+    ##% `duvet diff` MUST NOT list a citation as changed because its file was renamed or its line moved.
     waiting: defaultdict[str, _Numbers] = defaultdict(list)
     for number in reversed(ours):
         waiting[then.citations[number].path].append(number)

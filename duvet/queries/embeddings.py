@@ -124,7 +124,7 @@ def find_embedder(required: bool | None = None, dummy: bool = False) -> Embedder
     if required is False:
         return None
     ##= man/spec/knowledge.md#vectors
-    ##% duvet MUST compute vectors with installed models, without the network.
+    ##% duvet MUST compute vectors with an installed model and without the network.
     folder = find_wordllama()
     if folder is not None and find_spec("numpy") is not None:
         from duvet.queries.vectors import WordLlama

@@ -157,8 +157,8 @@ def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -
 def fuse_rankings(rankings: Sequence[Mapping[_Item, float]]) -> dict[_Item, float]:
     """Add up the shares of each item, and sort by the sum, best first."""
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
-    ##% `sort_by_vector` by vectors alone.
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks in the search by words and the search by
+    ##% vectors. With `sort_by_vector`, `km-search` MUST rank chunks by vectors alone.
     scores: dict[_Item, float] = {}
     for shares in rankings:
         for item, share in shares.items():

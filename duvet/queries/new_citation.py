@@ -46,8 +46,9 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     if chosen.problems:
         raise UnreadableError("no such file", path=name, hint="write the path relative to the working directory")
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
-    ##% inside an annotation or a continued line.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
+    ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
+    ##% line.
     if len(chosen.paths) != 1 or not any(map(project.tree.is_file, list_possible_paths(name, root))):
         hint = "use a file that a `[[source]]` pattern in the configuration matches"
         raise DuvetError(f"{quote_text(name)} is not a source file", hint=hint)
@@ -58,18 +59,18 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
         raise DuvetError("an exception needs a reason", hint="add --reason TEXT")
     before = project.tree.read(path)
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert a citation above the given line, in the source's comment style and with the line's
-    ##% indentation.
+    ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
+    ##% indentation of the line.
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST omit the type if it is the default.
+    ##% `duvet cite` MUST leave out the type of the annotation if it is the default for the file.
     annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
     new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
     after = new.text.encode()
     # Report only the problems that the new citation causes.
     count = len(new.lines)
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, unless the citation only leaves out a part
-    ##% of its requirement.
+    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, except a citation that quotes only a
+    ##% part of its requirement.
     old, found = (
         [one for one in validate(tree).found if one.problem.code != QUOTE_PARTIAL.code]
         for tree in (project, overlay_project(project, {path: after}))
@@ -96,7 +97,7 @@ def _keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
 def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
     """Return the problem with the line of the existing annotation."""
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST say where the text is already cited when it refuses to repeat an annotation.
+    ##% If the file already contains the same annotation, `duvet cite` MUST refuse to repeat it and print its line.
     lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]
     there = next((one for one in lines if not line <= one < line + count), problem.place.line)
     there -= count if there > line else 0
@@ -124,6 +125,7 @@ def write_cited_file(project: Project, found: CitedFile) -> None:
     if not os.access(target, os.W_OK):
         raise OutputError("this file is read-only", path=found.path)
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST write the file completely or not at all, follow links, keep its permissions, and not write a
-    ##% file that has changed since duvet read it.
+    ##% `duvet cite` MUST write the file completely or not at all, and keep its permissions. `duvet cite` MUST write the
+    ##% file that a symbolic link leads to, and keep the link. `duvet cite` MUST NOT write a file that has changed since
+    ##% duvet read it.
     store_file(target, found.after)

@@ -380,7 +380,7 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
         if not repeated:
             raise NotFoundError("the annotation cites no requirement", hint="give a requirement id or SPEC#SECTION")
         ##= man/spec/cite.md#what-is-refused
-        ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
+        ##% If a requirement occurs in several places, `duvet cite` MUST refuse its id and list these places.
         ids = {card.id for card in repeated}
         message = f"the annotations cite {len(ids)} requirements"
         if len(ids) == 1:
@@ -392,6 +392,6 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
     if not quote or quote not in card.text:
         raise NotFoundError(f"{quote_text(quote)} is not part of the requirement", hint=f"its text is: {card.text}")
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement, only
-    ##% the words of `--part`, or nothing for a section.
+    ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement or,
+    ##% with `--part`, the given part of it. `duvet cite` MUST cite a section without a quote.
     return CitableText(catalogue.target_of(card), quote)

@@ -39,14 +39,15 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     head = revisions.find("HEAD")
     if head is None:
         ##= man/spec/diff.md#output
-        ##% `duvet diff` MUST report that git or a commit is missing, and suggest names for an unknown
-        ##% revision.
+        ##% `duvet diff` MUST report a missing git, a missing commit and an unknown revision, and suggest similar names
+        ##% for an unknown revision.
         raise NotFoundError("the repository has no commits", hint="make a commit to compare with")
     revision = name
     if revision is None:
         ##= man/spec/diff.md#the-base
-        ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`. Without
-        ##% BASE, a gate MUST fail when `origin` exists but its default branch is unknown.
+        ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`, or with `HEAD`
+        ##% if that branch is unknown. Without BASE, a gate of `duvet diff` MUST fail if `origin` exists but its default
+        ##% branch is unknown.
         revision = next(filter(revisions.find, _DEFAULTS), "HEAD")
         if revision == "HEAD" and is_gate and revisions.has_origin:
             hint = "give a BASE, such as origin/main; in CI, fetch it first"
@@ -55,8 +56,8 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     if commit is None:
         raise _make_unknown_error(revisions, revision)
     ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST name the commit that it compares with: the merge base of `HEAD` and BASE, or BASE itself
-    ##% with `--exact` or without a merge base.
+    ##% `duvet diff` MUST compare with the merge base of `HEAD` and BASE, or with BASE itself if `--exact` is given or
+    ##% no merge base exists. `duvet diff` MUST print the commit that it compares with.
     left = None if exact or commit == head else revisions.merge_base(commit, head)
     return DiffBase(left or commit, revision, left not in (None, commit))
 

@@ -78,8 +78,8 @@ class Matrix:
             part[...] = rows["numbers"]
             np.multiply(part @ vector, rows["scale"], out=scores[at:end])
         ##= man/spec/knowledge.md#vectors
-        ##% A vector search MUST find the nearest of all chunks. A vector search MUST find nothing for a query
-        ##% without words, and MUST NOT find a chunk without words.
+        ##% A vector search MUST compare the query with every chunk. A vector search MUST return nothing for a query
+        ##% without words, and MUST NOT return a chunk without words.
         near = np.flatnonzero(scores > 0)
         if len(near) > limit:
             least = np.partition(scores[near], -limit)[-limit]
@@ -207,7 +207,7 @@ class WordLlama:
         except (DecodeError, ValueError):
             return None
         ##= man/spec/knowledge.md#vectors
-        ##% duvet MUST NOT compare vectors of different models, versions or corpora.
+        ##% duvet MUST compare only vectors of the same model, the same version and the same corpus.
         if (stored.name, len(stored.weights), len(stored.common)) != (self.name, 2 * len(self.vectors), 4 * self.width):
             return None
         weights, common = np.frombuffer(stored.weights, "<f2"), np.frombuffer(stored.common, "<f4")
@@ -254,8 +254,8 @@ class WordLlamaSpace:
 def _normalize(vectors: Any) -> Any:
     """Scale vectors to length 1; set vectors of almost no length to 0."""
     ##= man/spec/knowledge.md#vectors
-    ##% A vector search MUST find the nearest of all chunks. A vector search MUST find nothing for a query without
-    ##% words, and MUST NOT find a chunk without words.
+    ##% A vector search MUST compare the query with every chunk. A vector search MUST return nothing for a query without
+    ##% words, and MUST NOT return a chunk without words.
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-4)
 

@@ -106,10 +106,13 @@ class Application:
 
     def _connect_gateway(self) -> GatewayConnection | None:
         ##= man/spec/gateway.md#forwarding
-        ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack
-        ##% `knowledge` unless the configuration disables it.
+        ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
+        ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, they MUST forward calls to the
+        ##% tools of the pack `knowledge`, except `km-help`, to the gateway.
         ##= man/spec/gateway.md#forwarding
-        ##% With `KM_GATEWAY_URL`, they MUST forward calls to the tools of that pack, except `km-help`, to the gateway.
+        ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
+        ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, they MUST forward calls to the
+        ##% tools of the pack `knowledge`, except `km-help`, to the gateway.
         environ = self.settings.environ
         # An HTTP server answers from its own index: otherwise two servers could forward calls to each other forever.
         if not is_forwarded(environ) or self.mode == HTTP_MODE:
@@ -261,8 +264,8 @@ class Application:
     def require_variables(self) -> None:
         """Raise DuvetError for an invalid environment variable."""
         ##= man/spec/gateway.md#uploads
-        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` for the
-        ##% values that `uploads` does not set, and refuse to start if one of these variables is invalid.
+        ##% duvet MUST read a value that `uploads` does not set from `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` or
+        ##% `KM_UPLOAD_DEFAULT_INGEST`. duvet MUST refuse to start if one of these variables is invalid.
         self.service.config.ingest.rule(self.settings.environ)
         self.service.config.uploads.rule(self.settings.environ)
 
@@ -363,8 +366,8 @@ class Application:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):
                 return
             ##= man/spec/gateway.md#audit
-            ##% For each call to a tool that changes something, the server MUST write the time, the tool, the outcome
-            ##% and the caller to `audit.jsonl` and the log before it answers.
+            ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the
+            ##% outcome and the caller to `audit.jsonl` and to the log.
             self.log.note(
                 "audit",
                 tool=entry.tool,

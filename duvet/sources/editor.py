@@ -287,8 +287,9 @@ class Insertion(Struct, frozen=True):
 def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> Insertion:
     """Insert an annotation above this line; DuvetError if that is impossible."""
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
-    ##% inside an annotation or a continued line.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
+    ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
+    ##% line.
     count = text.count("\n") + (text[-1:] not in ("", "\n"))
     message = hint = ""
     if not 0 < line <= count:
@@ -320,8 +321,8 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
 
 def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> list[str]:
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert a citation above the given line, in the source's comment style and with the line's
-    ##% indentation.
+    ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
+    ##% indentation of the line.
     indent = find_indentation(text, line)
     pair = find_comment_pair(path, style.meta)
     is_enclosed = pair is None or is_inside_comment(text, line, pair)

@@ -161,8 +161,8 @@ class Library:
                 self.memory.note_written(missing[url], outcome)
             else:
                 ##= man/spec/cache.md#freshness
-                ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or an
-                ##% input changed.
+                ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or a
+                ##% file changed during the run.
                 self.memory.forgo()
 
     def _is_missing(self, url: str, path: str) -> bool:

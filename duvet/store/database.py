@@ -124,7 +124,8 @@ def translate_decoding_errors(path: str) -> Iterator[None]:
         yield
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
         ##= man/spec/knowledge.md#storage
-        ##% duvet MUST name the file and a remedy when the index is damaged, is not an index, or the disk is full.
+        ##% If the index is damaged or not an index, or if the disk is full, duvet MUST name the file and say what to
+        ##% do.
         raise make_damaged_error(path, str(error) or type(error).__name__) from error
 
 

@@ -25,12 +25,11 @@ _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 def open_store(path: str, *, create: bool = False) -> records.Store:
     """Open the store in a file; without `create`, raise StoreMissingError if it is missing."""
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST read an index in a read-only folder, and MUST NOT read or write an index behind a symbolic link.
+    ##% duvet MUST read an index in a read-only folder. duvet MUST NOT read or write an index through a symbolic link.
     check_plain_file(path)
     if not os.path.lexists(path):
         ##= man/spec/knowledge.md#storage
-        ##% If there is no index to read, duvet MUST report that the project is not indexed yet, and MUST NOT create
-        ##% one.
+        ##% If there is no index, duvet MUST report that the project is not indexed, and MUST NOT create an index.
         if not create:
             hint = "index the project first"
             raise db.StoreMissingError("this project is not indexed yet", path=path, hint=hint)
@@ -46,8 +45,8 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
                     else db.make_damaged_error(database.path, "the file is empty")
                 )
             ##= man/spec/knowledge.md#storage
-            ##% An ingest run MUST replace an index of an older version and, with `--full`, a damaged index. An ingest
-            ##% run MUST NOT replace an index of a newer version or any other file.
+            ##% An ingest run MUST replace an index of an older version. With `--full`, an ingest run MUST replace a
+            ##% damaged index. An ingest run MUST NOT replace an index of a newer version or any other file.
             database.patiently(lambda: _create_tables(database), db.BUSY_TIMEOUT / 1000)
         elif version > db.SCHEMA_VERSION:
             raise db.make_version_error(database.path, version, db.SCHEMA_VERSION)
@@ -159,7 +158,7 @@ def _read_version(database: db.Database) -> int | None:
 
 def _create_tables(database: db.Database) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% Readers MUST see the last completed run, and MUST NOT wait for a run in progress.
+    ##% Readers MUST see the index of the last completed ingest run, and MUST NOT wait for a running one.
     if _read_version_at_once(database) == db.SCHEMA_VERSION:
         # Another process was faster.
         return

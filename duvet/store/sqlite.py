@@ -90,7 +90,8 @@ class SqliteStore(text_index.ChunkSearch):
     @contextmanager
     def writing(self, patience: float = 0.0) -> Iterator[SqliteWriter]:
         ##= man/spec/knowledge.md#ingest-runs
-        ##% A second run at the same time MUST say that it is waiting, wait up to 10 seconds, and then fail.
+        ##% If another ingest run is active, `duvet ingest` MUST say so, wait up to 10 seconds for it to end, and then
+        ##% fail.
         if self.database.is_in_transaction:
             raise db.make_busy_error(self.database.path)
         self.database.patiently(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
@@ -102,7 +103,8 @@ class SqliteStore(text_index.ChunkSearch):
             self.database.run("COMMIT")
         except BaseException:
             ##= man/spec/knowledge.md#ingest-runs
-            ##% An ingest run that fails or is killed MUST leave the index unchanged.
+            ##% An ingest run that fails or is killed MUST leave the index unchanged. An ingest run that fails MUST
+            ##% record its error.
             self.database.undo()
             raise
         finally:

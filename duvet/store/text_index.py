@@ -136,8 +136,8 @@ class ChunkSearch(tables.StoreTables):
     ) -> records.ScoredChunks:
         self._settle()
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST split a query into words, ignore very common words, and warn when it cuts a query
-        ##% at 2,000 characters or 64 words.
+        ##% `km-search` MUST ignore very common words of a query. `km-search` MUST cut a query at 2,000 characters or 64
+        ##% words, and warn about it.
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
         ranking = _Ranking(self.database, self.allowed(filters))
         counts = {word: ranking.count([word]) for word in words}
@@ -189,7 +189,7 @@ class ChunkSearch(tables.StoreTables):
         if filters == records.ChunkFilters():
             return None
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST apply filters before it ranks, and ignore case in names.
+        ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
         conditions = [*self._file_conditions(filters), *_symbol_conditions(filters)]
         where = "".join(f" AND {condition}" for condition, _ in conditions)
         values = list(chain.from_iterable(values for _, values in conditions))
@@ -222,8 +222,8 @@ class ChunkSearch(tables.StoreTables):
             id for id, spellings in subsystems if any(records.encode_text(fold_name(one)) in names for one in spellings)
         ]
         ##= man/spec/knowledge.md#search
-        ##% The subsystem filter MUST include files that are linked to the subsystem, and all symbol filters MUST match
-        ##% the same symbol.
+        ##% The filter by subsystem MUST include the files that are linked to the subsystem. If a search has several
+        ##% filters by symbol, one symbol MUST match all of them.
         own = _TRAIT.format(db.Trait.SUBSYSTEM, db.make_placeholders(names))
         return f"({own} OR artifact.{_LINKED.format(db.make_placeholders(nodes))})", [*names, *nodes]
 

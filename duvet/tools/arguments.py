@@ -143,9 +143,9 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     """Raise a ToolError if a caller with these scopes may not call the tool."""
     ##= man/spec/gateway.md#access
-    ##% The server MUST NOT list maintainers' tools to other callers. Whatever the arguments, the server MUST refuse
-    ##% another caller's call to a maintainers' tool as `unauthorized` if tokens are configured and the caller sends
-    ##% none, and otherwise as `forbidden`.
+    ##% The server MUST list tools that require the scope `maintainer` only to maintainers. If another caller calls a
+    ##% tool for maintainers, the server MUST answer `unauthorized` if tokens are configured and the call has none, and
+    ##% otherwise `forbidden`. The server MUST refuse such a call before it checks the arguments.
     if tool.withheld is not None:
         raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:

@@ -72,7 +72,7 @@ def summarize_arguments(arguments: Mapping[str, object]) -> str:
 def select_plain_arguments(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:
     """Return the arguments with these names; long texts are cut, and compound values reduced to their sizes."""
     ##= man/spec/gateway.md#audit
-    ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.
+    ##% The audit log MUST NOT contain tokens, or the text of files, notes and uploads.
     found: dict[str, object] = {}
     for name, value in arguments.items():
         if name in names:
@@ -121,10 +121,10 @@ class AuditLog(Struct, frozen=True):
             parameters=call.given,
         )
         ##= man/spec/gateway.md#audit
-        ##% For each call to a tool that changes something, the server MUST write the time, the tool, the outcome and
-        ##% the caller to `audit.jsonl` and the log before it answers.
+        ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the
+        ##% outcome and the caller to `audit.jsonl` and to the log.
         ##= man/spec/gateway.md#audit
-        ##% If writing to `audit.jsonl` takes more than 10 seconds, the server MUST log the delay and answer.
+        ##% If writing to `audit.jsonl` takes more than 10 seconds, the server MUST log this and answer.
         self.on_entry(entry)
         if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self.places().folder):
             return

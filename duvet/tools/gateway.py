@@ -58,9 +58,10 @@ class Gateway(Struct, frozen=True, kw_only=True):
     def token(self, scope: Scope) -> Secret | None:
         """Return the token for calls of a tool of this scope."""
         ##= man/spec/gateway.md#forwarding
-        ##% duvet MUST forward a call with the reader's token or, without one, with the admin's token.
+        ##% To call a tool for readers, duvet MUST send the gateway `KM_READER_TOKEN`, or `KM_ADMIN_TOKEN` if only that
+        ##% is set.
         ##= man/spec/gateway.md#forwarding
-        ##% Without the admin's token, duvet MUST neither list nor forward maintainers' tools.
+        ##% Without `KM_ADMIN_TOKEN`, duvet MUST NOT list or forward tools that require the scope `maintainer`.
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:
@@ -80,9 +81,9 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     if parts is None:
         raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the URL of a server", hint=_URL_HINT)
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST reach a gateway over HTTPS with a valid certificate, unless the gateway is on the same machine.
+    ##% duvet MUST use HTTPS with a valid certificate for a gateway on another machine.
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST NOT follow a gateway's redirects, and MUST refuse a `KM_GATEWAY_URL` that contains credentials.
+    ##% duvet MUST NOT follow a gateway's redirects. duvet MUST refuse a `KM_GATEWAY_URL` that contains credentials.
     if not http_client.is_safe_address(parts):
         hint = "use https://; http:// would send the tokens unencrypted to another machine"
         raise errors.QueryError(f"{GATEWAY_VARIABLE} does not use https://", hint=hint)
@@ -127,8 +128,8 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
         kind = TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES else ToolError
         return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answered with status {reply.status}", _CHECK_SERVER)
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST pass on the gateway's errors, and answer `upstream_error` for a response that is not an answer of the
-    ##% tool or is larger than 32 MiB.
+    ##% duvet MUST return the gateway's errors unchanged. duvet MUST answer `upstream_error` if the gateway's response
+    ##% is not an answer of the tool, or is larger than 32 MiB.
     kind = (
         TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES and reply.headers.get("retry-after") else ToolError
     )
@@ -179,10 +180,11 @@ class GatewayConnection:
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
         with anyio.move_on_after(seconds):
             ##= man/spec/gateway.md#forwarding
-            ##% When the gateway is unavailable, duvet MUST retry a call that only reads up to twice, and send any other
-            ##% call only once.
+            ##% If the gateway is unavailable, duvet MUST repeat a call that changes nothing up to two times. If the
+            ##% gateway is unavailable, duvet MUST NOT repeat a call that may change something.
             ##= man/spec/gateway.md#forwarding
-            ##% duvet MUST give up after `server.toolTimeout` or, if the call changes something, after 30 minutes.
+            ##% duvet MUST give up a forwarded call after `server.toolTimeout` or, if the call may change something,
+            ##% after 30 minutes.
             return await http_client.retry(
                 lambda: self._send(tool, body, ctx),
                 TemporaryGatewayError,
@@ -221,7 +223,9 @@ class GatewayConnection:
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with its calls forwarded."""
     ##= man/spec/gateway.md#forwarding
-    ##% With `KM_GATEWAY_URL`, they MUST forward calls to the tools of that pack, except `km-help`, to the gateway.
+    ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
+    ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, they MUST forward calls to the tools of
+    ##% the pack `knowledge`, except `km-help`, to the gateway.
     tools = EnabledPack(KNOWLEDGE).tools()
     return structs.replace(
         KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, connection) for tool in tools]

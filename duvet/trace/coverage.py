@@ -248,8 +248,8 @@ class Total(Struct, frozen=True):
     @property
     def applicable(self) -> int:
         ##= man/spec/gates.md#not-applicable
-        ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them,
-        ##% and count them neither as done nor as applicable.
+        ##% duvet MUST treat a requirement that `[[not-applicable]]` names as not applicable, even if code cites it.
+        ##% duvet MUST NOT count a requirement that is not applicable as done, or as a part of the total for coverage.
         return self.requirements - self.excepted - self.not_applicable
 
     @property
@@ -364,14 +364,14 @@ def judge_run(
     ##= man/spec/gates.md#verdicts
     ##% `duvet report` MUST print `PASS` and the name of the gate only for a gate that ran and passed.
     ##= man/spec/gates.md#verdicts
-    ##% For each gate that failed, `duvet report` MUST print `FAIL`, the gate's name and its number of problems.
+    ##% For each gate that failed, `duvet report` MUST print `FAIL`, the name of the gate and the number of problems.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     found = Counter(problem.severity for problem in problems)
     errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
     others = errors - sum(gate.problems or 0 for gate in gates)
     ##= man/spec/gates.md#verdicts
-    ##% `duvet report` MUST print the number of errors and warnings once.
+    ##% `duvet report` MUST print the numbers of errors and warnings only once.
     # The line of a gate that did not run contains the number of errors.
     uncounted = 0 if any(gate.problems is None for gate in gates) else others
     counted = ((uncounted, "error"), (warnings, "warning")) if counts else ()

@@ -69,9 +69,9 @@ def check_gates(
     not applicable; quotes that only they contain are ignored.
     """
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and no snapshot, `duvet report` MUST list the specification lines that lack code, unless
-    ##% `--require-citations false` is given, and the lines that have code but no test, unless `--require-tests false`
-    ##% is given.
+    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
+    ##% code cites, unless `--require-citations false` is given. With `--ci` and without a configured snapshot, `duvet
+    ##% report` MUST list the lines that code cites but no test, unless `--require-tests false` is given.
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
@@ -123,7 +123,7 @@ def _make_hint(rule: rules.Rule, target: str) -> str:
 
 
 ##= man/spec/gates.md#verdicts
-##% With awslabs duvet's schema, gates MUST report problems with awslabs duvet's messages.
+##% With awslabs duvet's schema, gates MUST print awslabs duvet's messages.
 _UPSTREAM_MESSAGES = {
     rules.SNAPSHOT_MISSING.code: "Could not read report snapshot. This is required to enforce CI checks.",
     rules.SNAPSHOT_DIFFERS.code: "Report snapshot does not match with CI mode enabled.",
@@ -149,11 +149,11 @@ def find_freed_annotations(requirements: Iterable[records.Requirement]) -> froze
 def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
     """Yield a problem for each requirement that is not fully implemented."""
     ##= man/spec/gates.md#gates-for-targets
-    ##% Even without `--ci`, `--require-citations TARGET` MUST list each requirement of the target that is not fully
-    ##% implemented.
+    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, even
+    ##% without `--ci`.
     ##= man/spec/gates.md#gates-for-targets
-    ##% Even without `--ci`, `--require-tests TARGET` MUST list each requirement of the target that is neither done nor
-    ##% fully tested.
+    ##% `--require-tests TARGET` MUST list each requirement of the target that is neither done nor fully tested, even
+    ##% without `--ci`.
     lacking = (one for one in requirements if one.state <= records.State.NEEDS_CODE)
     return _make_problems(lacking, rules.GATE_NOT_CITED, "implemented")
 
@@ -171,7 +171,7 @@ def _make_problems(requirements: Iterable[records.Requirement], rule: rules.Rule
         specification = one.specification
         text = f"{one.name} {quote_text(shorten_text(one.text))}".lstrip()
         ##= man/spec/gates.md#gates-for-targets
-        ##% duvet MUST list each of these requirements with its target and its place in the specification.
+        ##% duvet MUST list a requirement that fails a gate with its target and its path and line in the specification.
         yield rule.problem(
             f"{text} is not fully {participle} ({one.state.words})",
             specification.path,
@@ -211,10 +211,11 @@ class RequirementsByTarget:
         cards = [self._names.specifications[index] for index in self._find_cards(name)]
         if not hash_sign:
             ##= man/spec/gates.md#not-applicable
-            ##% An entry with a quote MUST apply to the requirement that it quotes.
+            ##% An entry of `[[not-applicable]]` with a quote MUST apply to the requirement that it quotes.
             ##= man/spec/gates.md#not-applicable
-            ##% An entry without a quote MUST apply to all requirements of its section (in IETF text, including
-            ##% subsections) or of its specification.
+            ##% An entry of `[[not-applicable]]` without a quote MUST apply to all requirements of its section or
+            ##% specification. In IETF text, an entry of `[[not-applicable]]` for a section MUST also apply to its
+            ##% subsections.
             spots = {(card.id, part.id) for card in cards for part in card.sections}
         else:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
@@ -266,8 +267,8 @@ def resolve_not_applicable(
         has_expired = False
         if rule.expiry is not None:
             ##= man/spec/gates.md#not-applicable
-            ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the
-            ##% entry and require its requirements again.
+            ##% An entry of `[[not-applicable]]` MUST apply until the end of its expiry date. After its expiry date,
+            ##% duvet MUST report the entry and count its requirements as applicable again.
             has_expired = today is not None and rule.expiry < today
             memory.note_day(rule.expiry.isoformat(), has_expired)
         if has_expired:
@@ -278,8 +279,8 @@ def resolve_not_applicable(
             freed.update((one, index) for one in found if one not in freed)
         entries.append(records.NotApplicable(**asdict(rule), requirements=len(found), has_expired=has_expired))
     ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
-    ##% count them neither as done nor as applicable.
+    ##% duvet MUST treat a requirement that `[[not-applicable]]` names as not applicable, even if code cites it. duvet
+    ##% MUST NOT count a requirement that is not applicable as done, or as a part of the total for coverage.
     settled = [
         replace(one, state=records.State.NOT_APPLICABLE) if index in freed else one
         for index, one in enumerate(scopes.requirements)
@@ -337,8 +338,8 @@ class _Entry(NamedTuple):
 
     def _report(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
         ##= man/spec/gates.md#not-applicable
-        ##% duvet MUST report an entry that matches no requirement, with the entry's place, and SHOULD suggest the most
-        ##% similar text.
+        ##% duvet MUST report an entry of `[[not-applicable]]` that matches no requirement, with its path and line, and
+        ##% SHOULD suggest the most similar text.
         place = self.config.not_applicable_place(self.number, key)
         self.problems.append(rule.problem(message, self.config.path, place, hint=hint))
 

@@ -76,7 +76,8 @@ class BlobStore:
 
     def load(self, name: str, kind: type[Value]) -> Value | None:
         ##= man/spec/cache.md#storage
-        ##% duvet MUST ignore a cache that is damaged, or that another user or another build of duvet wrote.
+        ##% duvet MUST ignore a cache that is damaged, that belongs to another user, or that another build of duvet
+        ##% wrote.
         with suppress(OSError, UnreadableError):
             handle, info = DiskTree(self.folder).opened(name)
             with FileIO(handle) as file:
@@ -101,9 +102,9 @@ class BlobStore:
         """Replace the value under the name if the folder is writable."""
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#storage
-        ##% duvet MUST NOT fail because it cannot write the cache.
+        ##% duvet MUST work without a cache if it cannot write one.
         ##= man/spec/cache.md#storage
-        ##% Concurrent or killed runs MUST NOT damage the cache.
+        ##% Concurrent and killed runs MUST NOT damage the cache.
         # File names that are not UTF-8 and times in the far future can't be encoded.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
             # Encode directly into the file, because a second copy might take many megabytes.
@@ -122,8 +123,8 @@ class BlobStore:
             return False
         ignore = os.path.join(self.folder, IGNORE_FILE)
         ##= man/spec/cache.md#storage
-        ##% duvet MUST exclude the cache and the index from git and from source patterns, and MUST NOT write
-        ##% through a symbolic link there.
+        ##% duvet MUST exclude the cache and the index from git and from source patterns. duvet MUST NOT write to the
+        ##% cache or the index through a symbolic link.
         if not os.path.lexists(ignore):
             os.makedirs(self.folder, exist_ok=True)
             store_file(ignore, IGNORE_ALL)

@@ -41,8 +41,8 @@ class GitCommand:
         self.folder = folder
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
         ##= man/spec/diff.md#reading-a-revision
-        ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or interpret a revision
-        ##% as an option.
+        ##% `duvet diff` MUST NOT let git write, fetch, prompt, or run a program from git's configuration. `duvet diff`
+        ##% MUST NOT pass a revision to git as an option.
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
@@ -83,8 +83,8 @@ class GitCommand:
             if isinstance(error, ValueError):
                 raise DuvetError("revision names can't contain NUL characters") from error
             ##= man/spec/diff.md#output
-            ##% `duvet diff` MUST report that git or a commit is missing, and suggest names for an unknown
-            ##% revision.
+            ##% `duvet diff` MUST report a missing git, a missing commit and an unknown revision, and suggest similar
+            ##% names for an unknown revision.
             if isinstance(error, FileNotFoundError) and os.path.isdir(self.folder or "."):
                 raise DuvetError(
                     "git was not found", hint="install git, which duvet needs to read revisions"
@@ -387,8 +387,8 @@ class GitTree:
     def read(self, path: str) -> bytes:
         try:
             ##= man/spec/diff.md#reading-a-revision
-            ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and compute the same trace
-            ##% as on disk, even in a git hook.
+            ##% `duvet diff` MUST read a revision from git's objects, without a checkout, even in a git hook. The trace
+            ##% of a revision MUST equal the trace of the same files on disk.
             place = self._locate(path)
             if isinstance(place, GitPlace):
                 if place.node.is_folder:
@@ -469,8 +469,8 @@ class GitTree:
 
     def _is_lent(self, path: str) -> bool:
         ##= man/spec/diff.md#reading-a-revision
-        ##% If the revision lacks a specification, `duvet diff` MUST read it from disk and say so, but MUST NOT do this
-        ##% for sources.
+        ##% If a revision lacks a specification, `duvet diff` MUST read the specification from disk and say so. `duvet
+        ##% diff` MUST NOT read sources from disk that a revision lacks.
         files, folder = self._lent
         plain = posixpath.normpath(path)
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):

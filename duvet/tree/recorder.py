@@ -53,8 +53,8 @@ def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
 def is_fresh(info: os.stat_result, now: int) -> bool:
     """Return whether a file changed so recently (or in the future) that another change may look the same."""
     ##= man/spec/cache.md#freshness
-    ##% duvet MUST compare a file's content, rather than its timestamps, if the file changed after duvet read it or less
-    ##% than two seconds before.
+    ##% duvet MUST compare contents instead of timestamps for a file that changed after duvet read it, or less than two
+    ##% seconds before.
     return not _TIMES_TELL or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
 
 
@@ -90,8 +90,8 @@ class TreeRecord(Struct, array_like=True):
         was = stamps.get(path)
         if was is not None and not was.agrees(stamp):
             ##= man/spec/cache.md#freshness
-            ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or an
-            ##% input changed.
+            ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or a file
+            ##% changed during the run.
             self._unsettle(stamps, path)
         stamps[path] = stamp
 

@@ -49,7 +49,7 @@ class WaitTable(RecipeTable, frozen=True, kw_only=True):
     until: CheckTable
     ##= man/spec/gateway.md#recipes
     ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` or
-    ##% `timeout_seconds` says otherwise.
+    ##% `timeout_seconds` is set.
     interval_seconds: Annotated[float, Meta(ge=0.5, le=3_600)] = 5.0
     timeout_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 300.0
 
@@ -90,7 +90,8 @@ def make_recipe_workflow(name: str, recipe: Recipe) -> records.Workflow:
 
 def _make_variable(default: Any) -> records.Variable:
     ##= man/spec/gateway.md#recipes
-    ##% Before the first step, duvet MUST require a value for each variable that is null in the file.
+    ##% Before the first step of a recipe, duvet MUST refuse unknown variables, values of the wrong type, and a missing
+    ##% value for a variable that is null in the file.
     if default is None:
         return records.Variable(None)
     # 1.0 is a number, not an integer.
@@ -112,8 +113,8 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
         actions = ["tool", "wait"]
         try:
             ##= man/spec/gateway.md#recipes
-            ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
-            ##% recipe that calls it.
+            ##% duvet MUST list every problem of a recipe with its file, its line and the path of its key. duvet MUST
+            ##% NOT run a step of a faulty recipe, or of a recipe that calls a faulty recipe.
             workflow_tables.check_exactly_one([name for name in actions if step.get(name) is not None], actions)
         except settings.TableError as error:
             below = here / error.key if error.key else here
@@ -281,7 +282,7 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
         nothing = records.Workflow(name=records.recipe_workflow(one.name), description="", steps=())
         workflows[name] = one.workflow or (draft.workflow if draft else nothing)
     ##= man/spec/gateway.md#recipes
-    ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
+    ##% A recipe MUST be able to call every enabled tool and workflow that its caller may call.
     return WorkflowEnvironment(
         tools={tool.name: tool for tool in tools},
         workflows={},
@@ -311,8 +312,8 @@ def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem
     faults = [*check_workflow(workflow, known), *_check_called_recipes(workflow, known)] if workflow else []
     at = DocumentLocation(found.document, {}, is_private=True)
     ##= man/spec/gateway.md#recipes
-    ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
-    ##% recipe that calls it.
+    ##% duvet MUST list every problem of a recipe with its file, its line and the path of its key. duvet MUST NOT run a
+    ##% step of a faulty recipe, or of a recipe that calls a faulty recipe.
     problems = (
         make_fault_problem(fault, at._replace(keys=_spell_keys(fault.keys)))
         for fault in faults
@@ -382,8 +383,8 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
 def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
     """Return the calls that the recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST call nothing and show what each step would call, leaving references to
-    ##% values that are known only during a run unresolved.
+    ##% With `--dry-run`, `duvet recipe run` MUST call nothing, and print the call that each step would make. With
+    ##% `--dry-run`, `duvet recipe run` MUST print a reference to a value that is known only during a run unchanged.
     scope = {"vars": variables}
     steps = [_plan_step(step, scope) for step in workflow.steps]
     return RecipePlan(recipe=records.recipe_name(workflow.name), vars=variables, steps=steps)

@@ -62,10 +62,10 @@ class RecipeCatalogue:
 
     def _list_paths(self) -> Iterator[str]:
         ##= man/spec/gateway.md#recipes
-        ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, but MUST NOT follow links out
-        ##% of the project.
+        ##% At each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes` again, and MUST NOT follow
+        ##% symbolic links out of the project.
         ##= man/spec/gateway.md#recipes
-        ##% duvet MUST prefer a project's recipe to a built-in recipe with the same name.
+        ##% If a project's recipe has the name of a built-in recipe, duvet MUST run the project's recipe.
         for folder in RECIPE_FOLDERS:
             names = sorted(one.name for one in self._disk.entries(folder))
             # Backup files of editors begin with a dot.
@@ -115,15 +115,17 @@ class RecipeRunner:
             raise ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})
         try:
             ##= man/spec/gateway.md#recipes
-            ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type.
+            ##% Before the first step of a recipe, duvet MUST refuse unknown variables, values of the wrong type, and a
+            ##% missing value for a variable that is null in the file.
             ##= man/spec/gateway.md#recipes
-            ##% Before the first step, duvet MUST require a value for each variable that is null in the file.
+            ##% Before the first step of a recipe, duvet MUST refuse unknown variables, values of the wrong type, and a
+            ##% missing value for a variable that is null in the file.
             workflow.resolve_variables(found.workflow, given)
         except references.WorkflowError as error:
             raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
         log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
         ##= man/spec/gateway.md#recipes
-        ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
+        ##% A recipe MUST be able to call every enabled tool and workflow that its caller may call.
         from duvet.workflows.engine import run_workflow
 
         return await run_workflow(found.workflow, given, pack.CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
@@ -134,7 +136,7 @@ def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recip
     found = recipes.get(name)
     if found is None:
         ##= man/spec/gateway.md#recipes
-        ##% For an unknown recipe, `km-recipe-run` MUST answer `recipe_not_found` with the available names.
+        ##% `km-recipe-run` MUST answer `recipe_not_found` for an unknown recipe, with the available names.
         hint = text.suggest_nearest(text.shorten_text(name), list(recipes))
         names = [name for name, one in recipes.items() if one.workflow]
         available = f"available: {text.join_names(names, _MAX_NAMES)}"

@@ -206,8 +206,8 @@ SECOND = {**SAID, "chunk_id": "b.md::1", "vote": -0.5, "note": None}
 
 def test_feedback(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
-    ##% or JSON.
+    ##% `duvet feedback` MUST list feedback, newest first. `duvet feedback export` MUST write all feedback as JSON
+    ##% Lines, CSV or JSON.
     project = make(tmp_path / "votes", FILES)
     duvet, kept = runner(duvet_command, project), places(project)
     assert duvet("feedback") == Done(0, "", "no feedback yet\n")

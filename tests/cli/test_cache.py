@@ -22,8 +22,9 @@ def cached(folder: Path) -> list[str]:
 
 def test_nothing_has_changed(reported: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#freshness
-    ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% unchanged, and `duvet validate` MUST NOT read the sources again.
+    ##% If nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
+    ##% unchanged. If nothing has changed since the last run with the same options, `duvet validate` MUST NOT read the
+    ##% sources again.
     first = duvet("report")
     before = times(reported)
     second = duvet("report")

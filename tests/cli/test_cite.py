@@ -51,8 +51,8 @@ DIFFERENCE = """\
 
 def test_a_citation_is_inserted_and_shown(duvet: Run, folder: Path) -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST print the citation and its place. With `--dry-run`, `duvet cite` MUST print a unified diff and
-    ##% write nothing.
+    ##% `duvet cite` MUST print the citation and the path and line where it was inserted. With `--dry-run`, `duvet cite`
+    ##% MUST print a unified diff and write nothing.
     before = files(folder)
     done = duvet("cite", LID, "--at", "src/lid.rs:3:1", "--dry-run", "--part", "The lid MUST\nfit")
     assert (done, files(folder)) == (Done(0, DIFFERENCE, ""), before)
@@ -96,8 +96,9 @@ def test_what_is_written(args: str, shown: str, duvet: Run) -> None:
 
 def test_links_and_permissions_stay(duvet: Run, folder: Path) -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST write the file completely or not at all, follow links, keep its permissions, and not write a
-    ##% file that has changed since duvet read it.
+    ##% `duvet cite` MUST write the file completely or not at all, and keep its permissions. `duvet cite` MUST write the
+    ##% file that a symbolic link leads to, and keep the link. `duvet cite` MUST NOT write a file that has changed since
+    ##% duvet read it.
     real = folder / "real.txt"
     (folder / "src/lid.rs").rename(real)
     (folder / "src/lid.rs").symlink_to("../real.txt")
@@ -143,12 +144,12 @@ REFUSED: dict[str, list[str]] = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_refused(what: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, unless the citation only leaves out a part
-    ##% of its requirement.
+    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, except a citation that quotes only a
+    ##% part of its requirement.
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST say where the text is already cited when it refuses to repeat an annotation.
+    ##% If the file already contains the same annotation, `duvet cite` MUST refuse to repeat it and print its line.
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
+    ##% If a requirement occurs in several places, `duvet cite` MUST refuse its id and list these places.
     before, said = files(folder), []
     for line in REFUSED[what]:
         args = shlex.split(line)

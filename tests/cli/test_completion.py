@@ -82,8 +82,8 @@ def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
 )
 def test_bash(words: str, expected: list[str], kettle: Path, duvet_command: str) -> None:
     ##= man/spec/completion.md#completing
-    ##% `duvet completion` MUST print a script that completes commands, subcommands, options and their values in bash,
-    ##% zsh or fish.
+    ##% `duvet completion` MUST print a script for bash, zsh or fish that completes commands, subcommands, options and
+    ##% their values.
     assert bash(kettle, duvet_command, *shlex.split(words)) == expected
 
 
@@ -139,8 +139,8 @@ def test_the_shell_accepts_its_script(name: str, kettle: Path, duvet: Run) -> No
 )
 def test_answers_to_shells(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
     ##= man/spec/completion.md#completing
-    ##% Completion MUST read the names of a project only from the cache. If completion finds nothing, it MUST print
-    ##% nothing, not even an error.
+    ##% Completion MUST take the names of specifications, sections and requirements only from the cache. If completion
+    ##% finds nothing or fails, it MUST print nothing.
     assert duvet(environ=asked(shell, *words)) == Done(0, answer, "")
 
 

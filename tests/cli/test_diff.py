@@ -38,8 +38,8 @@ def base_of(done: Done) -> tuple[str, str, bool]:
 
 def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST name the commit that it compares with: the merge base of `HEAD` and BASE, or BASE itself
-    ##% with `--exact` or without a merge base.
+    ##% `duvet diff` MUST compare with the merge base of `HEAD` and BASE, or with BASE itself if `--exact` is given or
+    ##% no merge base exists. `duvet diff` MUST print the commit that it compares with.
     began = git(folder, "rev-parse", "HEAD")
     git(folder, "checkout", "--quiet", "-b", "work")
     commit(folder)
@@ -58,8 +58,9 @@ def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> No
 
 def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/diff.md#the-base
-    ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`. Without BASE, a
-    ##% gate MUST fail when `origin` exists but its default branch is unknown.
+    ##% Without BASE, `duvet diff` MUST compare the working tree with the default branch of `origin`, or with `HEAD` if
+    ##% that branch is unknown. Without BASE, a gate of `duvet diff` MUST fail if `origin` exists but its default branch
+    ##% is unknown.
     began = git(folder, "rev-parse", "HEAD")
     git(tmp_path, "clone", "--quiet", str(folder), "work")
     work = tmp_path / "work"
@@ -144,8 +145,8 @@ def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> 
 
 def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_command: str) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST treat a revision without the project or its configuration as empty, and fail when a clone
-    ##% lacks a part of the revision.
+    ##% `duvet diff` MUST treat a revision without the project or its configuration as empty. `duvet diff` MUST fail if
+    ##% the clone lacks objects of a revision.
     now = commit(folder)
     git(folder, "rm", "--quiet", "--cached", "-r", ".duvet")
     git(folder, "commit", "--quiet", "--message=without")
@@ -222,8 +223,8 @@ def test_a_moved_file(folder: Path, diff: Run) -> None:
 
 def test_a_gate_of_a_project_without_requirements_fails(folder: Path, diff: Run) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% `duvet diff` with `--fail-on` MUST fail when the project has no requirements, and its Markdown MUST say when the
-    ##% gate was not checked.
+    ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. In Markdown, `duvet diff` MUST say
+    ##% if its gate was not checked.
     commit(make(folder, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n", "src/a.rs": ""}))
     assert diff("--fail-on", "new") == Done(1, diff().out, "FAIL: --fail-on new: the project has no requirements\n")
     done = diff("--fail-on", "new", "--format", "markdown")
@@ -278,8 +279,8 @@ def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str)
 )
 def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#output
-    ##% `duvet diff` MUST report that git or a commit is missing, and suggest names for an unknown
-    ##% revision.
+    ##% `duvet diff` MUST report a missing git, a missing commit and an unknown revision, and suggest similar names for
+    ##% an unknown revision.
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
     shown = revision.replace("\x1b", "\\u{1b}")
@@ -356,11 +357,11 @@ def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
 )
 def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 for lost coverage or a stale citation.
+    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid.
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 for a new requirement that is uncited.
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is uncited.
     ##= man/spec/diff.md#gates
-    ##% `duvet diff` MUST NOT fail for other differences.
+    ##% `duvet diff` MUST NOT fail because of any other difference.
     commit(make(folder, {"src/c.rs": "//= spec.md#pouring\n"}))
     make(folder, texts)
     regression, new = ("--fail-on", "regression"), ("--fail-on", "new")

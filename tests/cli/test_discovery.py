@@ -69,7 +69,7 @@ def test_configurations_on_the_command_line(kettle: Path, inside: Run) -> None:
 
 def test_the_configuration_of_the_service(kettle: Path, inside: Run) -> None:
     ##= man/spec/init.md#project-discovery
-    ##% duvet MUST prefer the service's configuration in the working directory to the one in the project.
+    ##% duvet MUST prefer the service configuration in the working directory to the one in the project.
     make(kettle, {"duvet.config.yaml": "server: {name: outer}\n", "named.yaml": "server: {name: named}\n"})
 
     def name(*words: str, **environ: str) -> str:
@@ -104,8 +104,8 @@ def test_names_are_completed(kettle: Path, inside: Run) -> None:
 
 def test_the_flags_of_awslabs_duvet_describe_the_working_directory(kettle: Path, inside: Run) -> None:
     ##= man/spec/init.md#project-discovery
-    ##% `duvet init`, and any command with the flags of awslabs duvet such as `--source-pattern`, MUST use the working
-    ##% directory.
+    ##% `duvet init` MUST use only the working directory, and so MUST every command that has a flag of awslabs duvet
+    ##% such as `--source-pattern`.
     make(kettle, {"src/spec.md": SPECIFICATION})
     assert inside("-q", "report", "--source-pattern", "*.rs", "--json", "out.json").code == 0
     assert json.loads((kettle / "src/out.json").read_text())["annotations"][0]["source"] == "a.rs"

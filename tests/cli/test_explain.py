@@ -75,7 +75,8 @@ def test_rules_states_and_keys_are_explained(duvet: Run) -> None:
 
 def test_on_a_terminal_pages_are_rendered(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/help.md#topics
-    ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown to its width, at most 100 columns.
+    ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown in the width of the terminal, but in
+    ##% at most 100 columns.
     for words in ("explain DUV050", "validate --explain DUV050"):
         lines = shown(duvet_command, tmp_path, "--color", "never", *words.split()).splitlines()
         assert lines[0].strip() == "DUV050 quote-not-found" and max(map(len, lines)) <= 80

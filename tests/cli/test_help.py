@@ -45,10 +45,10 @@ def test_topics_and_commands_are_listed(duvet_command: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("topic", guide_topics())
 def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, tmp_path: Path, topic: str) -> None:
     ##= man/spec/help.md#topics
-    ##% `duvet help TOPIC` MUST print that topic of the guide, and MUST use a pager only if standard output is a terminal.
+    ##% `duvet help TOPIC` MUST print that topic of the guide, through a pager only if standard output is a terminal.
     done = run(duvet_command, tmp_path, "help", topic)
     ##= man/spec/help.md#topics
-    ##% Both commands MUST replace a link to a topic of the guide by `duvet help TOPIC`.
+    ##% `duvet help TOPIC` and `duvet explain` MUST print a link to a topic of the guide as `duvet help TOPIC`.
     text = re.sub(r"\[([^]]*)\]\(\.\.[^)]*\)", r"\1", guide_text(topic))
     text = re.sub(r"\[([^]]*)\]\((?!http)([a-z-]+)\.md[^)]*\)", _expect_command, text)
     lines = [line for line in text.splitlines() if line and not line.startswith("<!--")]
@@ -59,7 +59,8 @@ def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, t
 @pytest.mark.parametrize("topic", [*guide_parts(), "CI", "Tutorial", "GATES"])
 def test_a_topic_is_a_page_or_a_part_of_one_in_any_case(duvet_command: str, tmp_path: Path, topic: str) -> None:
     ##= man/spec/help.md#topics
-    ##% A TOPIC MUST be a page of the guide, a section of its concepts, or `reference`, in any case.
+    ##% `duvet help` MUST accept as a TOPIC each page of the guide, each section of *concepts*, and `reference`, and
+    ##% ignore case.
     done = run(duvet_command, tmp_path, "help", topic)
     title = {"specifications": "Specifications and requirements", "tutorial": "Trace your first project"}
     title |= {"ci": "Run duvet in CI"}
@@ -116,7 +117,8 @@ def test_an_unknown_name(duvet_command: str, tmp_path: Path, words: list[str], m
 @LINUX
 def test_on_a_terminal_a_topic_opens_in_the_pager(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/help.md#topics
-    ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown to its width, at most 100 columns.
+    ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown in the width of the terminal, but in
+    ##% at most 100 columns.
     reader, writer = os.openpty()
     pager = tmp_path / "pager"
     pager.write_text("#!/bin/sh\nsed 's/^/| /'\n")

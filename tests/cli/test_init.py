@@ -40,11 +40,11 @@ def here(duvet_command: str, tmp_path: Path) -> Run:
 
 def test_a_new_project_without_a_terminal(folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST find specifications by their folders, their names and their requirements, and MUST print the
-    ##% number of requirements of each.
+    ##% `duvet init` MUST find specifications by their folders, names and requirements, and print the number of
+    ##% requirements of each.
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST end with the next command: `duvet report` if the project traces a specification, or else the
-    ##% command that adds one.
+    ##% `duvet init` MUST end with the next command: `duvet report` if the project has a specification, and otherwise
+    ##% the command that adds one.
     assert duvet("init") == Done(0, "", FOUND + WROTE + SUGGESTED + ACCEPT)
     written = files(folder)
     gold.assert_match(written[PATH].decode(), "suggested.toml")
@@ -59,8 +59,8 @@ def test_a_new_project_without_a_terminal(folder: Path, duvet: Run, gold: Snapsh
 @pytest.mark.parametrize(("answer", "accepts"), [("\n", True), ("y\n", True), ("n\n", False)])
 def test_a_new_project_on_a_terminal(answer: str, accepts: bool, folder: Path, duvet: Run) -> None:
     ##= man/spec/init.md#new-projects
-    ##% With `--yes`, or if the user agrees on a terminal, `duvet init` MUST trace the specifications that it found;
-    ##% otherwise, it MUST write them as comments.
+    ##% `duvet init` MUST trace the specifications that it finds if `--yes` is given or the user agrees on a terminal,
+    ##% and otherwise write them as comments.
     typed, terminal = pty.openpty()
     os.write(typed, answer.encode())
     assert duvet("init", stdin=terminal, stderr=terminal).code == 0
@@ -81,8 +81,8 @@ def test_everything_that_is_named(folder: Path, duvet: Run, gold: Snapshot) -> N
 
 def test_a_folder_with_nothing_in_it(here: Run, tmp_path: Path) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST end with the next command: `duvet report` if the project traces a specification, or else the
-    ##% command that adds one.
+    ##% `duvet init` MUST end with the next command: `duvet report` if the project has a specification, and otherwise
+    ##% the command that adds one.
     nothing = f"found no source files; add a [[source]] to {PATH}\n"
     assert here("init") == Done(0, "", WROTE + UNTRACED + nothing + NAME)
     assert here("-q", "report").code == 0
@@ -95,7 +95,7 @@ def test_a_folder_with_nothing_in_it(here: Run, tmp_path: Path) -> None:
 
 def test_a_folder_inside_a_project(here: Run, tmp_path: Path) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST refuse to create a project inside another one without `--nested`.
+    ##% `duvet init` MUST refuse to create a project inside another project, unless `--nested` is given.
     make(tmp_path, {PATH: "'$schema' = 'duvet-cli/config/v1'\n", "a/b/c.py": ""})
     hint = "`duvet -C ../.. init` adds to that project; `duvet init --nested` creates another one here"
     done = here("-C", "a/b", "init", "--lang-python")
@@ -129,8 +129,8 @@ def test_requirements_without_keywords(here: Run, tmp_path: Path) -> None:
 )
 def test_keywords_in_lower_case(arguments: list[str], start: str, here: Run, tmp_path: Path) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification whose sentences have `must`, `shall` or
-    ##% `should` in lower case only.
+    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification that has `must`, `shall` or `should` only
+    ##% in lower case.
     path = arguments[1] if start == "" else "specs/tea.md"
     make(tmp_path, {path: "# Tea\n\n- The pot must be hot.\n- It should whistle.\n"})
     shown = here("init", *arguments).err
@@ -151,10 +151,10 @@ def test_a_project_with_many_specifications(here: Run, tmp_path: Path) -> None:
 
 def test_an_existing_project(kettle: Path, duvet: Run) -> None:
     ##= man/spec/init.md#existing-projects
-    ##% In a project, `duvet init` MUST add the specifications and languages that are named, and MUST NOT change anything
-    ##% else in existing files.
+    ##% In an existing project, `duvet init` MUST add the specifications and languages that its options name. In an
+    ##% existing project, `duvet init` MUST NOT change anything else in a file.
     ##= man/spec/init.md#existing-projects
-    ##% `duvet init` MUST print what it added and what was configured already.
+    ##% `duvet init` MUST print the entries that it added and the entries that already existed.
     assert duvet("init").code == 0
     before = files(kettle)
     found = FOUND.removesuffix("\n")
@@ -187,8 +187,8 @@ source = "spec.md"
 """
     assert (kettle / PATH).read_text() == before[PATH].decode() + added
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST end with the next command: `duvet report` if the project traces a specification, or else the
-    ##% command that adds one.
+    ##% `duvet init` MUST end with the next command: `duvet report` if the project has a specification, and otherwise
+    ##% the command that adds one.
     again = duvet("init", "--specification", "docs/kettle.md").err
     assert again.endswith(NEXT)
     assert f"\n{PATH} has docs/kettle.md already\n{unchanged}" in again

@@ -218,7 +218,7 @@ def warnings(done: Done) -> str:
 
 def test_doubts(reported: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
+    ##% With `--strict`, `duvet report` and `duvet validate` MUST exit with 1 if there are warnings.
     before = files(make(reported, {"src/a.rs": DOUBTFUL}))
     strict = duvet("-q", "report", "--strict")
     assert changed(reported, before) == {PAGE}

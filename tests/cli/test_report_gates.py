@@ -98,8 +98,8 @@ def test_a_snapshot_is_compared(reported: Path, duvet: Run) -> None:
 )
 def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci`, or when the environment variable `CI` is true, `duvet report` MUST compare a configured snapshot
-    ##% instead of writing it.
+    ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the configured snapshot
+    ##% with the current one instead of overwriting it.
     environ = {} if ci is None else {"CI": ci}
     assert duvet("-q", "report", *args.split(), environ=environ) == (MISSING if code else Done(0, "", ""))
     assert (kettle / SNAPSHOT).exists() == (code == 0)
@@ -111,7 +111,7 @@ def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle
 
 BOIL, WHISTLE, DRIP = "The kettle MUST boil water.", "It SHOULD whistle when done.", "The spout MAY drip."
 ##= man/spec/gates.md#verdicts
-##% With awslabs duvet's schema, gates MUST report problems with awslabs duvet's messages.
+##% With awslabs duvet's schema, gates MUST print awslabs duvet's messages.
 NOT_CITED = owed(
     "DUV062",
     "Specification requirements missing citation.",
@@ -132,9 +132,9 @@ NOT_TESTED = owed("DUV063", "Citation missing test.", 5, BOIL, "cite spec.md#hea
 )
 def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and no snapshot, `duvet report` MUST list the specification lines that lack code, unless
-    ##% `--require-citations false` is given, and the lines that have code but no test, unless `--require-tests false`
-    ##% is given.
+    ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
+    ##% code cites, unless `--require-citations false` is given. With `--ci` and without a configured snapshot, `duvet
+    ##% report` MUST list the lines that code cites but no test, unless `--require-tests false` is given.
     lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
     make(kettle, {**WITHOUT_SNAPSHOT, "src/a.rs": HALF, "spec.md": lines})
     assert duvet("-q", "report", "--ci", *args.split()) == ended(problems)
@@ -213,7 +213,7 @@ encountered 2 errors
 
 def test_targets_that_are_unknown(duvet: Run) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% duvet MUST refuse an unknown target, and SHOULD suggest similar names.
+    ##% duvet MUST refuse an unknown target of a gate, and SHOULD suggest similar names.
     args = ("--require-citations", "spec.md#purring", "--require-tests", "speck.md")
     assert duvet("-q", "report", *args) == Done(1, "", UNKNOWN)
 
@@ -322,10 +322,11 @@ def test_a_gate_with_nothing_to_check_fails(
     texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
 ) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% With duvet's own schema or without a configuration, a gate MUST fail when there is no configuration, no
-    ##% specification or no requirement, or when a source pattern matches no file.
+    ##% Except with awslabs duvet's schema, a gate MUST fail if there is no configuration, no specification or no
+    ##% requirement, or if a source pattern matches no file.
     ##= man/spec/gates.md#verdicts
-    ##% Without a gate, duvet MUST warn about each of these conditions.
+    ##% Without a gate, and except with awslabs duvet's schema, duvet MUST warn if there is no configuration, no
+    ##% specification or no requirement, or if a source pattern matches no file.
     make(tmp_path, texts)
     plain, gated = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--ci"]))
     assert (plain.code, all_codes(plain), gated.code, codes(gated)) == (0, [code], 1, [code])
@@ -342,13 +343,14 @@ def test_other_gates_fail_alike(
     gate: str, texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
 ) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% With duvet's own schema or without a configuration, a gate MUST fail when there is no configuration, no
-    ##% specification or no requirement, or when a source pattern matches no file.
+    ##% Except with awslabs duvet's schema, a gate MUST fail if there is no configuration, no specification or no
+    ##% requirement, or if a source pattern matches no file.
     folder = history(tmp_path / "kettle", texts)
     done = run(duvet_command, folder, *gate.split())
     assert (done.code, "PASS" in done.err) == (1, False)
     ##= man/spec/gates.md#verdicts
-    ##% Without requirements, a gate MUST fail with the problems that keep it from running, their codes and `FAIL`.
+    ##% If a gate cannot run because the project has no requirements, duvet MUST print `FAIL` and the problems that
+    ##% explain why.
     assert all_codes(done) == codes(done) == [code]
     assert f"\nFAIL: {gate.partition(' ')[2].removesuffix(' --todo')}: not checked because of 1 error\n" in done.err
     make(folder, {".duvet/config.toml": texts[".duvet/config.toml"].replace("duvet-cli/config/v1", UPSTREAM)})
@@ -478,7 +480,8 @@ def test_the_reports_are_named(tmp_path: Path, duvet_command: str) -> None:
 )
 def test_true_is_a_gate(args: str, found: list[str], tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% Except with awslabs duvet's schema, the value `true` MUST have the same effect as naming all specifications.
+    ##% Except with awslabs duvet's schema, `--require-citations true` and `--require-tests true` MUST have the same
+    ##% effect as naming every specification.
     config = OURS + SPEC + "[report.snapshot]\nenabled = true\n"
     make(tmp_path, {".duvet/config.toml": config, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
     run(duvet_command, tmp_path, "report")
@@ -506,7 +509,7 @@ def test_a_gate_in_plain_words(tmp_path: Path, duvet_command: str) -> None:
 
 def test_problems_are_counted_once(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% `duvet report` MUST print the number of errors and warnings once.
+    ##% `duvet report` MUST print the numbers of errors and warnings only once.
     texts = {"spec.md": SPECIFICATION, "src/a.rs": "//= gone.md#a\n//# b\n//= spec.md#heating\n//# nothing\n"}
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, **texts})
     done = run(duvet_command, tmp_path, "report")
@@ -549,8 +552,8 @@ def test_no_gate_passes_without_requirements(tmp_path: Path, duvet_command: str)
 )
 def test_a_gate_that_nothing_can_break_fails(args: str, problem: str, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate MUST fail when it has nothing to check: a gate on the tests of
-    ##% cited requirements without a citation, or a gate on a target without requirements.
+    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if no code cites a requirement. Except with
+    ##% awslabs duvet's schema, a gate on a target MUST fail if the target has no requirements.
     text = "# Kettle\n\nWords.\n\n## Scope\n\nAll kettles.\n\n## Heating\n\nThe kettle MUST boil.\n"
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, "src/a.rs": "fn a() {}\n", "spec.md": text})
     done = run(duvet_command, tmp_path, "report", *args.split())

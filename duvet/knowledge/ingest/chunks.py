@@ -124,8 +124,8 @@ class IngestReader:
 
     def _parse(self, path: str, kind: FileKind, data: bytes, found: IngestContent) -> IngestContent:
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST index only the name of a file that is empty, too large, not UTF-8 or unreadable, and
-        ##% skip a file whose name is not UTF-8.
+        ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable, or not UTF-8. `duvet
+        ##% ingest` MUST skip a file whose name is not UTF-8.
         try:
             text = data.decode().removeprefix(BOM)
         except UnicodeDecodeError:
@@ -162,8 +162,8 @@ def cut_pieces(
 ) -> Iterator[TextPiece]:
     """Yield the chunks of a text, except blank ones; `headings` are the offsets of its headings."""
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST split texts into chunks of at most 1,000 characters, at headings and line ends, with
-    ##% an overlap of up to 200 characters.
+    ##% `duvet ingest` MUST split files at headings and line ends into chunks of at most 1,000 characters, with an
+    ##% overlap of up to 200 characters.
     start, line, counted = 0, 1, 0
     while start < len(text):
         end, is_heading = _find_end(text, start, headings)

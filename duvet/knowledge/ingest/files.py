@@ -128,8 +128,7 @@ class DefaultExcludes:
     def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:
         """Return whether a path is excluded by its name, or because it is inside an excluded folder."""
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST skip vendored folders, and files that may contain secrets, unless `ingest.include` names
-        ##% their exact path.
+        ##% `duvet ingest` MUST skip secret files and vendored folders unless `ingest.include` names their exact path.
         if path in self._included:
             return False
         low = name.casefold()
@@ -225,12 +224,12 @@ class _Walk:
             path.encode()
         except UnicodeEncodeError:
             ##= man/spec/knowledge.md#files
-            ##% `duvet ingest` MUST index only the name of a file that is empty, too large, not UTF-8 or unreadable,
-            ##% and skip a file whose name is not UTF-8.
+            ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable, or not UTF-8.
+            ##% `duvet ingest` MUST skip a file whose name is not UTF-8.
             self.problems.append(make_warning("the file name is not UTF-8", make_valid_text(path)))
             return False
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST index the files that `ingest.include` matches and `ingest.exclude` does not.
+        ##% `duvet ingest` MUST index the files that match `ingest.include` and do not match `ingest.exclude`.
         return self._includes is None or self._includes(path)
 
 

@@ -80,7 +80,8 @@ def ingest_project(
         raise
     except BaseException as error:
         ##= man/spec/knowledge.md#ingest-runs
-        ##% An ingest run that fails MUST record the reason.
+        ##% An ingest run that fails or is killed MUST leave the index unchanged. An ingest run that fails MUST record
+        ##% its error.
         with suppress(Exception), store.writing() as writing:
             writing.put_run(run.failed(error))
         raise
@@ -89,7 +90,7 @@ def ingest_project(
 @contextmanager
 def _writing(store: Store, progress: Progress, patience: float) -> Iterator[StoreWriter]:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% A second run at the same time MUST say that it is waiting, wait up to 10 seconds, and then fail.
+    ##% If another ingest run is active, `duvet ingest` MUST say so, wait up to 10 seconds for it to end, and then fail.
     with ExitStack() as stack:
         try:
             writing = stack.enter_context(store.writing())
@@ -132,14 +133,14 @@ class _Run:
 
     def look(self, store: Store | None) -> IngestOutcome:
         ##= man/spec/knowledge.md#ingest-runs
-        ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
+        ##% With `--dry-run`, `duvet ingest` MUST list the changes to the index without making them.
         files, times, _ = self._update_files(store, None, None)
         return self._outcome(files, times)
 
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
         self._embedder = find_embedder(self._rule.semantic, self._options.dummy)
         ##= man/spec/knowledge.md#ingest-runs
-        ##% Readers MUST see the last completed run, and MUST NOT wait for a run in progress.
+        ##% Readers MUST see the index of the last completed ingest run, and MUST NOT wait for a running one.
         trace = self._load_trace()
         files, times, subsystems = self._update_files(store, writing, trace)
         artifacts = list(files.artifacts.values())
@@ -215,7 +216,7 @@ class _Run:
             return self._catalogue() if self._catalogue else self._project.catalogue
         except errors.DuvetError as error:
             ##= man/spec/knowledge.md#ingest-runs
-            ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
+            ##% If git fails or the trace cannot be read, `duvet ingest` MUST warn and continue.
             self._problems += ingest_files.make_warnings(error)
             return None
 
@@ -280,7 +281,7 @@ class FileUpdater(Struct, frozen=True):
         files = self.files
         gone = [artifact for path, artifact in self.before.items() if path not in files.artifacts]
         ##= man/spec/knowledge.md#ingest-runs
-        ##% `duvet ingest` MUST remove deleted files from the index, and report them as removed or renamed.
+        ##% `duvet ingest` MUST remove deleted files from the index, and report each as removed or renamed.
         files.removed = tuple(_find_renames(gone, [files.artifacts[path] for path in files.added]))
         if self.writing:
             for artifact in gone:
@@ -375,8 +376,8 @@ class VectorUpdate(Struct, frozen=True):
         todo = [artifact for artifact in artifacts if artifact.chunk_count]
         total = sum(artifact.chunk_count for artifact in todo)
         ##= man/spec/knowledge.md#ingest-runs
-        ##% `duvet ingest` MUST recompute all vectors when the model has changed, or when more than a fifth of the
-        ##% chunks have.
+        ##% `duvet ingest` MUST recompute all vectors if the model has changed, or if more than a fifth of the chunks
+        ##% have changed.
         data, size = self.store.kept(SPACE_KEY), int.from_bytes(self.store.kept(SPACE_SIZE_KEY) or b"")
         space = self.embedder.space(data) if data and abs(total - size) * _TOLERANCE <= size else None
         if space is not None:

@@ -88,8 +88,9 @@ class SubsystemIndex:
     def of(self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
         """Return the membership of a file with this subsystem in its front matter and these imported modules."""
         ##= man/spec/knowledge.md#subsystems
-        ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the one with the longest
-        ##% matching pattern, or else to the one that its path names, ignoring case.
+        ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
+        ##% longest matching pattern, or else to the subsystem that its path contains. `duvet ingest` MUST ignore case
+        ##% in the names of subsystems.
         name = named or self._code.get(path) or self._find_by_path(path) or self._find_by_subject(path, kind, imports)
         if not name:
             return SubsystemMembership()
@@ -132,8 +133,9 @@ class SubsystemIndex:
 
     def _find_by_subject(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
         ##= man/spec/knowledge.md#subsystems
-        ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names under `tests` or
-        ##% `docs`, and any other test to the subsystem of its imports or cited requirements.
+        ##% `duvet ingest` MUST assign a test or document to the subsystem that its file, or a folder below `tests` or
+        ##% `docs`, is named after. `duvet ingest` MUST assign any other test to the subsystem of the code that it
+        ##% imports or of the requirements that it cites.
         for name in guess_subject_names(path, kind):
             if found := self.spelling(name) or self._top_modules.get(_key(name), ""):
                 return found
@@ -387,8 +389,8 @@ class CatalogueSubsystem(Struct, frozen=True):
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     """Return the subsystems of the first catalogue file, if any; raise ProblemsError with all its errors."""
     ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top of the project, in
-    ##% `.duvet`, `.metadata` or `docs`, and fail with the line of each error in this file.
+    ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
+    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail with the line of each error in this file.
     path = next((path for path in _CATALOGUE_PATHS if tree.is_file(path)), None)
     if path is None:
         return ()

@@ -134,8 +134,8 @@ class KnowledgeMetrics(Collector):
 
     def count(self, call: audit.CallRecord) -> None:
         ##= man/spec/gateway.md#telemetry
-        ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code, start each count at
-        ##% 0, and have no labels that callers can choose.
+        ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code, and start each count
+        ##% at 0. `/metrics` MUST NOT have labels with values that a caller can choose.
         result = _RESULTS[bool(call.code)]
         self._requests.labels(call.tool, result).inc()
         self._seconds.labels(call.tool).observe(call.seconds)
@@ -175,8 +175,8 @@ async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, flo
         found = await to_thread.run_sync(knowledge.ask, _compute_figures)
     except StoreError:
         ##= man/spec/gateway.md#telemetry
-        ##% `/metrics` MUST show the last ingest run and the reports as `km_ingest_`, `km_coverage_` and `km_lifecycle_`
-        ##% gauges, and answer even when the index cannot be read.
+        ##% `/metrics` MUST show the last ingest run and the stored reports as gauges whose names start with
+        ##% `km_ingest_`, `km_coverage_` or `km_lifecycle_`. `/metrics` MUST answer even if the index is unreadable.
         found = {}
     return {name: found.get(name, 0) for name in _FIGURES}
 

@@ -93,8 +93,8 @@ class RestEndpoint:
     async def _call(self, scope: Scope, body: bytes, request_id: str) -> object:
         name, arguments = _parse_call(body)
         ##= man/spec/knowledge.md#answers
-        ##% For MCP clients these tools MUST cut long lists, including forwarded ones, to about 4,000 tokens unless
-        ##% `limit` asks for more, and report the cut.
+        ##% For MCP clients, `km-` tools MUST cut long lists to about 4,000 tokens unless `limit` asks for more, and say
+        ##% so in the answer. `km-` tools MUST also cut the lists that a gateway returns.
         is_forwarded = responses.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
         identity = current_caller()
         caller = call_context.Caller(
@@ -137,8 +137,8 @@ async def _send_result(
         await responses.send_refusal(scope, send, refuse(error))
     except Exception:  # noqa: BLE001 - clients must not see internals
         ##= man/spec/gateway.md#access
-        ##% Answers and log lines MUST NOT contain the project's folder or the text of exceptions, except in
-        ##% `stored_path` and in the reason why an index cannot be read.
+        ##% Answers and log lines MUST NOT contain the project's folder or the text of an exception, except in
+        ##% `stored_path` and in the reason why an index is unreadable.
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
         await responses.send_refusal(scope, send, responses.UNEXPECTED_ERROR)
     else:
@@ -174,8 +174,8 @@ class ReportEndpoint:
 
     async def _report(self, scope: Scope) -> object:
         ##= man/spec/gateway.md#access
-        ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to
-        ##% callers who may call the corresponding tools, and 404 before the first ingest run.
+        ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return the stored reports
+        ##% to callers that may call the corresponding tools. Before the first ingest run, these paths MUST answer 404.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
         caller = call_context.Caller(scopes=current_caller().scopes, face=REST_SOURCE)

@@ -63,8 +63,8 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
 def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     """Return a store error as a ToolError with a remedy for this caller."""
     ##= man/spec/knowledge.md#answers
-    ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
-    ##% a remedy, and work again without a restart once it is fixed.
+    ##% If the index is missing, locked, damaged or of another version, `km-` tools MUST answer `upstream_error` and say
+    ##% what to do. After the index is repaired, `km-` tools MUST work again without a restart.
     message = (
         NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
     )
@@ -96,8 +96,8 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
     if limit is not None:
         return found[:limit]
     ##= man/spec/knowledge.md#answers
-    ##% For MCP clients these tools MUST cut long lists, including forwarded ones, to about 4,000 tokens unless
-    ##% `limit` asks for more, and report the cut.
+    ##% For MCP clients, `km-` tools MUST cut long lists to about 4,000 tokens unless `limit` asks for more, and say so
+    ##% in the answer. `km-` tools MUST also cut the lists that a gateway returns.
     return tuple(take_fitting_rows(found, MAX_PAGE_BYTES // share, least=1)) if face == tool.MCP_SOURCE else found
 
 
@@ -113,5 +113,6 @@ def limit_rows_by_size(rows: Sequence[_Row], most: int | None) -> Sequence[_Row]
 
 def cap_count(given: int, highest: int) -> int:
     ##= man/spec/knowledge.md#answers
-    ##% These tools MUST lower a `limit` or depth above the maximum, and reject one below the minimum.
+    ##% A `km-` tool MUST lower a `limit` or depth above the maximum to the maximum, and reject a `limit` or depth below
+    ##% the minimum.
     return min(given, highest)

@@ -75,7 +75,7 @@ async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options
             return failed
 
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% During an ingest run, the server MUST keep answering and report progress.
+    ##% During an ingest run, the server MUST report progress and answer other requests.
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% A cancelled ingest run MUST leave the index unchanged.
     return await index.run_in_thread(ctx, work)
@@ -166,8 +166,7 @@ def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
 
 def _check_backup_path(places: settings.StorePaths, path: str, destination: str) -> None:
     ##= man/spec/gateway.md#backups
-    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
-    ##% folder.
+    ##% `km-backup-trigger` MUST write only a new `.tgz` or `.tar.gz` file in the project or in the configured folder.
     if "\0" in path or not any(leads_into_folder(folder, path) for folder in places.for_backups):
         hint = "choose a path in the project, or in the folder that `store.backups` sets"
         shown = quote_text(shorten_text(destination) or settings.BACKUPS_FOLDER)
@@ -227,8 +226,9 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> t
     nothing."""
     if arguments.paths is not None:
         ##= man/spec/gateway.md#indexing-and-feedback
-        ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer
-        ##% as `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
+        ##% `km-ingest-trigger` MUST index the project with the given `profile`, or else with `ingest.profile`, or else
+        ##% with `manual`. `km-ingest-trigger` MUST return the same answer as `km-ingest-status`. `km-ingest-trigger`
+        ##% MUST refuse `paths` with the error `unsupported_operation`.
         hint = "omit paths; the run skips files that have not changed"
         raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Indexing only some paths is not supported", hint)
     profile = "" if arguments.profile is None else settings.require_profile(arguments.profile)
@@ -272,8 +272,8 @@ async def _finish_storing(
 
 async def _ingest(ctx: CallContext, maintenance: Maintenance, stored: StoredFile) -> reports.RunRow:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
-    ##% index does not contain the file.
+    ##% The server MUST answer `upstream_error` if it stored a file but could not index the project. The server MUST
+    ##% warn if the index does not contain a file that it stored.
     cause: Exception | None = None
     try:
         run = await run_ingest_or_fail(ctx, maintenance, settings.IngestOptions())
@@ -330,8 +330,8 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
     matter, and index the project if requested."""
     require_argument("content", arguments.content, _CONTENT)
     ##= man/spec/gateway.md#uploads
-    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML front
-    ##% matter, to a file named after the title or the time.
+    ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time. `km-storetext`
+    ##% MUST write the title, the subsystem, the tags and the metadata as YAML front matter.
     size = len(arguments.content.encode())
     if size > _MAX_TEXT_BYTES:
         hint = "split it, or upload it as a file with km-upload"
@@ -439,16 +439,16 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool
     name = require_argument("recipe", arguments.recipe, _NAME)
     run = await recipes.run(name, arguments.vars, ctx)
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
-    ##% step.
+    ##% `km-recipe-run` MUST return the status and the outputs of the run, and the id, status, duration, message and
+    ##% result of each step.
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST record its runs in the same way as workflow runs.
+    ##% `km-recipe-run` MUST record its runs as workflow runs.
     done = make_recipe_output(name, run)
     if run.error is None:
         return tool.ToolAnswer(value=done)
     ##= man/spec/gateway.md#recipes
-    ##% If a recipe fails, `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of
-    ##% all steps.
+    ##% If a recipe fails, `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout`, with the status of
+    ##% every step.
     raise tool.ToolError(
         tool.ErrorCode(run.error.code.value), run.error.describe(name), run.error.hint, details=to_builtins(done)
     )

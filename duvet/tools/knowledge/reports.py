@@ -93,8 +93,8 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
     ReportInput,
     reports.LifecycleReport,
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` and `km-ingest-status` MUST require the scope `maintainer`, and MUST be available
-    ##% in a `read-only` pack.
+    ##% `km-lifecycle-report` and `km-ingest-status` MUST require the scope `maintainer`. A `read-only` pack MUST
+    ##% contain `km-lifecycle-report` and `km-ingest-status`.
     scope=Scope.MAINTAINER,
     reads=True,
 )
@@ -161,8 +161,8 @@ async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -
         if error.code is not ErrorCode.UPSTREAM_ERROR or not isinstance(error.__cause__, database.StoreMissingError):
             raise
     ##= man/spec/knowledge.md#reports
-    ##% `km-ingest-status` MUST return the outcome of the last run, or of the last run with a given `profile`, or
-    ##% `not_found`.
+    ##% `km-ingest-status` MUST return the outcome of the last ingest run or, with `profile`, of the last run with that
+    ##% profile. If there was no such run, `km-ingest-status` MUST answer `not_found`.
     if not runs:
         return ToolAnswer(value=KmIngestStatusOutput(status="not_found", profile=UNSET if profile is None else profile))
     last = reports.make_run_row(runs[0])

@@ -187,7 +187,7 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
         timestamp=maintenance.now().isoformat(timespec="milliseconds"),
     )
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
+    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn if all
     ##% three are missing.
     await index.run_in_thread(ctx, lambda: feedback.submit_vote(maintenance.places, vote))
     warnings = []

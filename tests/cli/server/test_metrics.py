@@ -36,8 +36,8 @@ def names_in(metrics: str) -> set[str]:
 
 def test_every_tool_is_counted_from_zero_on(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#telemetry
-    ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code, start each count at 0,
-    ##% and have no labels that callers can choose.
+    ##% `/metrics` MUST count and time the calls to `km-` tools by tool, result and error code, and start each count at
+    ##% 0. `/metrics` MUST NOT have labels with values that a caller can choose.
     with Command(duvet_command, project) as command, command.client() as client:
         text = client.get("/metrics").text
         assert samples(text, "km_mcp_requests_total") == {(of, tool): 0 for tool in ALL for of in ("success", "error")}
@@ -111,8 +111,8 @@ GAUGES = {
 
 def test_the_last_run_and_its_reports_are_gauges(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#telemetry
-    ##% `/metrics` MUST show the last ingest run and the reports as `km_ingest_`, `km_coverage_` and `km_lifecycle_`
-    ##% gauges, and answer even when the index cannot be read.
+    ##% `/metrics` MUST show the last ingest run and the stored reports as gauges whose names start with `km_ingest_`,
+    ##% `km_coverage_` or `km_lifecycle_`. `/metrics` MUST answer even if the index is unreadable.
     with Command(duvet_command, project) as command, command.client() as client:
 
         def gauges() -> dict[str, float]:
@@ -161,8 +161,8 @@ def report(client: HttpClient, path: str, **query: str) -> tuple[int, Any]:
 
 def test_reports_are_those_of_their_tools(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
-    ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to callers
-    ##% who may call the corresponding tools, and 404 before the first ingest run.
+    ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return the stored reports to
+    ##% callers that may call the corresponding tools. Before the first ingest run, these paths MUST answer 404.
     with Command(duvet_command, project, **TOKENS) as command:
         with command.client(ADMIN) as client:
             for path, tool in REPORTS.items():

@@ -41,8 +41,8 @@ def test_what_init_starts_with_in_the_order_of_its_blocks() -> None:
 )
 def test_languages_are_known_by_their_manifests(files: set[str], expected: list[str]) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions or manifests, and MUST skip hidden files, vendored folders
-    ##% and files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
+    ##% vendored folders and files that git ignores.
     assert [one.language.value for one in detect_languages(files.__contains__)] == expected
 
 
@@ -96,8 +96,8 @@ UPSTREAM = b"'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\
 @pytest.mark.parametrize("data", [OURS, UPSTREAM])
 def test_what_is_added_to_a_configuration(data: bytes) -> None:
     ##= man/spec/init.md#existing-projects
-    ##% In a project, `duvet init` MUST add the specifications and languages that are named, and MUST NOT change anything
-    ##% else in existing files.
+    ##% In an existing project, `duvet init` MUST add the specifications and languages that its options name. In an
+    ##% existing project, `duvet init` MUST NOT change anything else in a file.
     added = add_to_config(data, read(data), [PYTHON], ["spec.md"], {})
     config = read(added)
     assert added.startswith(data) and config.specifications == (SpecificationRule("spec.md"),)

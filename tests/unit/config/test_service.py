@@ -251,7 +251,7 @@ def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
 @pytest.mark.parametrize("template", ["x://{file}", "x://{}", "x://{path!r}", "x://{line_start:>9}", "x://{path", "x}"])
 def test_an_editor_uri_with_an_unknown_field(template: str) -> None:
     ##= man/spec/knowledge.md#search
-    ##% duvet MUST reject a template for editor URIs that has an unknown field.
+    ##% duvet MUST reject a template of an editor URI that contains an unknown field.
     with pytest.raises(ProblemsError) as error:
         ingest_rules(f"ingest:\n  symbols: false\n  editorUri: '{template}'\n".encode())
     fields = "{abs_path}, {path}, {line_start}, {line_end}, {name}"
@@ -273,7 +273,7 @@ def test_editor_uris() -> None:
 
 def test_variables_of_ingest_count_where_nothing_is_configured() -> None:
     ##= man/spec/knowledge.md#files
-    ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` if
+    ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`. duvet MUST use `KM_EDITOR_URI_TEMPLATE` if
     ##% `ingest.editorUri` is not set.
     environ = {"KM_SYMBOLS_ENABLED": "false", "KM_EDITOR_URI_TEMPLATE": "vscode://file/{abs_path}"}
     assert ingest_rules(b"", **environ)[0] == IngestRule(symbols=False, editor_uri="vscode://file/{abs_path}")
@@ -290,8 +290,8 @@ def uploads(text: str, **environ: str) -> UploadRule:
 
 def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
     ##= man/spec/gateway.md#uploads
-    ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` for the values
-    ##% that `uploads` does not set, and refuse to start if one of these variables is invalid.
+    ##% duvet MUST read a value that `uploads` does not set from `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` or
+    ##% `KM_UPLOAD_DEFAULT_INGEST`. duvet MUST refuse to start if one of these variables is invalid.
     environ = {"KM_CONTENT_ROOT": " /content ", "KM_UPLOAD_DEFAULT_OVERWRITE": "TRUE", "KM_UPLOAD_DEFAULT_INGEST": "1"}
     assert uploads("{}") == UploadRule()
     given = UploadRule(root="/content", root_origin="KM_CONTENT_ROOT", overwrite=True, ingest=True)
@@ -309,8 +309,9 @@ def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
 @pytest.mark.parametrize("folder", ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b", *REFUSED])
 def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, not portable, a configuration file, or outside
-    ##% the content root, even by way of `..` or a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration file, or not a valid file name on
+    ##% every system. The server MUST refuse a destination outside the content root, even through `..` or a symbolic
+    ##% link.
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems

@@ -41,8 +41,8 @@ def test_the_nearest_configuration_in_the_repository(
     files: list[str], start: str, found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ##= man/spec/init.md#project-discovery
-    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or above it, but MUST NOT search above
-    ##% the top of a git repository.
+    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it. duvet MUST NOT
+    ##% search above the top of a git repository.
     root = make(tmp_path / "root", dict.fromkeys(files, ""))
     (root / start).mkdir(parents=True, exist_ok=True)
     expected = None if found is None else str(root / found)
@@ -111,8 +111,8 @@ PATHS = st.lists(st.sampled_from(["a", "b", ".c", "d e"]), min_size=1, max_size=
 @given(PATHS, PATHS)
 def test_a_path_that_is_shown_can_be_written(path: str, folder: str) -> None:
     ##= man/spec/init.md#project-discovery
-    ##% duvet MUST read paths on the command line as relative to the working directory of the user, and MUST print the
-    ##% paths of problems relative to it.
+    ##% duvet MUST read paths on the command line as relative to the working directory, and print the paths of problems
+    ##% relative to it.
     shown = show_path(path, folder)
     assert posixpath.normpath(posixpath.join(folder, shown)) == path == locate_path(shown, folder)
 

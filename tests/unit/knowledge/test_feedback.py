@@ -126,8 +126,8 @@ def test_feedback_is_backed_up_without_an_index(paths: StorePaths, tmp_path: Pat
 
 def test_a_restore_merges_the_feedback(paths: StorePaths, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% Acknowledged feedback MUST survive killed processes, concurrent writers, a replaced index and a
-    ##% restored backup.
+    ##% After duvet has acknowledged feedback, the feedback MUST survive a killed process, a concurrent writer, a
+    ##% replaced index and a restored backup.
     archive = stored.make_backup(paths)
     submit_vote(paths, stored.vote("docs/tea.md::0", -1.0))
     os.unlink(paths.store)
@@ -156,8 +156,8 @@ def test_invalid_feedback_is_neither_restored_nor_backed_up(paths: StorePaths, t
 @posix
 def test_feedback_is_restored_before_the_index(paths: StorePaths, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
-    ##% save what it replaces unless `--force` is given.
+    ##% `duvet restore` MUST restore the feedback, and replace the index in one step, even while servers use it. `duvet
+    ##% restore` MUST save the index and the feedback that it replaces, unless `--force` is given.
     archive = stored.make_backup(paths)
     stored.change_store(paths.store, "docs/tea.md")
     before = stored.ask_store(paths.store)

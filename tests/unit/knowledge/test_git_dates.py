@@ -23,8 +23,8 @@ FIRST = 1767268800.0
 
 def test_the_last_commit_counts(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST date a file by the last commit that changed it, or by its modification time if git does not
-    ##% have this content.
+    ##% `duvet ingest` MUST date a file by the last commit that changed it, or by its modification time if its content
+    ##% is not committed.
     folder = history(tmp_path, {"a.md": "1", "b é.md": "1", "c.md": "1", "d/e.md": "1"})
     first = git(folder, "rev-parse", "HEAD")
     (folder / "b é.md").write_text("2")
@@ -59,8 +59,8 @@ def test_only_later_commits_are_read(tmp_path: Path) -> None:
 
 def test_filters_of_the_repository_are_not_run(tmp_path: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or interpret a revision as an
-    ##% option.
+    ##% `duvet diff` MUST NOT let git write, fetch, prompt, or run a program from git's configuration. `duvet diff` MUST
+    ##% NOT pass a revision to git as an option.
     folder = history(tmp_path / "repo", {"a.md": "1", ".gitattributes": "*.md filter=odd diff=odd\n"})
     mark = tmp_path / "ran"
     for key in ("filter.odd.clean", "filter.odd.process", "diff.odd.command", "diff.odd.textconv", "core.fsmonitor"):

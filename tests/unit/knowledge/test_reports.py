@@ -68,11 +68,11 @@ LIFECYCLE = {
 
 def test_lifecycle() -> None:
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays` (30 by default), and requirements
-    ##% whose citing files are all older.
+    ##% `km-lifecycle-report` MUST list the documents that have not changed for `ingest.staleDays` days (30 by default).
+    ##% `km-lifecycle-report` MUST list the requirements that only such old files cite.
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but
-    ##% without tests.
+    ##% `km-lifecycle-report` MUST list documents, code and tests without links, and subsystems that have code but no
+    ##% tests.
     assert plain(make_lifecycle_report(facts(), NOW)) == LIFECYCLE
 
 
@@ -119,8 +119,8 @@ def test_what_is_fixed_or_not_stale_leaves_the_report() -> None:
 
 def test_coverage() -> None:
     ##= man/spec/knowledge.md#reports
-    ##% `km-coverage-summary` MUST list every indexed file, with a reason if it has no chunks, and totals that match the
-    ##% lists.
+    ##% `km-coverage-summary` MUST list every indexed file, and give the reason if a file has no chunks. The totals of
+    ##% `km-coverage-summary` MUST equal the sums of its lists.
     found: Any = plain(make_coverage_report(facts(IngestRule(include=("src/**",))), NOW))
     rows = found.pop("artifacts")
     assert [row["path"] for row in rows] == [one.path for one in ARTIFACTS]

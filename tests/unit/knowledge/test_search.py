@@ -191,7 +191,8 @@ RESULT = {
 
 def test_the_whole_answer(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites.
+    ##% `km-search` MUST return 10 results by default and at most 25. `km-search` MUST return with each result the
+    ##% requirements that its file cites.
     ##= man/spec/knowledge.md#search
     ##% Each answer of `km-search` MUST have a unique `request_id`.
     with closing(filled(tmp_path)) as store:
@@ -319,8 +320,8 @@ def test_a_filter_for_symbols_needs_symbols(words: SearchEngine, tmp_path: Path)
 
 def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: SearchEngine, words: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
-    ##% `sort_by_vector` by vectors alone.
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks in the search by words and the search by
+    ##% vectors. With `sort_by_vector`, `km-search` MUST rank chunks by vectors alone.
     answer = ask(both, "how to fill a kettle with tea water")
     assert ids(answer)[0] == GUIDE_MD
     assert answer.metadata.scoring_mode == answer.results[0].scoring.mode == "hybrid"
@@ -360,7 +361,7 @@ def test_a_search_without_usable_vectors_and_with_dummies(
     stored_with: Embedder | None, model: Embedder | None, mode: str, warning: str, tmp_path: Path
 ) -> None:
     ##= man/spec/knowledge.md#search
-    ##% Without usable vectors, `km-search` MUST search by words alone and say why.
+    ##% Without usable vectors, `km-search` MUST search by words alone and give the reason.
     with closing(filled(tmp_path, stored_with)) as store:
         answer = engine(store, model).search(SearchRequest(query=GUIDE))
     assert (answer.metadata.warnings, answer.metadata.scoring_mode) == ((warning,), mode)
@@ -377,8 +378,8 @@ NAMES = {
 @pytest.mark.parametrize("model", [None, MODEL], ids=["words", "both"])
 def test_named_files_and_symbols_come_first(model: Embedder | None, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST list first any file or symbol that the query names, and MUST list chunks with all words before
-    ##% chunks with some of them.
+    ##% `km-search` MUST list files and symbols that the query names first, then chunks with all words, then chunks with
+    ##% some of the words.
     files = (taken("b.py", "Pour slowly, slowly, and slowly pour\n"), *FILES, taken("a.py", "use(x.pour_slowly)\n"))
     with closing(filled(tmp_path, model, files)) as store:
         for query, expected in NAMES.items():
@@ -417,7 +418,8 @@ def test_queries(words: SearchEngine, both: SearchEngine) -> None:
 
 def test_weights_order_equally_good_results(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
+    ##% `km-search` MUST use the configured weights only to order results with equal scores. `km-search` MUST use
+    ##% changed weights from the next search on.
     same = [
         taken(f"src/{name}.py", BOIL, subsystem=subsystem, criticality=criticality)
         for name, subsystem, criticality in (("a", "", ""), ("b", "Other", "low"), ("c", "Spout", "critical"))

@@ -80,11 +80,10 @@ def groups(*paths: str) -> Groups:
 )
 def test_languages_and_tests(paths: list[str], expected: Groups) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions or manifests, and MUST skip hidden files, vendored folders
-    ##% and files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
+    ##% vendored folders and files that git ignores.
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST configure files in test folders, and files that have the name of a test, as sources of
-    ##% type `test`.
+    ##% `duvet init` MUST configure test folders, and files with names of tests, as sources of type `test`.
     assert groups(*paths) == expected
 
 
@@ -95,8 +94,8 @@ def specifications(files: dict[str, str]) -> list[FoundSpecification]:
 
 def test_specifications_with_the_number_of_their_requirements() -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST find specifications by their folders, their names and their requirements, and MUST print the
-    ##% number of requirements of each.
+    ##% `duvet init` MUST find specifications by their folders, names and requirements, and print the number of
+    ##% requirements of each.
     one = "# Tea\n\nThe pot MUST be hot.\n"
     paths = [".kiro/specs/a/requirements.md", "docs/a.md", "openspec/specs/b/spec.md", "specs/001-x/spec.md"]
     named = dict.fromkeys((*paths, "src/tea-spec.md", "Requirements.markdown"), one)
@@ -138,8 +137,8 @@ def test_requirements_without_keywords() -> None:
 
 def test_keywords_in_lower_case() -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification whose sentences have `must`, `shall` or
-    ##% `should` in lower case only.
+    ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification that has `must`, `shall` or `should` only
+    ##% in lower case.
     lower = "# Tea\n\n- The pot must be hot.\n- It should whistle, if it can. It is blue.\n\n```\nmust\n```\n"
     texts = {
         "docs/guide.md": lower,

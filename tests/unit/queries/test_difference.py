@@ -183,10 +183,10 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, str], dict[str, list[object]]
 @pytest.mark.parametrize(("then", "now", "expected"), CHANGES.values(), ids=CHANGES)
 def test_changes(then: dict[str, str], now: dict[str, str], expected: dict[str, list[object]]) -> None:
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
+    ##% `duvet diff` MUST NOT list a citation as changed because its file was renamed or its line moved.
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
-    ##% when their section or specification was renamed.
+    ##% `duvet diff` MUST list the requirements that were added, removed, reworded, or moved to another section. `duvet
+    ##% diff` MUST recognise requirements whose section or specification was renamed.
     assert summary(changes.compare_catalogues(state(then), state(now))) == expected
 
 
@@ -229,8 +229,8 @@ def test_a_large_section_is_reworded_throughout() -> None:
 
 def test_a_citation_that_was_valid_goes_stale() -> None:
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list each citation that was added, was removed, or became invalid without being edited, with
-    ##% its place.
+    ##% `duvet diff` MUST list each citation that was added or removed, and each unedited citation that became invalid,
+    ##% with its path and line.
     known = cites("The pot MUST sing.")
     now = {"tea.md": SPECIFICATION.replace("be warm", "be hot"), "old.rs": f"\n{known}", "new.rs": known}
     difference = changes.compare_catalogues(state({"old.rs": known}), state(now))
@@ -277,11 +277,11 @@ def test_coverage_is_lost_or_gained(
     was: str, now: str, status_then: str, status_now: str, lost: str, gained: str
 ) -> None:
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests are
-    ##% gone.
+    ##% `duvet diff` MUST list an applicable requirement as lost coverage if its status is worse than before, or if its
+    ##% code or tests were removed.
     ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list any other applicable requirement as gained coverage when its status rose or it gained
-    ##% code or tests.
+    ##% `duvet diff` MUST list any other applicable requirement as gained coverage if its status is better than before,
+    ##% or if code or tests were added.
     difference = changes.compare_catalogues(_cited_by(was), _cited_by(now))
     is_loss = bool(lost) or was == "exception"
     change = (status_then, status_now, tuple(lost.split()), tuple(gained.split()))

@@ -72,8 +72,8 @@ assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
 
 def test_texts_without_words_have_no_vector_and_similar_texts_are_near() -> None:
     ##= man/spec/knowledge.md#vectors
-    ##% A vector search MUST find the nearest of all chunks. A vector search MUST find nothing for a query without
-    ##% words, and MUST NOT find a chunk without words.
+    ##% A vector search MUST compare the query with every chunk. A vector search MUST return nothing for a query without
+    ##% words, and MUST NOT return a chunk without words.
     space = embedder().fitted(EMBEDDED_TEXTS)
     *vectors, tea, tokens = unpacked(space, space.rows([*EMBEDDED_TEXTS, "boil tea", "drop packets without tokens"]))
     assert [round(cosine(one, one), 1) for one in vectors] == [1, 1, 1, 1, 0, 0]
@@ -91,7 +91,7 @@ def test_a_space_is_restored() -> None:
 
 def test_the_space_of_another_model_or_a_damaged_one_is_refused() -> None:
     ##= man/spec/knowledge.md#vectors
-    ##% duvet MUST NOT compare vectors of different models, versions or corpora.
+    ##% duvet MUST compare only vectors of the same model, the same version and the same corpus.
     model = embedder()
     data = model.fitted(EMBEDDED_TEXTS).data
     version = model.name.split()[1].encode()
@@ -115,7 +115,7 @@ def test_what_many_texts_have_in_common_does_not_count() -> None:
 
 def test_nothing_is_downloaded(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#vectors
-    ##% duvet MUST compute vectors with installed models, without the network.
+    ##% duvet MUST compute vectors with an installed model and without the network.
     environ = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", OFFLINE], env=environ, check=True)
     assert [*tmp_path.iterdir()] == []

@@ -211,13 +211,13 @@ def inserted(
 
 def test_above_the_line_with_its_indentation() -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert a citation above the given line, in the source's comment style and with the line's
-    ##% indentation.
+    ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
+    ##% indentation of the line.
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement, only
-    ##% the words of `--part`, or nothing for a section.
+    ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement or,
+    ##% with `--part`, the given part of it. `duvet cite` MUST cite a section without a quote.
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST omit the type if it is the default.
+    ##% `duvet cite` MUST leave out the type of the annotation if it is the default for the file.
     text = "def f():\n \t x()\n"
     assert inserted("a.py", text, 2, style=PYTHON, most=34) == (
         "def f():\n"
@@ -274,8 +274,9 @@ def test_a_comment_that_begins_and_ends() -> None:
 )
 def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
-    ##% inside an annotation or a continued line.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
+    ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
+    ##% line.
     with pytest.raises(DuvetError) as caught:
         inserted("a.rs", text, line)
     assert (caught.value.message, caught.value.line) == (words, line)

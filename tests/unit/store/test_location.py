@@ -16,7 +16,7 @@ from tests.unit.store.made import by_hand, fill, frequencies, store_path
 
 def test_reading_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% If there is no index to read, duvet MUST report that the project is not indexed yet, and MUST NOT create one.
+    ##% If there is no index, duvet MUST report that the project is not indexed, and MUST NOT create an index.
     path = store_path(tmp_path)
     with pytest.raises(database.StoreMissingError) as caught:
         open_store(path)
@@ -44,8 +44,8 @@ def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
         assert connection.execute("PRAGMA application_id").fetchone() == (database.APPLICATION_ID,)
     assert os.listdir(tmp_path) == [name]
     ##= man/spec/cache.md#storage
-    ##% duvet MUST exclude the cache and the index from git and from source patterns, and MUST NOT write
-    ##% through a symbolic link there.
+    ##% duvet MUST exclude the cache and the index from git and from source patterns. duvet MUST NOT write to the cache
+    ##% or the index through a symbolic link.
     assert Path(path).with_name(".gitignore").read_text() == "/.gitignore\n/store.db*\n"
 
 
@@ -78,8 +78,8 @@ def test_only_a_store_of_an_older_version_is_replaced(
     file: Path, version: int, create: bool, maker: str, hint: str
 ) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% An ingest run MUST replace an index of an older version and, with `--full`, a damaged index. An ingest run MUST
-    ##% NOT replace an index of a newer version or any other file.
+    ##% An ingest run MUST replace an index of an older version. With `--full`, an ingest run MUST replace a damaged
+    ##% index. An ingest run MUST NOT replace an index of a newer version or any other file.
     with by_hand(file) as connection:
         connection.execute("CREATE TABLE 'left over' (a)")
         connection.execute(f"PRAGMA user_version={version}")

@@ -72,7 +72,7 @@ def test_each_change_has_a_new_revision(kitchen: SqliteStore) -> None:
 
 def test_a_reader_sees_one_moment(kitchen: SqliteStore) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% Readers MUST see the last completed run, and MUST NOT wait for a run in progress.
+    ##% Readers MUST see the index of the last completed ingest run, and MUST NOT wait for a running one.
     path = kitchen.database.path
     with closing(open_store(path)) as other:
         before = everything(kitchen)

@@ -103,8 +103,8 @@ def test_a_query_has_no_syntax(empty: Store) -> None:
 
 def test_long_queries_are_cut(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST split a query into words, ignore very common words, and warn when it cuts a query
-    ##% at 2,000 characters or 64 words.
+    ##% `km-search` MUST ignore very common words of a query. `km-search` MUST cut a query at 2,000 characters or 64
+    ##% words, and warn about it.
     put(empty, first="w0\n", last=f"w63 {'x' * 3000}\n", beyond="w64\n")
     assert extract_query_words("tea " * 400) == (["tea"], False)
     assert extract_query_words("tea " * 600) == (["tea"], True)
@@ -152,8 +152,7 @@ DECLARED = {
 
 def test_files_are_found_by_path_and_symbols_by_name(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find other forms of a word, symbols by their name or a part of it, and files by their
-    ##% path or name.
+    ##% `km-search` MUST find other forms of a word, symbols by a part of their name, and files by their path or name.
     symbols = (
         symbol("boil", "function", 1, 2),
         symbol("Spout", "class", 5, 7),
@@ -220,8 +219,8 @@ def test_a_filter_is_a_choice_and_all_filters_apply(kitchen: Store, filters: Any
 
 def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##% The subsystem filter MUST include files that are linked to the subsystem, and all symbol filters MUST match the
-    ##% same symbol.
+    ##% The filter by subsystem MUST include the files that are linked to the subsystem. If a search has several filters
+    ##% by symbol, one symbol MUST match all of them.
     assert allowed(kitchen, kinds=("doc",)) == DOC
     with kitchen.writing() as writing:
         nodes = [node("Subsystem:Cellar"), node("TestCase:tests/test_kettle.py"), node("DesignDoc:docs/guide.md")]
@@ -240,7 +239,7 @@ def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> No
 
 def test_filters_apply_before_ranking(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST apply filters before it ranks, and ignore case in names.
+    ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
     put(empty, **{f"{number}.py": "tea tea tea\n" for number in range(300)})
     with empty.writing() as writing:
         writing.put(taken("docs/tea.md", "tea, among much else that is long\n", kind=FileKind.DOC))

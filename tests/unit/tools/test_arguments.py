@@ -26,9 +26,9 @@ FEEDBACK, STORE, KM = "km-feedback-submit", "km-storetext", "km-search"
 @pytest.mark.parametrize("arguments", [{}, {"limit": -1}])
 def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, arguments: dict[str, object]) -> None:
     ##= man/spec/gateway.md#access
-    ##% The server MUST NOT list maintainers' tools to other callers. Whatever the arguments, the server MUST refuse
-    ##% another caller's call to a maintainers' tool as `unauthorized` if tokens are configured and the caller sends
-    ##% none, and otherwise as `forbidden`.
+    ##% The server MUST list tools that require the scope `maintainer` only to maintainers. If another caller calls a
+    ##% tool for maintainers, the server MUST answer `unauthorized` if tokens are configured and the call has none, and
+    ##% otherwise `forbidden`. The server MUST refuse such a call before it checks the arguments.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
     with pytest.raises(ToolError) as raised:
         call(tool, context, arguments, frozenset([Scope.READER]))

@@ -144,10 +144,10 @@ def test_a_log_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_writing_the_log_does_not_block_other_calls(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#audit
-    ##% For each call to a tool that changes something, the server MUST write the time, the tool, the outcome and the
-    ##% caller to `audit.jsonl` and the log before it answers.
+    ##% Before the server answers a call to a tool that changes something, it MUST write the time, the tool, the outcome
+    ##% and the caller to `audit.jsonl` and to the log.
     ##= man/spec/gateway.md#audit
-    ##% If writing to `audit.jsonl` takes more than 10 seconds, the server MUST log the delay and answer.
+    ##% If writing to `audit.jsonl` takes more than 10 seconds, the server MUST log this and answer.
     from fcntl import LOCK_EX, LOCK_UN, flock
 
     failed: list[str] = []
@@ -167,7 +167,7 @@ async def test_writing_the_log_does_not_block_other_calls(tmp_path: Path) -> Non
 
 def test_only_plain_arguments_are_logged() -> None:
     ##= man/spec/gateway.md#audit
-    ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.
+    ##% The audit log MUST NOT contain tokens, or the text of files, notes and uploads.
     given = {"note": "secret", "vote": 1.5, "profile": "x" * 5000, "dry_run": True, "paths": ["a"], "none": None}
     found = select_plain_arguments(given, ["vote", "profile", "dry_run", "paths", "none", "other"])
     assert {**found, "profile": ""} == {"vote": 1.5, "profile": "", "dry_run": True, "paths": "array(1)", "none": None}

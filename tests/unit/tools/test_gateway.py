@@ -195,8 +195,8 @@ TROUBLE: dict[str, tuple[Reply, str, str]] = {
 @pytest.mark.parametrize("name", TROUBLE)
 def test_anything_but_an_answer_of_the_tool_is_an_upstream_error(wire: Wire, name: str) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST pass on the gateway's errors, and answer `upstream_error` for a response that is not an answer of the
-    ##% tool or is larger than 32 MiB.
+    ##% duvet MUST return the gateway's errors unchanged. duvet MUST answer `upstream_error` if the gateway's response
+    ##% is not an answer of the tool, or is larger than 32 MiB.
     reply, message, hint = TROUBLE[name]
     wire.plan(reply)
     assert Forwarding(wire.url).refusal("km-graph-search", term="kettle") == ("upstream_error", message, hint)
@@ -213,10 +213,11 @@ RETRIED: dict[str, Reply] = {
 
 
 ##= man/spec/gateway.md#forwarding
-##% When the gateway is unavailable, duvet MUST retry a call that only reads up to twice, and send any other call only
-##% once.
+##% If the gateway is unavailable, duvet MUST repeat a call that changes nothing up to two times. If the gateway is
+##% unavailable, duvet MUST NOT repeat a call that may change something.
 ##= man/spec/gateway.md#forwarding
-##% duvet MUST give up after `server.toolTimeout` or, if the call changes something, after 30 minutes.
+##% duvet MUST give up a forwarded call after `server.toolTimeout` or, if the call may change something, after 30
+##% minutes.
 @pytest.mark.parametrize("reply", RETRIED.values(), ids=RETRIED)
 def test_a_reading_call_is_tried_three_times(wire: Wire, reply: Reply) -> None:
     wire.plan(reply, reply, says(FOUND))
@@ -270,9 +271,9 @@ def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
 
 def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST reach a gateway over HTTPS with a valid certificate, unless the gateway is on the same machine.
+    ##% duvet MUST use HTTPS with a valid certificate for a gateway on another machine.
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST NOT follow a gateway's redirects, and MUST refuse a `KM_GATEWAY_URL` that contains credentials.
+    ##% duvet MUST NOT follow a gateway's redirects. duvet MUST refuse a `KM_GATEWAY_URL` that contains credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
         assert not parse_gateway(url, None, None).base.endswith("/")
     with pytest.raises(QueryError, match="KM_GATEWAY_URL does not use https://"):
@@ -297,9 +298,10 @@ def test_tokens_are_not_in_the_representation() -> None:
 
 def test_a_call_is_forwarded_with_a_token_and_its_face(wire: Wire) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST forward a call with the reader's token or, without one, with the admin's token.
+    ##% To call a tool for readers, duvet MUST send the gateway `KM_READER_TOKEN`, or `KM_ADMIN_TOKEN` if only that is
+    ##% set.
     ##= man/spec/gateway.md#forwarding
-    ##% Without the admin's token, duvet MUST neither list nor forward maintainers' tools.
+    ##% Without `KM_ADMIN_TOKEN`, duvet MUST NOT list or forward tools that require the scope `maintainer`.
     wire.plan(says(FOUND))
     known = Forwarding(f"{wire.url}/team/")
     assert known.value("km-graph-search", term="kettle") == FOUND

@@ -308,7 +308,7 @@ def test_verdicts(
     ##= man/spec/gates.md#verdicts
     ##% `duvet report` MUST print `PASS` and the name of the gate only for a gate that ran and passed.
     ##= man/spec/gates.md#verdicts
-    ##% For each gate that failed, `duvet report` MUST print `FAIL`, the gate's name and its number of problems.
+    ##% For each gate that failed, `duvet report` MUST print `FAIL`, the name of the gate and the number of problems.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     verdict = coverage.judge_run(problems, gates, annotations)

@@ -64,7 +64,7 @@ def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
 
 def test_requirements_that_lack_code_or_tests() -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% duvet MUST list each of these requirements with its target and its place in the specification.
+    ##% duvet MUST list a requirement that fails a gate with its target and its path and line in the specification.
     found = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT))
     assert [show_problem(one) for one in (*find_unimplemented(found), *find_untested(found))] == [
         f't.md:3 DUV062 "MUST be warm." is not fully implemented (in progress); {CODE}',
@@ -76,11 +76,11 @@ def test_requirements_that_lack_code_or_tests() -> None:
 @pytest.mark.parametrize("state", State)
 def test_a_requirement_passes_by_its_state(state: State) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% Even without `--ci`, `--require-citations TARGET` MUST list each requirement of the target that is not fully
-    ##% implemented.
+    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, even
+    ##% without `--ci`.
     ##= man/spec/gates.md#gates-for-targets
-    ##% Even without `--ci`, `--require-tests TARGET` MUST list each requirement of the target that is neither done nor
-    ##% fully tested.
+    ##% `--require-tests TARGET` MUST list each requirement of the target that is neither done nor fully tested, even
+    ##% without `--ci`.
     lacking_code = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_CODE)
     lacking_tests = (State.UNCITED, State.TO_DO, State.IN_PROGRESS, State.NEEDS_TESTS)
     (requirement,) = stated(citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST))

@@ -219,8 +219,8 @@ def test_work_that_asked_whether_a_day_is_over(root: Path) -> None:
 
 def test_a_fault_is_not_kept(root: Path) -> None:
     ##= man/spec/cache.md#freshness
-    ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or an input
-    ##% changed.
+    ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or a file changed
+    ##% during the run.
     (root / "folder").mkdir()
     for name, path in (("folder", "folder"), ("download", "https://tea.example/spec.md")):
         cache = opened(root)

@@ -61,8 +61,8 @@ PATHS = [
 @pytest.mark.parametrize("path", PATHS)
 def test_the_same_answers_as_on_disk(path: str, checkout: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and compute the same trace as on
-    ##% disk, even in a git hook.
+    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, even in a git hook. The trace of a
+    ##% revision MUST equal the trace of the same files on disk.
     with tree_of(checkout) as tree:
         assert answers(tree, path) == answers(DiskTree(str(checkout)), path)
 
@@ -88,8 +88,8 @@ def test_a_loop_of_folders_is_seen(checkout: Path) -> None:
 
 def test_the_disk_is_not_looked_at(checkout: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% If the revision lacks a specification, `duvet diff` MUST read it from disk and say so, but MUST NOT do this for
-    ##% sources.
+    ##% If a revision lacks a specification, `duvet diff` MUST read the specification from disk and say so. `duvet diff`
+    ##% MUST NOT read sources from disk that a revision lacks.
     with tree_of(checkout) as tree:
         before = [answers(tree, path) for path in PATHS if "whole" not in path]
     (checkout / "src" / "b.rs").write_text("changed")

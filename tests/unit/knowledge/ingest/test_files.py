@@ -53,7 +53,7 @@ def test_temporary_files_are_skipped(tmp_path: Path) -> None:
 
 def test_patterns_include_and_exclude_files(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST index the files that `ingest.include` matches and `ingest.exclude` does not.
+    ##% `duvet ingest` MUST index the files that match `ingest.include` and do not match `ingest.exclude`.
     folder = written(tmp_path, FILES)
     assert found(folder, include=("src", "**/*.md"), exclude=("docs/a", "src/*.py")) == ("docs/a.md", "src/b/c.py")
     assert found(folder, include=("../**", "/etc")) == ()
@@ -68,8 +68,7 @@ INDEXED = (".env.example", "keys.md", "env.py", "dist/a.js", "pyvenv.cfg", "targ
 
 def test_secrets_and_vendored_files_are_skipped_unless_they_are_named(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST skip vendored folders, and files that may contain secrets, unless `ingest.include` names
-    ##% their exact path.
+    ##% `duvet ingest` MUST skip secret files and vendored folders unless `ingest.include` names their exact path.
     folder = written(tmp_path, dict.fromkeys((*SECRETS.split(), *VENDORED.split(), *INDEXED), "x"))
     assert found(folder) == tuple(sorted(INDEXED))
     named = (".env", "my-env/lib", "node_modules/x/", "a/server.pem")

@@ -57,8 +57,8 @@ BAD = {
 @pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
 def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top of the project, in
-    ##% `.duvet`, `.metadata` or `docs`, and fail with the line of each error in this file.
+    ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
+    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail with the line of each error in this file.
     with pytest.raises(ProblemsError) as error:
         read_catalogue(text)
     line, message = BAD[text]
@@ -155,8 +155,9 @@ OTHER_LANGUAGES = [
 
 def test_the_imports_of_a_test_name_its_subsystem() -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names under `tests` or
-    ##% `docs`, and any other test to the subsystem of its imports or cited requirements.
+    ##% `duvet ingest` MUST assign a test or document to the subsystem that its file, or a folder below `tests` or
+    ##% `docs`, is named after. `duvet ingest` MUST assign any other test to the subsystem of the code that it imports
+    ##% or of the requirements that it cites.
     def find(path: str, text: str, *code: str) -> str:
         found = index_of(tree(*code, path))
         return found.of(path, detect_kind(path), imports=subsystems.find_imports(path, text)).subsystem
@@ -188,8 +189,9 @@ Book of books:
 
 def test_front_matter_comes_before_patterns_and_paths() -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the one with the longest
-    ##% matching pattern, or else to the one that its path names, ignoring case.
+    ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
+    ##% longest matching pattern, or else to the subsystem that its path contains. `duvet ingest` MUST ignore case in
+    ##% the names of subsystems.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
     front = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}

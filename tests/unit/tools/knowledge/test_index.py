@@ -159,8 +159,8 @@ def test_one_thread_at_a_time_asks_the_index(known: Asking) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(tmp_path: Path, fault: str) -> None:
     ##= man/spec/knowledge.md#answers
-    ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
-    ##% a remedy, and work again without a restart once it is fixed.
+    ##% If the index is missing, locked, damaged or of another version, `km-` tools MUST answer `upstream_error` and say
+    ##% what to do. After the index is repaired, `km-` tools MUST work again without a restart.
     known = Asking(fill(tmp_path / "project"))
     whole = shutil.copytree(known.file.parent, tmp_path / "whole")
     damage(known.file, fault)

@@ -74,10 +74,10 @@ WORDS = '1 of [{"number":0},{"number":1}]'
 
 def test_recipes_are_read_from_two_folders_of_the_project(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, but MUST NOT follow links out of
-    ##% the project.
+    ##% At each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes` again, and MUST NOT follow symbolic
+    ##% links out of the project.
     ##= man/spec/gateway.md#recipes
-    ##% duvet MUST prefer a project's recipe to a built-in recipe with the same name.
+    ##% If a project's recipe has the name of a built-in recipe, duvet MUST run the project's recipe.
     ours = {name: f"duvet:{name}.yaml" for name in SHIPPED}
     assert every(kitchen) == ours
     kitchen.write("brew", STEP)
@@ -120,10 +120,10 @@ STEPS = [
 
 def test_a_run_answers_status_outputs_and_steps(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
-    ##% step.
+    ##% `km-recipe-run` MUST return the status and the outputs of the run, and the id, status, duration, message and
+    ##% result of each step.
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST record its runs in the same way as workflow runs.
+    ##% `km-recipe-run` MUST record its runs as workflow runs.
     kitchen.write("brew", FILLED)
     found = kitchen.run("brew", pot=None)
     assert all(isinstance(step.pop("duration_seconds"), float) for step in found["steps"])
@@ -153,10 +153,10 @@ FAILURES: dict[str, tuple[str, str, str, str]] = {
 @pytest.mark.parametrize("step", FAILURES)
 def test_a_run_that_fails_answers_the_code_and_all_steps(kitchen: Kitchen, step: str) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% If a recipe fails, `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of
-    ##% all steps.
+    ##% If a recipe fails, `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout`, with the status of
+    ##% every step.
     ##= man/spec/gateway.md#recipes
-    ##% For an unknown recipe, `km-recipe-run` MUST answer `recipe_not_found` with the available names.
+    ##% `km-recipe-run` MUST answer `recipe_not_found` for an unknown recipe, with the available names.
     code, message, hint, cause = FAILURES[step]
     kitchen.write("brew", steps("{ id: a, tool: pot-hold }", step, "{ id: c, tool: pot-hold }"))
     found = kitchen.failure("brew")
@@ -188,7 +188,7 @@ def test_an_unknown_recipe_is_refused_with_the_available_names(kitchen: Kitchen)
 
 def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
+    ##% A recipe MUST be able to call every enabled tool and workflow that its caller may call.
     kitchen.write("brew", steps("{ id: a, tool: pot-fill }"))
     kitchen.write("look", STEP)
     for name in ("brew", "look"):
@@ -212,9 +212,11 @@ WRONG_VARIABLES: list[tuple[dict[str, Any], str]] = [
 
 def test_variables_are_checked_before_the_first_step(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type.
+    ##% Before the first step of a recipe, duvet MUST refuse unknown variables, values of the wrong type, and a missing
+    ##% value for a variable that is null in the file.
     ##= man/spec/gateway.md#recipes
-    ##% Before the first step, duvet MUST require a value for each variable that is null in the file.
+    ##% Before the first step of a recipe, duvet MUST refuse unknown variables, values of the wrong type, and a missing
+    ##% value for a variable that is null in the file.
     kitchen.write("brew", FILLED.replace("equals: null", "exists: true"))
     for told, message in WRONG_VARIABLES:
         found = kitchen.failure("brew", **told)
