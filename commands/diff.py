@@ -187,8 +187,8 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
     problems = [*lost, *(make_gate_problem(row, REQUIREMENT_UNCITED, message) for row in uncited)]
     if annotate:
         ##= man/spec/problems.md#formats
-        ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as workflow commands, unless another result is written to standard output.
+        ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+        ##% problems and failures of gates as workflow commands, unless it writes another result to standard output.
         print_annotations(problems)
     if problems:
         losses = difference.losses if "regression" in fail_on else ""

@@ -112,8 +112,8 @@ def _serve_stdio(application: Application) -> None:
 
     streams = take_standard_streams()
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
-    ##% immediately on SIGINT, SIGTERM or a closed output.
+    ##% At the end of its input, the server MUST wait at most ten seconds for open requests and exit with 0. On SIGINT,
+    ##% SIGTERM or a closed output, the server MUST exit immediately.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: os._exit(OK))
     if os.isatty(streams.reading):

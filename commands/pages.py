@@ -84,7 +84,8 @@ def show_page(slug: str, format: str, **options: Any) -> None:
       duvet pages show decisions/0001-cache --format markdown
     """
     ##= man/spec/pages.md#tools
-    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page links to, and the code that cites these
+    ##% requirements.
     project, store = _load_pages(options)
     collection = catalogue.PageCollection(store, load_catalogue(options))
     page = collection.require(slug)
@@ -123,6 +124,6 @@ def _check_pages(options: Mapping[str, Any], output: ProblemOutput) -> int:
     pages, links = format_count(findings.pages, "page"), format_count(findings.links, "link")
     print_remark(f"checked {pages} with {links}: {outcome}")
     ##= man/spec/pages.md#checks
-    ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
-    ##% duplicate slugs and unreadable pages.
+    ##% `duvet validate` MUST report the problems of pages. `duvet pages check` MUST exit with 1 if it finds a broken
+    ##% link, a duplicate slug or an unreadable page.
     return OK if written and not findings.problems else FAILED

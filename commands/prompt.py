@@ -78,7 +78,7 @@ def prompt(
     try:
         request = check_prompt_request(name, values)
         ##= man/spec/mcp.md#prompts
-        ##% `duvet prompt` MUST print what `prompts/get` returns.
+        ##% `duvet prompt` MUST print the text that `prompts/get` returns.
         if name == SYSTEM_PROMPT:
             from duvet.server.messages import render_instructions
 

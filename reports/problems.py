@@ -55,7 +55,7 @@ def render_problems(
 ) -> bytes:
     # Import only the format that the user wants.
     ##= man/spec/problems.md#formats
-    ##% `--format` MUST select how problems are written: `text`, `json`, `sarif`, `github` or `junit`.
+    ##% `--format` MUST select the format of problems: `text`, `json`, `sarif`, `github` or `junit`.
     module, function = _RENDERERS[format]
     render: ProblemRenderer = getattr(import_module(f"duvet.reports.{module}"), function)
     return render(problems, context)

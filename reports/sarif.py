@@ -27,8 +27,8 @@ JsonObject = dict[str, Any]
 
 def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     ##= man/spec/problems.md#sarif
-    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
-    ##% it.
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the rule page of each rule that its
+    ##% results name.
     codes = sorted({problem.code for problem in problems} & list_rules().keys())
     driver = {"name": "duvet", "version": VERSION, "rules": [_rule(code) for code in codes]}
     run = {
@@ -63,8 +63,8 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
         print_ = blake3("\0".join(parts).encode(errors="surrogatepass")).hexdigest(16)
         seen[print_] += 1
         ##= man/spec/problems.md#sarif
-        ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its
-        ##% line moves.
+        ##% A SARIF result MUST contain the edits that fix its problem. The fingerprint of a SARIF result MUST NOT
+        ##% change when its line moves.
         rule = {"ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
         text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
         result: JsonObject = {
@@ -74,8 +74,8 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
             "message": {"text": text},
         }
         ##= man/spec/problems.md#sarif
-        ##% Each SARIF result MUST have a location, by default the configuration, whose URI is relative to the root of
-        ##% the repository or, for a file outside the repository, absolute.
+        ##% Each SARIF result MUST have a location, by default the configuration. The URI of a location MUST be relative
+        ##% to the root of the repository, or absolute for a file outside the repository.
         # GitHub rejects the whole log if one result has no location.
         path = make_root_relative(problem.path or CONFIG_PATH, view.folder)
         if _WINDOWS.match(path):

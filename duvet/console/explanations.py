@@ -60,7 +60,8 @@ def list_topics() -> list[Topic]:
 def explain_topic(name: str) -> str:
     """Return the page of a rule, a state, a level or a key; raise NotFoundError with similar names."""
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key, or suggest similar names.
+    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key, and suggest similar
+    ##% names for an unknown one.
     if page := find_short_page(name):
         return page
     keys = find_keys(name)
@@ -96,7 +97,7 @@ def _load_rule_page(name: str) -> str:
     codes = [rule.code for rule in list_rules().values() if key in (rule.code.casefold(), rule.name)]
     text = load_rule_page(codes[0]).text if codes else ""
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST show the specification that the examples of a rule cite.
+    ##% `duvet explain` MUST show the specification that the examples of a rule page cite.
     if "spec.md#" in text and "```markdown spec.md" not in text:
         return text.replace("## Bad\n", f"{example_specification()}## Bad\n")
     return text

@@ -79,7 +79,7 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
         # `duvet report` accepts a project without a configuration with a warning.
         return (replace(problem, severity=Severity.ERROR),)
     ##= man/spec/problems.md#rules
-    ##% Every error message that duvet prints MUST end with the code of its rule, except for errors in the command line.
+    ##% Every error message MUST end with the code of its rule, except errors in the command line.
     return (Problem(error.rule_code, error.message, error.path, Place(error.line), hint=error.hint),)
 
 
@@ -141,8 +141,8 @@ def _word_plainly(problems: Iterable[Problem], settings: TerminalSettings, *, ke
 def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) -> None:
     """Name the command that explains the first code, in the last line of the run."""
     ##= man/spec/problems.md#rules
-    ##% A run that prints problems with codes as text MUST end with the command that explains the first code, unless
-    ##% only errors are requested.
+    ##% If a run prints problems with codes as text, its last line MUST be the command that explains the first code,
+    ##% unless `--quiet` is given.
     code = next((problem.code for problem in problems if problem.code), "")
     if not code or settings.quiet:
         return
@@ -200,10 +200,10 @@ class ProblemOutput(Struct, frozen=True):
         sources = sources or SourceLines()
         try:
             ##= man/spec/problems.md#formats
-            ##% duvet MUST write problems to the file that `--output` names or, without it, as text to standard error
-            ##% and in any other format to standard output.
+            ##% duvet MUST write problems to the file that `--output` names. Without `--output`, duvet MUST write
+            ##% problems as text to standard error, and in any other format to standard output.
             ##= man/spec/problems.md#formats
-            ##% In a format other than text, duvet MUST write its result even if there are no problems.
+            ##% In a format other than `text`, duvet MUST write a result even if there are no problems.
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
                 if self.format is ProblemFormat.TEXT:
@@ -222,8 +222,8 @@ class ProblemOutput(Struct, frozen=True):
     def fail(self, error: DuvetError) -> int:
         """Write the error that ended a run; return the exit code."""
         ##= man/spec/problems.md#formats
-        ##% duvet MUST write an error that ends the run in the requested format, and say so when it cannot write the
-        ##% problems.
+        ##% duvet MUST write an error that ends the run in the requested format. If duvet cannot write the problems, it
+        ##% MUST say so.
         self.write(list_error_problems(error))
         return FAILED
 
@@ -250,9 +250,8 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
         result = ProblemOutput(ProblemFormat(format or "text"), path, prints_text=not is_standard_output(path))
     elif format is None and _is_on_github() and not on_stdout:
         ##= man/spec/problems.md#formats
-        ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as workflow commands, unless another result is written to standard
-        ##% output.
+        ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+        ##% problems and failures of gates as workflow commands, unless it writes another result to standard output.
         # The text is printed as well, because GitHub shows only ten problems of a kind.
         result = ProblemOutput(ProblemFormat.GITHUB, "-", is_requested=False)
     else:

@@ -145,8 +145,8 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
         print_notice(gap + format_summary(result.summary, detect_table_look(sys.stderr)) + _list_files(result))
     if opens:
         ##= man/spec/page.md#working-with-the-report
-        ##% `duvet report --open` MUST open the finished report in the browser (only once with `--watch`), and fail if
-        ##% no report is written.
+        ##% `duvet report --open` MUST open the written report in the browser (with `--watch`, only once), and fail if
+        ##% no report was written.
         if any(problem.code == rules.FILE_UNWRITABLE.code for problem in result.problems):
             return FAILED
         try:

@@ -521,29 +521,28 @@ def make_report_data(
     rule = config.page if config else PageRule()
     commit = _find_commit(project)
     ##= man/spec/page.md#overview
-    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
-    ##% each.
+    ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
     urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 10)
     ##= man/spec/page.md#working-with-the-report
-    ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is invalid.
+    ##% With `embed-json`, the HTML report MUST contain the JSON report, unless an annotation is invalid.
     embedded = None
     if rule.embeds_json and snapshot is not None:
         from duvet.reports.json_v1 import render_json_v1
 
         embedded = render_bytes(partial(render_json_v1, finished))
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the code below each citation, up to the next annotation and at most
-    ##% `snippet-lines` lines.
+    ##% The report MUST show the code below each citation, as far as the next annotation and at most `snippet-lines`
+    ##% lines.
     citations = enumerate(one for one in finished.trace.annotations if one.kind is not Kind.SPEC)
     comments = ((index, one.path, one.source.text) for index, one in citations if not one.from_file)
     snippets = read_code_below(comments, _make_reader(project), rule.snippet_lines)
     pages = _load_pages(project, catalogue)
     ##= man/spec/page.md#working-with-the-report
-    ##% The same inputs MUST produce the same report in every folder, language and time zone, at any time.
+    ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
     # So the data contains neither the date nor the path of the project.
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo; without a title, it MUST be named after the repository in
-    ##% its links, or else after its specifications.
+    ##% The report MUST have the configured title and logo. Without a configured title, the report MUST have the name of
+    ##% the repository to which it links as its title, or else the names of its specifications.
     return ReportData(
         finished=finished,
         catalogue=catalogue,
@@ -574,7 +573,7 @@ def _find_commit(project: Project) -> str:
         project.tree.exists(".git")
         return ""
     ##= man/spec/page.md#overview
-    ##% The report MUST name the version of duvet, the configuration and the checked-out commit.
+    ##% The report MUST show the version of duvet, the path of the configuration and the checked-out commit.
     return GitRepository(project.tree, project.root).head(top)
 
 
@@ -585,7 +584,7 @@ def _make_reader(project: Project) -> Callable[[str], str | None]:
 
     def read(path: str) -> str | None:
         ##= man/spec/page.md#safety
-        ##% The report MUST NOT show text of files outside the project, even through symbolic links.
+        ##% The report MUST NOT contain text of files outside the project, even through symbolic links.
         if not members.has(path):
             return None
         try:

@@ -189,8 +189,9 @@ def _first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, float]:
             moment = float(word[1:])
         elif word.lstrip("\n").startswith("R"):
             ##= man/spec/pages.md#files
-            ##% duvet MUST take the date of a page from its front matter, or else from its first commit, following
-            ##% renames and ignoring git's configuration, or else from the file.
+            ##% duvet MUST use the date in the front matter of a page, or else the date of its first commit, even under
+            ##% another name, or else the date of the file. duvet MUST find the first commit of a page regardless of the
+            ##% user's git configuration.
             before, after = next(words), next(words)
             heirs[before] = {*heirs.get(before, ()), *heirs.pop(after, ()), after}
         elif word:

@@ -181,14 +181,15 @@ def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correc
 
 def _describe_named_change(name: str, quote: str, text: str) -> str:
     ##= man/spec/names.md#targets
-    ##% `duvet validate` MUST say that a requirement with an id has changed, with the differing words marked, if a quote
-    ##% of it is outdated.
+    ##% If a quote is outdated because the requirement with the target's id has changed, `duvet validate` MUST say so
+    ##% and mark the differing words.
     return f"{name} has changed:\n{_show_change(quote, text)}"
 
 
 def _add_named_quote(texts: SpecificationTexts, annotation: Annotation) -> Correction:
     ##= man/spec/names.md#targets
-    ##% `duvet validate --fix` MUST add the quote.
+    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing. `duvet
+    ##% validate --fix` MUST add the missing quote.
     spot = texts.spot(annotation)
     is_sure = spot is not None and len(spot.named) == 1
     return Correction(quote=" ".join(split_words(spot.named[0].text))) if spot and is_sure else Correction()
@@ -291,7 +292,7 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
         (id,) = named
         return Correction(f"did you mean #{id}?", f"{name}#{id}")
     ##= man/spec/names.md#targets
-    ##% If a requirement only got another number, `duvet validate --fix` MUST replace its id in targets.
+    ##% If a requirement's id changed but not its text, `duvet validate --fix` MUST replace the id in targets.
     series = section.rstrip(_DIGITS)
     renumbered = {one.name for one in spot.near.names.find_containing(remove_quote_markup(annotation.quote))}
     if len(renumbered) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS:

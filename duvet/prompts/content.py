@@ -61,7 +61,8 @@ def fit_items(
 ) -> Sequence[_Item]:
     """Return the first item, and as many more items as fit."""
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST name the enabled tools and the equivalent commands, and omit whatever exceeds about 4,000 tokens.
+    ##% A prompt MUST name only enabled tools, and their equivalent commands. A prompt MUST leave out text beyond about
+    ##% 4,000 tokens.
     for count, item in enumerate(items):
         room -= len(text(item).encode())
         if room < 0:
@@ -74,7 +75,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
     detail = details.make_detail(context.material(_AROUND), requirement)
     assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
-    ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
+    ##% A prompt about a requirement MUST contain its text, id, target, level and status, its citations with the code
     ##% around them, and the comments to write.
     citations = [
         structs.replace(one, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in one.context_lines))

@@ -96,7 +96,7 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
         return f" (`{name}`)" if name in registry else ""
 
     ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
+    ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     return render_prompt(
         SYSTEM_PROMPT,
         {
@@ -115,7 +115,7 @@ def _describe_tool(tool: Tool) -> _ToolLine:
     required = list_arguments(tool.input)[1]
     example = json.encode(dict.fromkeys(required, "...")).decode()
     ##= man/spec/mcp.md#limits
-    ##% Together, the list of tools and the instructions MUST have fewer than 4,000 tokens.
+    ##% The list of tools and the instructions together MUST have fewer than 4,000 tokens.
     return _ToolLine(tool.name, required, example, tool.description.partition(". ")[0].rstrip("."))
 
 
@@ -130,8 +130,8 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]
     ##= man/spec/mcp.md#prompts
-    ##% duvet MUST refuse an unknown prompt and name similar ones, and refuse an unknown or missing argument and name
-    ##% it.
+    ##% duvet MUST refuse an unknown prompt, and suggest similar names. duvet MUST refuse an unknown or missing argument
+    ##% of a prompt, and name the argument.
     for key in given:
         if key not in known:
             hint = suggest_nearest(key, known) or (f"available: {', '.join(known)}" if known else "it has none")
@@ -146,8 +146,7 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
 def complete_prompt_argument(catalogue: Catalogue, argument: str, value: str) -> list[str]:
     """Return the values of an argument that begin with `value`, in the order of the catalogue."""
     ##= man/spec/mcp.md#resources
-    ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
-    ##% project.
+    ##% The server MUST complete variables of resource templates and arguments of prompts with names from the project.
     begin = value.lower()
     return list(dict.fromkeys(one for one in _list_values(catalogue, argument) if one.lower().startswith(begin)))
 

@@ -113,7 +113,7 @@ def read_code_below(
             for (start, stop), number in reversed(ordered):
                 after = text.find("\n", max(stop - 1, 0)) + 1 or len(text)
                 ##= man/spec/page.md#requirements-and-citations
-                ##% The report MUST show the code below each citation, up to the next annotation and at most
+                ##% The report MUST show the code below each citation, as far as the next annotation and at most
                 ##% `snippet-lines` lines.
                 code = _cut_code(text, after, end, max_lines) or code
                 if code:
@@ -162,8 +162,8 @@ def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]
     for rule in rules:
         for pattern in rule.patterns:
             ##= man/spec/page.md#working-with-the-report
-            ##% A citation copied from the report, as a comment or as TOML, MUST cite the same
-            ##% requirement in the comment style of the source.
+            ##% A citation that the user copies from the report MUST cite the same requirement, as a comment in the
+            ##% style of the source file or as TOML.
             pair = find_comment_pair(pattern, rule.meta) or CommentPair("", "")
             found.setdefault((rule.meta, rule.content, pair, rule.kind), {})[pattern] = None
     return tuple(

@@ -250,7 +250,7 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
 def _make_name_key(catalogue: Catalogue, card: RequirementCard) -> Hashable:
     """Return a key that requirements with the same id in one specification share."""
     ##= man/spec/names.md#changes
-    ##% `duvet diff` MUST list a requirement that kept its id, but not its text, as changed.
+    ##% `duvet diff` MUST list a requirement as changed if its id stayed the same but its text changed.
     # A requirement without an id gets a separate key.
     return (catalogue.specification_of(card).locator, card.name) if card.name else object()
 

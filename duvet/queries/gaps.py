@@ -106,8 +106,8 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
     spots: list[_Spot] = [(index, id) for index, card in cards for id in find_sections(card, section)]
     if not spots:
         ##= man/spec/names.md#references
-        ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
-        ##% `SPEC#ID`.
+        ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
+        ##% requirement's hash.
         found = catalogue.named.get(section) or catalogue.named_in_any_case.get(section.casefold(), ())
         named = [catalogue.requirements[index] for index in found]
         spots = [(one.specification, "", one.name) for one in named if one.specification in dict(cards)]

@@ -21,7 +21,7 @@ class RequirementRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A requirement in a list."""
 
     ##= man/spec/names.md#references
-    ##% If a requirement has an id, every list and detail view MUST show the id in a separate field.
+    ##% Every list and every detail view MUST show the id of a requirement in a separate field.
     identifier: str  # The first digits of the id (the BLAKE3 of the text in hex).
     name: str = ""  # The id that the specification gives it, such as `FR-001`.
     full_path: str
@@ -80,7 +80,7 @@ def make_fragment_link(anchor: str) -> str:
 def keep_web_url(url: str | None) -> str:
     """Return an http(s) URL unchanged, and an empty text for any other URL, such as `javascript:`."""
     ##= man/spec/page.md#safety
-    ##% The report MUST NOT load external resources, and MUST link only to itself and to web pages.
+    ##% The report MUST NOT load external resources, and MUST NOT link to anything except itself and web pages.
     return url if url is not None and url.lower().startswith(("http://", "https://")) else ""
 
 

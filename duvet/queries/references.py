@@ -102,13 +102,13 @@ def find_by_name(
         )
 
     ##= man/spec/names.md#references
-    ##% duvet MUST ignore the case of an id if no id matches exactly.
+    ##% duvet MUST ignore case in the id of a requirement if no id matches exactly.
     found = select(catalogue.named.get(name, ())) or select(catalogue.named_in_any_case.get(name.casefold(), ()))
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
         ##= man/spec/names.md#references
-        ##% duvet MUST NOT guess between specifications that share an id, and MUST list the targets that are not
-        ##% ambiguous.
+        ##% If several specifications have the same requirement id, duvet MUST refuse the id alone, and list the
+        ##% unambiguous names.
         targets = [f"{catalogue.specification_of(card).locator}#{card.name}" for card in cards]
         message = f"{quote_text(name)} is the id of requirements in {len(set(targets))} specifications"
         raise NotFoundError(message, hint=_list_candidates("use one of these:", list(dict.fromkeys(targets))))
@@ -124,7 +124,7 @@ def find_by_name(
 def _find_headed_section(catalogue: Catalogue, name: str, specifications: Collection[int] | None) -> SectionRef | None:
     """Return the section whose title begins with this id."""
     ##= man/spec/names.md#references
-    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    ##% duvet MUST accept an id at the beginning of a section's title as the name of the section.
     found = [
         SectionRef(index, id)
         for index, card in enumerate(catalogue.specifications)
@@ -264,10 +264,10 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)
         ##= man/spec/names.md#references
-        ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
-        ##% `SPEC#ID`.
+        ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
+        ##% requirement's hash.
         ##= man/spec/names.md#references
-        ##% The exact name of a section MUST take precedence over a requirement id.
+        ##% If a name is both the exact name of a section and the id of a requirement, duvet MUST use the section.
         if locations.find_section(catalogue.specifications[specification], section) is None:
             found = find_by_name(catalogue, section, [specification])
             if found is not None:

@@ -108,7 +108,8 @@ def compare_snapshots(committed: str, today: str) -> SnapshotDiff:
             for kind, change in _compare_sections(spot, then or "", now or ""):
                 found[kind].append(change)
     ##= man/spec/page.md#overview
-    ##% If `HEAD` contains a snapshot, the overview MUST list the coverage gained and lost since then.
+    ##% If the commit `HEAD` contains a snapshot, the overview MUST list the coverage that was gained and lost since
+    ##% that commit.
     return SnapshotDiff(**{kind: tuple(changes) for kind, changes in found.items()})
 
 

@@ -220,8 +220,8 @@ def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) ->
         with suppress(NotFoundError):
             yield references.resolve_reference(catalogue, name)
     ##= man/spec/names.md#references
-    ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
-    ##% `SPEC#ID`.
+    ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
+    ##% requirement's hash.
     yield references.RequirementRef(catalogue.named.get(name) or catalogue.named_in_any_case.get(name.casefold(), ()))
     yield from map(references.SpecRef, match_whole_specifications(catalogue, name))
     for index, card in enumerate(catalogue.specifications):

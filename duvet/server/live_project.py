@@ -49,8 +49,8 @@ class ProjectReading(Struct, frozen=True):
 
     def result(self) -> ProjectSnapshot:
         ##= man/spec/mcp.md#freshness
-        ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
-        ##% restart.
+        ##% While the project cannot be read, the server MUST answer each request with the reason. Once the project can
+        ##% be read again, the server MUST answer without a restart.
         if self.context is None:
             assert self.error
             raise _copy_error(self.error)
@@ -194,8 +194,7 @@ class LiveProject:
         while True:
             last = self._reader.last
             ##= man/spec/mcp.md#freshness
-            ##% An answer MUST describe one state of the project, which includes everything written to disk before
-            ##% the request.
+            ##% An answer MUST describe one state of the project, which includes all files written before the request.
             if last is not None and (last.number > checks or self._is_current()):
                 return last.result()
             await asyncio.wrap_future(self._renewal or self._start_renewal())

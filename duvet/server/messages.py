@@ -50,8 +50,8 @@ def decode_message(line: bytes) -> object:
         return msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST answer a line that is not JSON with the error -32700, and JSON that is not a message with
-        ##% -32600.
+        ##% The server MUST answer a line that is not JSON with the error -32700, and JSON that is not a valid message
+        ##% with the error -32600.
         raise InvalidMessageError(PARSE_ERROR, "Parse error: the line is not JSON in UTF-8") from error
 
 
@@ -138,7 +138,7 @@ def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> 
 def render_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
     """Render the instructions for a configuration, and for its packs if no registry is given."""
     ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
+    ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     if registry is None:
         registry = Registry(enable_packs(rule.packs))
     return render_system_prompt(rule, registry, list_resource_kinds())

@@ -41,8 +41,8 @@ class ChangeDetector:
     def is_silent(self) -> bool:
         """Return whether it is certain that nothing has changed. Checks only files with several links on disk."""
         ##= man/spec/mcp.md#freshness
-        ##% The server MUST use the system's notifications of changes, and poll only where they
-        ##% are missing or unreliable, as on network file systems.
+        ##% The server MUST use the file notifications of the operating system, and poll only where these are missing or
+        ##% unreliable, as on network file systems.
         if self._descriptor is None or self._changed or not self._descriptor.is_silent():
             return False
         followed, linked = self._followed, self._linked
@@ -91,8 +91,7 @@ class ChangeDetector:
         touched = followed.about(events)
         self._changed |= self._find_changes(followed, lambda: followed.among(events))
         ##= man/spec/mcp.md#freshness
-        ##% An answer MUST describe one state of the project, which includes everything written to disk before
-        ##% the request.
+        ##% An answer MUST describe one state of the project, which includes all files written before the request.
         # If only one file has changed since the reading began, the reading is consistent: it has the old or the new file.
         is_only_one = touched is not None and len(touched | self._changed) == 1
         return not self._changed or (is_only_one and followed.folders <= watched_before)

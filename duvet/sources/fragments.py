@@ -191,8 +191,8 @@ class _Lead(NamedTuple):
 def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedText:
     """Return the annotations of a text; configured styles are read exactly as in a source."""
     ##= man/spec/mcp.md#tools
-    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
-    ##% entry of a requirement file, and with code around them.
+    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, whether they are comments in
+    ##% any style, entries of a requirement file, or surrounded by code.
     lines = [trim(line) for line in text.split("\n")]
     known = [_make_lead(style.meta, style.content) for style in styles]
     naming = [line for line in lines if _NAMING.fullmatch(line)]

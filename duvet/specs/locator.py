@@ -375,7 +375,7 @@ def list_headed_sections(specification: Specification) -> dict[str, int]:
     Each id is a key as written and case-folded.
     """
     ##= man/spec/names.md#references
-    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    ##% duvet MUST accept an id at the beginning of a section's title as the name of the section.
     if specification.form is None:
         return {}
     from duvet.specs.requirement_ids import compile_ids

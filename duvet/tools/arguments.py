@@ -40,8 +40,8 @@ def _list_choices(kind: Any) -> list[Any]:
 def output_schema(tool: Tool) -> Schema:
     """Return the schema of the structured content of an answer."""
     ##= man/spec/mcp.md#tools
-    ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
-    ##% `total` and `next_cursor`.
+    ##% Structured content MUST conform to the output schema of its tool. If a tool returns a list, the structured
+    ##% content MUST be an object with `result`, `total` and `next_cursor`.
     if not tool.is_list:
         whole = _inline(tool.output, depth=0)
         found = _shorten(whole, with_defaults=False)
@@ -156,7 +156,8 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
 def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     """Return the record of the arguments; raise ToolError for an unknown, missing or invalid argument."""
     ##= man/spec/mcp.md#tools
-    ##% The server MUST refuse an unknown, missing or invalid argument as `invalid_request`, and name the argument.
+    ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
+    ##% the argument.
     # Some clients omit an argument, others send null.
     values = {name: value for name, value in arguments.items() if value is not None}
     if tool.record_of is not None:

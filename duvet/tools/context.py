@@ -36,8 +36,7 @@ def make_project_path(root: str, path: str) -> str:
 def is_inside_project(root: str, path: str) -> bool:
     """Return whether a path, after following links, leads to a file inside the project."""
     ##= man/spec/mcp.md#tools
-    ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
-    ##% outside exists.
+    ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     if "\0" in path or not make_project_path(root, path).startswith(root.rstrip("/") + "/"):
         return False
     return leads_into_folder(root, make_project_path(root, path))
@@ -150,8 +149,8 @@ class ProjectSnapshot:
         if answer.page is not None and not answer.page.total:
             self.check_requirements_known()
         ##= man/spec/mcp.md#tools
-        ##% While the project has errors, the server MUST mention them in the second block of each answer, or answer
-        ##% `upstream_error` if they leave no requirements.
+        ##% If the project has errors, the server MUST mention them in the second content block of each answer, or
+        ##% answer `upstream_error` if no requirements are left.
         return replace(answer, warning=warning)
 
     def check_requirements_known(self) -> None:

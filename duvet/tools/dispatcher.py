@@ -145,7 +145,7 @@ class ToolDispatcher:
     async def aclose(self) -> None:
         """Release the resources of services; afterwards, no call may be made."""
         ##= man/spec/mcp.md#http
-        ##% When stopped, the server MUST finish or cancel open requests and exit with 0 within 5 seconds.
+        ##% When the server is stopped, it MUST finish or cancel open requests and exit with 0 within 5 seconds.
         with anyio.move_on_after(self.environment.patience, shield=True):
             async with anyio.create_task_group() as tasks:
                 for close in self.environment.closers:

@@ -71,8 +71,8 @@ class Registry:
     def with_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
         """Yield the listed tools. The callback decides about packs that are listed for some projects only."""
         ##= man/spec/pages.md#tools
-        ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested,
-        ##% and always on `/api/mcp`.
+        ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables
+        ##% the pack. On `/api/mcp`, the server MUST always offer the pack `pages`.
         more = {pack.name for pack in self.every_pack if pack.shown is None and is_relevant(pack.name)}
         return (tool for tool in self.usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 

@@ -141,7 +141,8 @@ class TargetResolver:
         named: tuple[NamedText, ...] = ()
         if index is None:
             ##= man/spec/names.md#targets
-            ##% duvet MUST resolve a target with a requirement id in place of a section to that requirement.
+            ##% If a target has the id of a requirement in place of a section, duvet MUST resolve it to that
+            ##% requirement.
             named = tuple(self.names_of(locator).find(section))
             index, *others = dict.fromkeys([one.section for one in named]) or [
                 self._find_headed(specification, section)
@@ -266,7 +267,7 @@ def _locate_numbered(specification: Specification, section: Section) -> str:
 
 def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedText]) -> records.Failure:
     ##= man/spec/names.md#targets
-    ##% duvet MUST report a target whose requirement id occurs in several sections of the specification, and list these
+    ##% If the requirement id in a target occurs in several sections, duvet MUST report the target and list these
     ##% sections.
     name = specification.locator.name
     sections = dict.fromkeys(specification.sections[one.section].name for one in named)
@@ -329,8 +330,8 @@ def link_annotations(
             # Many targets may name requirements of one section.
             shared[place] = matcher
         ##= man/spec/names.md#targets
-        ##% If the target of a quote is a requirement id, the quote MUST be part of that requirement; if another
-        ##% requirement of the specification contains the quote, duvet MUST say so.
+        ##% If a target names a requirement id, its quote MUST be a part of that requirement. If another requirement of
+        ##% the specification contains the quote, duvet MUST name that requirement.
         matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
         find_equal = partial(_find_in_equal_section, target, nears, matcher_of) if target.equal else None
@@ -371,8 +372,8 @@ def _match_quotes(
             failures.append((_ONE_EDIT, ids))
         elif target.named and fit is records.Fit.TITLE:
             ##= man/spec/names.md#targets
-            ##% duvet MUST warn about a citation that names a requirement id but quotes nothing, because it covers
-            ##% nothing.
+            ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
+            ##% `duvet validate --fix` MUST add the missing quote.
             message = f"this annotation quotes nothing of {target.named[0].name}, so it covers nothing"
             failures.append((records.Failure(rules.NAME_UNQUOTED, message, "quote the requirement"), ids))
     return matches, failures

@@ -221,8 +221,8 @@ class RequirementsByTarget:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
             if not spots:
                 ##= man/spec/names.md#references
-                ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone
-                ##% or as `SPEC#ID`.
+                ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
+                ##% requirement's hash.
                 ids = {card.id for card in cards}
                 named = {
                     i: one.name for i, one in enumerate(self.requirements) if one.specification.id in ids and one.name

@@ -391,8 +391,8 @@ def _list_spellings(text: str, root: str) -> Iterator[str]:
         return
     yield text
     ##= man/spec/mcp.md#tools
-    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer an
-    ##% unknown URL with an `error` and the nearest names.
+    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification. `resolve_spec_id` MUST
+    ##% answer an unknown URL with an `error` and similar names.
     bare = _BEHIND.split(text, maxsplit=1)[0].rstrip("/")
     yield bare
     rfc = _RFC.match(bare)

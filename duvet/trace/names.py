@@ -38,7 +38,7 @@ class RequirementNames:
     def find(self, name: str) -> Sequence[NamedText]:
         """Return the requirements with this id; if there are none, ignore case."""
         ##= man/spec/names.md#references
-        ##% duvet MUST ignore the case of an id if no id matches exactly.
+        ##% duvet MUST ignore case in the id of a requirement if no id matches exactly.
         found = self._exact.get(name) or self._folded.get(name.casefold())
         return found or ()
 
@@ -134,7 +134,7 @@ def _find_repeated(coverage: Coverage, annotations: Sequence[Annotation]) -> Ite
         # A heading gives its id to all requirements below it.
         if before != line and name not in specification.sections[section].title:
             ##= man/spec/names.md#checks
-            ##% duvet SHOULD warn about an id that a specification gives to two requirements.
+            ##% duvet SHOULD warn about an id that two requirements of a specification share.
             yield rules.NAME_REPEATED.problem(
                 f"{name} is the id of two requirements",
                 specification.path,
@@ -201,7 +201,7 @@ def _find_unknown(
             reported.add(one.name)
             ##= man/spec/names.md#checks
             ##% duvet SHOULD warn about an id that a specification mentions but does not define, if the specification
-            ##% defines other ids of that kind.
+            ##% defines other ids with the same prefix.
             yield rules.NAME_UNKNOWN.problem(
                 f"the specification does not define {one.name}",
                 specification.path,
@@ -239,7 +239,7 @@ def _find_gap(
     if not named.isdisjoint(missing):
         return
     ##= man/spec/names.md#checks
-    ##% duvet SHOULD warn about ids that are missing from an otherwise complete series.
+    ##% duvet SHOULD warn about gaps in an otherwise complete series of ids.
     verb = "is" if len(missing) == 1 else "are"
     yield rules.NAME_GAP.problem(
         f"{join_names(missing, _MOST_SHOWN)} {verb} missing between {before.name} and {after.name}",

@@ -234,8 +234,8 @@ class InotifyDescriptor:
             for number, kind, name in _parse_events(os.read(self.handle, _SIZE)):
                 if kind & _OVERFLOW:
                     ##= man/spec/mcp.md#freshness
-                    ##% The server MUST use the system's notifications of changes, and poll only
-                    ##% where they are missing or unreliable, as on network file systems.
+                    ##% The server MUST use the file notifications of the operating system, and poll only where these
+                    ##% are missing or unreliable, as on network file systems.
                     while not self.is_silent():
                         os.read(self.handle, _SIZE)
                     return UNKNOWN_EVENTS

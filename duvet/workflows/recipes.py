@@ -117,9 +117,6 @@ class RecipeRunner:
             ##= man/spec/gateway.md#recipes
             ##% Before the first step of a recipe, duvet MUST refuse unknown variables, values of the wrong type, and a
             ##% missing value for a variable that is null in the file.
-            ##= man/spec/gateway.md#recipes
-            ##% Before the first step of a recipe, duvet MUST refuse unknown variables, values of the wrong type, and a
-            ##% missing value for a variable that is null in the file.
             workflow.resolve_variables(found.workflow, given)
         except references.WorkflowError as error:
             raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error

@@ -74,7 +74,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
 
 def escape_html(text: str) -> str:
     ##= man/spec/page.md#safety
-    ##% The report MUST escape all text from specifications, sources and the configuration.
+    ##% The report MUST escape all text that comes from specifications, sources and the configuration.
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -112,8 +112,8 @@ class ReportPlaces(Struct, frozen=True):
     def of(self, citation: CitationCard) -> AnchorLink | None:
         """Return the place of the text that a citation refers to, or None for an invalid citation."""
         ##= man/spec/page.md#links
-        ##% A link into the report MUST open the place that it names or, with a notice, the nearest place in the
-        ##% report.
+        ##% A link into the report MUST open the place that its anchor names. If that place no longer exists, the report
+        ##% MUST open the nearest place and show a notice.
         if citation.requirements:
             return self.requirements[citation.requirements[0]]
         return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
@@ -136,12 +136,13 @@ def assign_places(page: ReportData) -> ReportPlaces:
         place = sections[card.specification][card.section]
         place.requirements.append(index)
         ##= man/spec/page.md#links
-        ##% Each specification, each section shown and each requirement MUST have a unique anchor; a requirement's
-        ##% anchor consists of its specification, its section and the first 12 digits of its id.
+        ##% Each specification, each shown section and each requirement MUST have a unique anchor. The anchor of a
+        ##% requirement MUST consist of its specification, its section and the first 12 digits of its id.
         requirements.append(_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
     own = list(specifications.values())
     ##= man/spec/names.md#references
-    ##% The HTML report MUST show a requirement with its id, and open it at the anchor `SPEC/ID`.
+    ##% The HTML report MUST show the id of each requirement that has one, and give the requirement the anchor
+    ##% `SPEC/ID`.
     named = {
         index: _escape_anchor(names.new(f"{own[card.specification]}/{card.name}"))
         for index, card in enumerate(page.catalogue.requirements)
@@ -161,7 +162,7 @@ def _shown(page: ReportData) -> Iterable[Iterable[str]]:
     for number, coverage in enumerate(page.finished.trace.coverages):
         sections = coverage.specification.sections
         ##= man/spec/page.md#requirements-and-citations
-        ##% With `spec-text = "full"`, the report MUST show every section of the cited specifications.
+        ##% With `spec-text = "full"`, the report MUST show all sections of each cited specification.
         whole = page.whole_text or number in stating
         yield (
             [section.id for section in sections]
@@ -210,7 +211,7 @@ def format_section_title(specification: Specification, index: int) -> str:
     """Return the section's title, with the number that titles of IETF text lack."""
     section = specification.sections[index]
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the headings above a section whose title alone is ambiguous.
+    ##% If several sections have the same title, the report MUST show the headings above each of them.
     number = find_section_number(specification, section.anchors[-1] if section.anchors else section.id)
     if number:
         return BREADCRUMB_SIGN.join([*section.path, f"{number}. {section.title}".rstrip()])
@@ -292,7 +293,8 @@ def link_number(
 ) -> LinkedNumber:
     """Link a number to the filtered list of requirements that it counts."""
     ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to a list of them.
+    ##% The overview MUST begin with the verdict of the run. In the overview, each number of requirements MUST link to a
+    ##% list of them.
     if not count:
         return LinkedNumber(0, "")
     facts = {

@@ -71,7 +71,7 @@ class ReferenceWriter:
         found = self._files.get((path, own_base))
         if found is None:
             ##= man/spec/page.md#safety
-            ##% The report MUST escape all text from specifications, sources and the configuration.
+            ##% The report MUST escape all text that comes from specifications, sources and the configuration.
             shown = path.removeprefix(self.root)
             found = (
                 escape_attribute(make_blob_url(own_base or self.blob_link, shown)),
@@ -82,10 +82,10 @@ class ReferenceWriter:
 
     def _item(self, number: int) -> str:
         ##= man/spec/page.md#size-and-accessibility
-        ##% A citation MUST add at most 200 bytes to the report, apart from its code.
+        ##% Each citation MUST add at most 200 bytes to the report, not counting the code that is shown.
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags,
-        ##% and list the citations of each file.
+        ##% The report MUST list the citations of each file and of each requirement, with place, type, target, reason,
+        ##% feature, tracking issue and tags.
         annotation = self.citations[number]
         url, shown = self.file(annotation.path, annotation.blob_link)
         line = annotation.line

@@ -43,8 +43,7 @@ def make_next_views(
         if card.text in wanted
     }
     ##= man/spec/page.md#overview
-    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
-    ##% each.
+    ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
     return [
         NextView(
             _LOOKS[row.status],
@@ -93,7 +92,8 @@ def make_snapshot_groups(
     if page.since is None:
         return None
     ##= man/spec/page.md#overview
-    ##% If `HEAD` contains a snapshot, the overview MUST list the coverage gained and lost since then.
+    ##% If the commit `HEAD` contains a snapshot, the overview MUST list the coverage that was gained and lost since
+    ##% that commit.
     found = ((mark, words, getattr(page.since, mark)) for mark, words in _WORDS.items())
     sections = _Sections(page, places, names)
     return [

@@ -36,7 +36,7 @@ class HeaderView(msgspec.Struct, frozen=True):
 
 def make_header_view(page: anchors.ReportData) -> HeaderView:
     ##= man/spec/page.md#overview
-    ##% The report MUST name the version of duvet, the configuration and the checked-out commit.
+    ##% The report MUST show the version of duvet, the path of the configuration and the checked-out commit.
     facts = {"commit": page.commit[:12], "duvet": page.version, "configuration": page.config_path}
     return HeaderView(
         make_report_title(page),
@@ -49,8 +49,8 @@ def make_header_view(page: anchors.ReportData) -> HeaderView:
 def make_report_title(page: anchors.ReportData) -> str:
     """Return the configured title, or one made from links and specifications; never the project's path."""
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo; without a title, it MUST be named after the repository in
-    ##% its links, or else after its specifications.
+    ##% The report MUST have the configured title and logo. Without a configured title, the report MUST have the name of
+    ##% the repository to which it links as its title, or else the names of its specifications.
     if page.title:
         return page.title
     if repository := _repository(page.finished.blob_link) or _repository(page.finished.issue_link):
@@ -134,8 +134,8 @@ def _notes(annotations: list[Annotation]) -> str:
 
 
 ##= man/spec/page.md#size-and-accessibility
-##% The report MUST pass axe's checks for WCAG 2.2 AA in every view and theme, on wide and narrow screens, and MUST NOT
-##% distinguish states by colour alone.
+##% The report MUST pass the checks of axe for WCAG 2.2 AA in every view and theme, on wide and narrow screens. The
+##% report MUST NOT distinguish states by colour alone.
 _STYLES = ("tokens", "layout", "overview", "text", "lists", "panel", "print")
 
 # Indentation, citations and blank lines, which the report does not need.
@@ -154,7 +154,7 @@ def load_page_shell() -> dict[str, Markup]:
         "early": early,
         "module": module,
         ##= man/spec/page.md#safety
-        ##% The report MUST NOT load external resources, and MUST link only to itself and to web pages.
+        ##% The report MUST NOT load external resources, and MUST NOT link to anything except itself and web pages.
         "policy": Markup(
             f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:; base-uri 'none'; "
             "form-action 'none'"
@@ -181,7 +181,7 @@ def render_html(page: anchors.ReportData, out: BinaryIO) -> None:
 
 def _encoded(piece: str) -> bytes:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML for every input, and readable without scripts.
+    ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
     data = piece.encode(errors="replace").translate(_ALLOWED)
     if any(byte in data for byte in _FORBIDDEN_BEGINNINGS):
         return _FORBIDDEN_BEYOND_ASCII.sub(b"?", data)

@@ -45,8 +45,8 @@ class SectionMarker:
     def text(self, lines: SegmentsByLine) -> str:
         """Return the section's text without the empty lines around it."""
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST show the text of a section line by line as in its specification, with a link from each
-        ##% requirement to its details.
+        ##% The report MUST show the text of a section with the line breaks of its specification, and link each
+        ##% requirement in it to the requirement's details.
         written: list[str] = []
         text = self.section.lines
         done = next((index for index, line in enumerate(text) if line.strip(WHITESPACE)), 0)
@@ -179,7 +179,7 @@ class ArticleWriter:
             written.append(text)
             elements += size
         ##= man/spec/page.md#size-and-accessibility
-        ##% The report MUST NOT make a browser create more than 20,000 elements at first.
+        ##% When the report opens, it MUST NOT create more than 20,000 HTML elements.
         is_later = elements > self.room
         if not is_later:
             self.room -= elements
@@ -246,8 +246,8 @@ class ArticleWriter:
 
     def _requirement(self, index: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST list each requirement with its state, its level, its number of citations by type and its
-        ##% missing code or tests, both in its section and in a table.
+        ##% The report MUST list each requirement in its section and in a table, with its state, its level, its number
+        ##% of citations by type, and the code or tests that it needs.
         card = self.page.catalogue.requirements[index]
         look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]
@@ -285,5 +285,5 @@ class ArticleWriter:
 def _held(text: str) -> str:
     """Replace `noscript` elements, which can't be nested in the element that contains a later article as text."""
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML for every input, and readable without scripts.
+    ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
     return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")

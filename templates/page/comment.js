@@ -13,8 +13,8 @@ function wrapped(start, text) {
 
 /*
 ##= man/spec/page.md#working-with-the-report
-##% A citation copied from the report, as a comment or as TOML, MUST cite the same requirement in the
-##% comment style of the source.
+##% A citation that the user copies from the report MUST cite the same requirement, as a comment in the style of the
+##% source file or as TOML.
 */
 function commentOf({ meta, content, first, last, kind: usual }, kind, { target, quote }, reason) {
   const indent = first && ' ', start = `${indent}${meta} `;

@@ -25,7 +25,8 @@ const behindG = { o: 'overview', r: 'requirements', s: 'sources', p: 'problems' 
 
 /*
 ##= man/spec/page.md#working-with-the-report
-##% Keyboard shortcuts MUST be optional, and MUST NOT work in input fields or with Ctrl, Alt or Meta.
+##% The user MUST be able to turn off keyboard shortcuts. Keyboard shortcuts MUST NOT work in input fields, or together
+##% with Ctrl, Alt or Meta.
 */
 on(window, 'keydown', event => {
   const { key, target, ctrlKey, metaKey, altKey } = event;

@@ -5,7 +5,8 @@ const starts = anchor => anchor.split('/').map((_, at, parts) => parts.slice(0, 
 
 /*
 ##= man/spec/page.md#links
-##% A link into the report MUST open the place that it names or, with a notice, the nearest place in the report.
+##% A link into the report MUST open the place that its anchor names. If that place no longer exists, the report MUST
+##% open the nearest place and show a notice.
 */
 function placeOf(anchor) {
   const path = starts(anchor || 'overview');
@@ -19,7 +20,7 @@ function placeOf(anchor) {
 // #/spec/LOCATOR/SECTION#A12
 /*
 ##= man/spec/page.md#links
-##% The anchors of awslabs duvet's report MUST open the same specification and section.
+##% An anchor of awslabs duvet's report MUST open the same specification and section.
 */
 function fromUpstream() {
   const [, locator, section] = /^#\/spec(\/[^/#]+)(\/[^#]+)?/.exec(location.hash) ?? [];

@@ -322,7 +322,7 @@ ERRORS: dict[str, Done] = {
 @pytest.mark.parametrize("line", ERRORS)
 def test_an_error_has_plain_words_a_code_and_a_remedy(line: str, kettle: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#rules
-    ##% Every error message that duvet prints MUST end with the code of its rule, except for errors in the command line.
+    ##% Every error message MUST end with the code of its rule, except errors in the command line.
     ##= man/spec/trace.md#diagnostics
     ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe operating system errors in plain
     ##% words and say what to do.

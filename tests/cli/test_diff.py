@@ -378,8 +378,8 @@ def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, 
 
 def test_annotations_on_github(folder: Path, diff: Run) -> None:
     ##= man/spec/problems.md#formats
-    ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-    ##% problems and failures of gates as workflow commands, unless another result is written to standard output.
+    ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+    ##% problems and failures of gates as workflow commands, unless it writes another result to standard output.
     make(folder, {"spec.md": SPECIFICATION.replace("boil water.", "boil all water. It MUST sing.")})
     environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
     done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)

@@ -53,9 +53,10 @@ Example, as TOML:
 
 def test_rules_states_and_keys_are_explained(duvet: Run) -> None:
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key, or suggest similar names.
+    ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key, and suggest similar
+    ##% names for an unknown one.
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST show the specification that the examples of a rule cite.
+    ##% `duvet explain` MUST show the specification that the examples of a rule page cite.
     rule = (ROOT / "templates/rules/DUV050.md").read_text(encoding="utf-8")
     specification = f"## Specification\n\n```markdown spec.md\n{SPECIFICATION}```\n\n"
     rule = rule.replace("## Bad\n", f"{specification}## Bad\n")
@@ -100,8 +101,8 @@ def test_a_run_ends_with_the_command_that_explains_its_first_problem(
     args: str, code: str, duvet_command: str, tmp_path: Path
 ) -> None:
     ##= man/spec/problems.md#rules
-    ##% A run that prints problems with codes as text MUST end with the command that explains the first code, unless
-    ##% only errors are requested.
+    ##% If a run prints problems with codes as text, its last line MUST be the command that explains the first code,
+    ##% unless `--quiet` is given.
     make(tmp_path, {**KETTLE, "src/a.rs": "//= spec.md#heating\n//# The kettle MUST cook.\n//= spec.md#gone\n"})
     err = run_whole(duvet_command, tmp_path, *args.split()).err
     line = f'run "duvet explain {code}" for details'

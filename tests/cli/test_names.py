@@ -61,14 +61,15 @@ RIGHT = SOURCE.partition("\n\n\n")[0] + "\n"
 @pytest.mark.parametrize("format", ["text", "json"])
 def test_problems_and_fixes(format: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/names.md#targets
-    ##% `duvet validate` MUST say that a requirement with an id has changed, with the differing words marked, if a quote
-    ##% of it is outdated.
+    ##% If a quote is outdated because the requirement with the target's id has changed, `duvet validate` MUST say so
+    ##% and mark the differing words.
     gold.assert_match(duvet("validate", "--format", format, "--output", "-").out, f"validate.{format}")
 
 
 def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#targets
-    ##% `duvet validate --fix` MUST add the quote.
+    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing. `duvet
+    ##% validate --fix` MUST add the missing quote.
     for line in ("//= login.md#FR-003", "    //= login.md#fr-003\n    //= type=test"):
         (folder / "login.rs").write_text(f"{line}\nfn mail();\n")
         assert duvet("validate", "--fix").code == 0
@@ -80,7 +81,7 @@ def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
 def test_another_number(duvet: Run, folder: Path) -> None:
     """The quote is right, so the fix keeps the kind of target that the author chose."""
     ##= man/spec/names.md#targets
-    ##% If a requirement only got another number, `duvet validate --fix` MUST replace its id in targets.
+    ##% If a requirement's id changed but not its text, `duvet validate --fix` MUST replace the id in targets.
     (folder / "login.md").write_text(SPECIFICATION.replace("FR-003", "FR-009"))
     (folder / "login.rs").write_text(
         "//= login.md#FR-003\n//# System **SHOULD** mail the owner of a locked account.\nfn mail();\n"
@@ -137,8 +138,8 @@ def test_completion(words: str, duvet: Run, folder: Path) -> None:
 
 def test_not_applicable(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
-    ##% `SPEC#ID`.
+    ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
+    ##% requirement's hash.
     entry = '[[not-applicable]]\ntarget = "login.md#FR-002"\nreason = "There are no accounts."\n'
     make(folder, {".duvet/config.toml": CONFIG + entry, "login.rs": RIGHT})
     rows = json.loads(duvet("prioritize", "--all", "--format", "json").out)
@@ -167,7 +168,8 @@ def test_gates_say_names(duvet: Run, folder: Path) -> None:
 
 def test_the_report_shows_names(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#references
-    ##% The HTML report MUST show a requirement with its id, and open it at the anchor `SPEC/ID`.
+    ##% The HTML report MUST show the id of each requirement that has one, and give the requirement the anchor
+    ##% `SPEC/ID`.
     (folder / "login.rs").write_text(RIGHT)
     assert duvet("report").code == 0
     page = (folder / ".duvet/reports/report.html").read_text()

@@ -78,8 +78,8 @@ def test_what_is_wrong(duvet: Run, folder: Path) -> None:
 
 def test_validate(duvet: Run, folder: Path) -> None:
     ##= man/spec/pages.md#checks
-    ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
-    ##% duplicate slugs and unreadable pages.
+    ##% `duvet validate` MUST report the problems of pages. `duvet pages check` MUST exit with 1 if it finds a broken
+    ##% link, a duplicate slug or an unreadable page.
     assert duvet("validate") == duvet("validate") == duvet("--no-cache", "validate") == WARNED
     assert duvet("validate", "--diff") == duvet("validate", "--fix") == WARNED
     assert duvet("validate", "--strict").code == 1

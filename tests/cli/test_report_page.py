@@ -87,7 +87,7 @@ def embedded(page: Path) -> list[object]:
 
 def test_the_report_in_the_page(kettle: Path, duvet: Run) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is invalid.
+    ##% With `embed-json`, the HTML report MUST contain the JSON report, unless an annotation is invalid.
     (kettle / ".duvet/config.toml").write_text(EMBEDDED)
     text = "It MUST say </script><!-- & \u2028."
     (kettle / "spec.md").write_text(f"# Kettle\n\n## Heating\n\n{text}\n")
@@ -123,7 +123,7 @@ ELSEWHERE = {
 @pytest.mark.parametrize("is_committed", [False, True])
 def test_the_same_page_elsewhere(tmp_path: Path, duvet_command: str, is_committed: bool) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% The same inputs MUST produce the same report in every folder, language and time zone, at any time.
+    ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
     wait = "//= tea.md#serving\n//# Everybody SHOULD wait.\nfn wait() {}\n"
     here = make(tmp_path / "here/kettle", {**FILES, ".duvet/config.toml": PAGES, "src/é.rs": wait})
     there = tmp_path / "there/deeper/kettle"
@@ -160,8 +160,8 @@ def shown(browser: Path) -> list[str]:
 
 def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Path) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% `duvet report --open` MUST open the finished report in the browser (only once with `--watch`), and fail if no
-    ##% report is written.
+    ##% `duvet report --open` MUST open the written report in the browser (with `--watch`, only once), and fail if no
+    ##% report was written.
     environ = {"BROWSER": str(browser)}
     assert duvet("report").code == 0
     assert shown(browser) == []

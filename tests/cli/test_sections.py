@@ -196,7 +196,7 @@ def test_an_ambiguous_name_lists_all_sections(
 def test_lists_and_reports_name_sections_by_their_paths(duvet: Run, folder: Path) -> None:
     ##= man/spec/page.md#requirements-and-citations
     ##= type=test
-    ##% The report MUST show the headings above a section whose title alone is ambiguous.
+    ##% If several sections have the same title, the report MUST show the headings above each of them.
     make(folder, {"a.rs": RIGHT})
     done = duvet("prioritize", "--section", "requirement-2/acceptance-criteria", "--format", "json")
     (row,) = json.loads(done.out)

@@ -72,16 +72,17 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             problems += (_make_clash_problem(slug, first, path), _make_clash_problem(slug, path, first))
         else:
             ##= man/spec/pages.md#files
-            ##% duvet MUST take the date of a page from its front matter, or else from its first commit, following
-            ##% renames and ignoring git's configuration, or else from the file.
+            ##% duvet MUST use the date in the front matter of a page, or else the date of its first commit, even under
+            ##% another name, or else the date of the file. duvet MUST find the first commit of a page regardless of the
+            ##% user's git configuration.
             created = parsed.created
             if created is None:
                 created = dates.first.get(path)
             if created is None:
                 created = find_modification_time(project, path)
             ##= man/spec/pages.md#files
-            ##% duvet MUST take the title of a page from its front matter, unchanged, or else from its first heading or
-            ##% its slug.
+            ##% duvet MUST use the title in the front matter of a page unchanged, or else its first heading, or else its
+            ##% slug.
             title = parsed.title or slug
             pages[slug] = Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
     ##= man/spec/pages.md#tools
@@ -127,8 +128,8 @@ class _PageReader:
 
 def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
     ##= man/spec/pages.md#files
-    ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
-    ##% and report two pages with the same slug.
+    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or leads out of its folder.
+    ##% duvet MUST report two pages with the same slug.
     message = f"the slug `{slug}` is already used by {other}"
     return rules.PAGE_SLUG_CLASH.problem(message, path, hint="change `slug` in the front matter of one page")
 
@@ -167,7 +168,7 @@ class PageReferenceFinder:
     def _resolve(self, link: PageLink) -> PageReference | None:
         ##= man/spec/pages.md#links
         ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
-        ##% requirement with that id, unless a page has that name.
+        ##% requirement with that id, unless a page has this slug.
         if self.is_id(link):
             name = link.target[len(REQUIREMENT_PREFIX) :].strip()
             indexes = self._find_name(name) or self._find_id(name.lower())
@@ -188,8 +189,8 @@ class PageReferenceFinder:
     def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
         """Return the requirement with this id in a specification, or in the only specification that has it."""
         ##= man/spec/names.md#references
-        ##% duvet MUST accept the id of a requirement wherever it accepts the digits that begin its hash, alone or as
-        ##% `SPEC#ID`.
+        ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
+        ##% requirement's hash.
         try:
             found = find_by_name(self.catalogue, name, None if specification is None else [specification])
         except errors.NotFoundError:
@@ -247,8 +248,8 @@ class PageCollection:
         page = self.by_slug.get(normalise_slug(slug))
         if page is None:
             ##= man/spec/pages.md#tools
-            ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and reject an empty
-            ##% required argument.
+            ##% The tools for pages MUST answer `not_found` for an unknown page, and suggest the most similar slug. The
+            ##% tools for pages MUST reject an empty required argument.
             hint = self.suggest(slug) or "list the pages to see all slugs"
             raise errors.NotFoundError(f"Page '{shorten_text(slug)}' not found", hint=hint)
         return page
@@ -260,7 +261,8 @@ class PageCollection:
     def outlinks(self, page: Page) -> tuple[str, ...]:
         """Return the slugs that the page links to, in order, including those of missing pages."""
         ##= man/spec/pages.md#links
-        ##% The outlinks of a page MUST be the slugs that it links to outside code and comments, each once and in order.
+        ##% The outlinks of a page MUST be the slugs that it links to, each once, in order, and without links in code
+        ##% and comments.
         ##= man/spec/pages.md#links
         ##% The backlinks of a page MUST be the other pages that link to it.
         links = (
@@ -324,7 +326,7 @@ class PageCollection:
     def graph(self, page: Page) -> PageGraph:
         """Return the page, the pages that it is connected to, and all links among them."""
         ##= man/spec/pages.md#tools
-        ##% `get_connections` MUST return the outlinks and backlinks of a page, and the graph of the pages around it.
+        ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it.
         near = self._neighbours
         slugs = [page.slug, *near[page.slug]]
         inside = set(slugs)
@@ -382,7 +384,8 @@ def make_page_detail(collection: PageCollection, page: Page, content: str) -> Pa
 def find_page_requirements(collection: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
     """Return the requirements that a page links to, or None if it links to none."""
     ##= man/spec/pages.md#tools
-    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page links to, and the code that cites these
+    ##% requirements.
     indexes = dict.fromkeys(index for reference in collection.requirements(page) for index in reference.indexes)
     catalogue = collection.references.catalogue
     found = []
@@ -428,7 +431,8 @@ def find_page_problems(project: Project) -> PageFindings:
 
 def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLink) -> model.Problem:
     ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about each broken link with its place, and name the missing section or the nearest slug.
+    ##% duvet MUST warn about each broken link in a page with its path and line, and name the missing section or the
+    ##% most similar slug.
     card = collection.references.specification(link)
     if collection.references.is_id(link):
         message = f"link to unknown requirement `{link.written}`"

@@ -49,8 +49,7 @@ class PagePatterns(Struct, frozen=True):
                 sources = [(source, self._origin(number, index))]
                 for file in find_sources(sources, tree, self.root, problems.append, inner):
                     ##= man/spec/pages.md#hostile-input
-                    ##% duvet MUST skip files and folders behind a symbolic link that leads out of the project, with a
-                    ##% warning.
+                    ##% duvet MUST skip a page behind a symbolic link that leads out of the project, and warn about it.
                     if self.is_of_disk and not inside.has(file.path):
                         outside[file.path] = None
                     else:
@@ -72,8 +71,8 @@ class PagePatterns(Struct, frozen=True):
 
     def _specifications(self) -> Iterator[str]:
         ##= man/spec/pages.md#files
-        ##% duvet MUST read pages from the Markdown files that the configuration names or, by default, from those in
-        ##% `docs` that are not specifications.
+        ##% duvet MUST read pages from the Markdown files that the configuration names, by default from the Markdown
+        ##% files in `docs` that are not specifications.
         for rule in self.config.specifications if self.config else ():
             if not is_url(rule.source):
                 yield posixpath.normpath(rule.source)

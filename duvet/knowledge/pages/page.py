@@ -126,8 +126,8 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
 def decode_page(data: bytes, path: str) -> str:
     """Return the text of a page with its front matter; raise DuvetError if it is not text."""
     ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST read at most 4 MiB of a page, skip a file that is not text, and ignore front matter that is invalid
-    ##% or too large, each with a warning.
+    ##% duvet MUST read at most the first 4 MiB of a page, skip a file that is not text, and ignore front matter that is
+    ##% invalid or too large. In each of these cases, duvet MUST warn.
     if len(data) > MAX_PAGE_BYTES:
         data = _drop_cut_character(data[:MAX_PAGE_BYTES])
     if b"\0" in data:
@@ -181,8 +181,7 @@ def parse_front_matter(text: str, path: str) -> DataDocument:
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     ##= man/spec/pages.md#files
-    ##% duvet MUST take the title of a page from its front matter, unchanged, or else from its first heading or its
-    ##% slug.
+    ##% duvet MUST use the title in the front matter of a page unchanged, or else its first heading, or else its slug.
     document = parse_yaml(text.rstrip().removesuffix("...").removesuffix("---"), path, parse_scalar_as_text)
     check_document_size(document)
     return document
@@ -249,10 +248,9 @@ def normalise_slug(text: str) -> str:
 
 def make_slug(path: str, prefix: str) -> str:
     ##= man/spec/pages.md#files
-    ##% duvet MUST take the slug of a page from its front matter, or else from its path inside the configured folder
-    ##% without `.md`.
+    ##% duvet MUST use the slug in the front matter of a page, or else its path in the configured folder without `.md`.
     ##= man/spec/pages.md#files
-    ##% duvet MUST find a page by every Unicode form of its slug.
+    ##% duvet MUST find a page by every Unicode normalization of its slug.
     return normalise_slug(_ENDING.sub("", path.removeprefix(prefix)))
 
 
@@ -267,8 +265,8 @@ def find_pattern_prefix(pattern: str) -> str:
 def find_slug_fault(slug: str) -> str:
     """Return the reason why a slug is invalid, or ""."""
     ##= man/spec/pages.md#files
-    ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
-    ##% and report two pages with the same slug.
+    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or leads out of its folder.
+    ##% duvet MUST report two pages with the same slug.
     if not slug:
         return "it is empty"
     if len(slug) > _MAX_SLUG_LENGTH:
@@ -362,8 +360,8 @@ class _MarkdownScan:
             if tag == "CodeBlock" or kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
                 if kind != "End":
                     ##= man/spec/pages.md#links
-                    ##% The outlinks of a page MUST be the slugs that it links to outside code and comments, each once
-                    ##% and in order.
+                    ##% The outlinks of a page MUST be the slugs that it links to, each once, in order, and without
+                    ##% links in code and comments.
                     self.hidden.append((start, end))
             elif kind == "Start" and tag == "HtmlBlock":
                 self.html.append((start, end))

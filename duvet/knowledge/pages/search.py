@@ -161,8 +161,8 @@ def search_pages(index: PageIndex, query: str) -> list[PageHit]:
     phrase = flatten_text(query)
     words = tuple(dict.fromkeys(phrase.split(" ")))[:_MAX_WORDS]
     ##= man/spec/pages.md#tools
-    ##% `search` MUST find up to 20 pages that contain every word of the query, ignoring case and also inside longer
-    ##% words.
+    ##% `search` MUST find up to 20 pages that contain every word of the query, ignoring case, even as a part of a
+    ##% longer word.
     paths = index.find(words[0])
     for word in words[1:]:
         paths &= index.find(word)
@@ -179,8 +179,8 @@ def search_pages(index: PageIndex, query: str) -> list[PageHit]:
 def _rank(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) -> Iterator[Page]:
     """Yield the best pages first; texts are read only as the caller asks for more."""
     ##= man/spec/pages.md#tools
-    ##% `search` MUST list title matches first, then matches of the exact phrase, then newer pages, each with an
-    ##% excerpt around the match.
+    ##% `search` MUST list matches in titles first, then matches of the exact phrase, then all others, and newer pages
+    ##% first. `search` MUST show an excerpt around each match.
     exact: list[Page] = []
     with_phrase: list[Page] = []
     with_words: list[Page] = []

@@ -66,16 +66,16 @@ class MessageSplitter:
         self, message: Mapping[str, Any], body: bytes, scope: Scope, receive: Receive, send: Send
     ) -> None:
         ##= man/spec/mcp.md#resources
-        ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries of the
-        ##% array.
+        ##% `resources/get` MUST return an object or an array, or the first entries of the array if the URI has
+        ##% `?limit=`.
         is_array = message.get("method") == "resources/get"
         await self._app(scope, guards.replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
         """Answer all messages with one array, or with the first refusal by the SDK."""
         ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse it
-        ##% in all others, also over HTTP.
+        ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse a batch in
+        ##% all other versions.
         if responses.get_headers(scope, b"mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
             raise jsonrpc.make_refusal(f"only protocol version {_VERSION_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._max_batch:
@@ -260,7 +260,7 @@ class HttpApplication:
         for _ in range(_TURNS):
             await anyio.lowlevel.checkpoint()
         ##= man/spec/mcp.md#http
-        ##% When stopped, the server MUST finish or cancel open requests and exit with 0 within 5 seconds.
+        ##% When the server is stopped, it MUST finish or cancel open requests and exit with 0 within 5 seconds.
         self._bodies.end()
         with anyio.move_on_after(self._limits.stopping):
             await self._requests.drain()
@@ -364,8 +364,8 @@ class SessionManager(StreamableHTTPSessionManager):
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
         if len(self._server_instances) >= self._max_sessions:
             ##= man/spec/mcp.md#limits
-            ##% When there are too many sessions, the server MUST end the session that has been idle for longest, of the
-            ##% client with the most sessions.
+            ##% If there are too many sessions, the server MUST end the longest idle session of the client that has the
+            ##% most sessions.
             counts = Counter(self._clients.get(id) for id in self._server_instances)
             idle = [
                 (-counts[self._clients.get(id)], one.idle_scope.deadline, id)

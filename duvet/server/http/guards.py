@@ -144,7 +144,8 @@ class HostGuard(Guard):
 
     def refuse(self, scope: Scope) -> HttpRefusal | None:
         ##= man/spec/mcp.md#http
-        ##% On every path, the server MUST refuse a foreign `Host` with 421 and a foreign `Origin` with 403.
+        ##% On every path, the server MUST refuse an unexpected `Host` header with 421 and an unexpected `Origin` header
+        ##% with 403.
         hosts = get_headers(scope, b"host")
         if len(hosts) != 1 or not self._hosts.allow(hosts[0]):
             return _BAD_HOST
@@ -189,8 +190,8 @@ class RequestRates:
 
     def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
         ##= man/spec/mcp.md#limits
-        ##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are
-        ##% open, each with `Retry-After`.
+        ##% The server MUST answer 429 with `Retry-After` to a client that exceeds its rate. The server MUST answer 503
+        ##% with `Retry-After` if too many requests or streams are open.
         seconds = self._buckets.wait(find_rate_limit_key(scope, self._tokens), cost)
         return make_busy_refusal(429, "Too many requests", seconds) if seconds else None
 
@@ -238,8 +239,8 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         ##= man/spec/mcp.md#http
-        ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and allow
-        ##% callers only to read.
+        ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach, and
+        ##% give callers only the scope `reader`.
         holder = find_token_holder(scope, self._tokens) if self._tokens else READER_HOLDER
         if holder is None:
             await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
@@ -259,8 +260,9 @@ def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
 
 def _refuse_token(is_wrong: bool) -> HttpRefusal:
     ##= man/spec/mcp.md#http
-    ##% With tokens, the server MUST answer a request to `/mcp` without a valid token with 401 and `WWW-Authenticate`,
-    ##% and bind each session to its token.
+    ##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401 and
+    ##% `WWW-Authenticate`. If tokens are configured, the server MUST accept a session's requests only with the token
+    ##% that opened the session.
     challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
     return HttpRefusal(
         status=401,
@@ -293,8 +295,8 @@ class MediaTypes(Guard):
 
     def refuse(self, scope: Scope) -> HttpRefusal | None:
         ##= man/spec/mcp.md#http
-        ##% The server MUST answer in JSON with 404 for an unknown path, 405 for an unsupported method, 415 for an
-        ##% unsupported media type, and 406 for an unsupported `Accept`.
+        ##% The server MUST answer with JSON and with 404 for an unknown path, 405 for an unsupported method, 415 for an
+        ##% unsupported media type, and 406 for an unsupported `Accept` header.
         method = scope["method"]
         if method == "POST" and _parse_media_types(scope, b"content-type") != ["application/json"]:
             return _OTHER_MEDIA
@@ -341,8 +343,8 @@ class BodyLimit:
                 body = await self._read(arrival, scope, receive)
         except _TooLargeError:
             ##= man/spec/mcp.md#limits
-            ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and refuse a body above the
-            ##% configured limit with 413, without reading all of it.
+            ##% Without reading all of it, the server MUST refuse a line of more than 4 MiB with the error -32600, and
+            ##% an HTTP body above the configured limit with 413.
             hint = (
                 f"the limit is {self._limits.body:,} bytes; "
                 "split the request, and send text as UTF-8 instead of escapes"
@@ -353,7 +355,8 @@ class BodyLimit:
             self._arriving.pop(arrival, None)
         if arrival.scope.cancelled_caught:
             ##= man/spec/mcp.md#limits
-            ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
+            ##% The server MUST disconnect a client that sends or reads too slowly, and MUST NOT let it delay other
+            ##% clients.
             refusal = structs.replace(_ENDING, headers=(*_ENDING.headers, _CLOSE)) if self._is_ending else _TOO_SLOW
             await send_refusal(scope, send, refusal)
         elif body is not None:

@@ -77,8 +77,8 @@ def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
     except (OSError, UnicodeError) as error:
         raise DuvetError(f"cannot listen on {address.authority}: unknown host") from error
     ##= man/spec/mcp.md#http
-    ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and allow callers
-    ##% only to read.
+    ##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach, and give
+    ##% callers only the scope `reader`.
     if not anywhere and not all(ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in resolved):
         raise DuvetError(
             f"other machines can reach {address.host}, but no token is set",
@@ -141,7 +141,7 @@ def serve_over_http(
             app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
             address = options.address.at(listener.getsockname()[1])
             ##= man/spec/mcp.md#http
-            ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot
+            ##% `duvet mcp --http` MUST print its address on standard error when it listens, and fail if it cannot
             ##% listen.
             running = HttpServer(app, options.limits, lambda: say(f"duvet mcp: serving {address.url}/mcp"))
             anyio.run(running.serve, [listener])
@@ -218,7 +218,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast(asyncio.Transport, CoalescingTransport(transport)))
         ##= man/spec/mcp.md#limits
-        ##% The server MUST close connections above the limit.
+        ##% The server MUST close each new connection above the configured limit.
         if len(self.connections) > self._limits.connections:
             transport.abort()
         self._arrival.begin(transport)
@@ -244,7 +244,7 @@ class Connection(H11Protocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         ##= man/spec/mcp.md#limits
-        ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
+        ##% The server MUST disconnect a client that sends or reads too slowly, and MUST NOT let it delay other clients.
         self._unread.begin(self.transport)
 
     def resume_writing(self) -> None:

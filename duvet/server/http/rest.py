@@ -75,8 +75,8 @@ class RestEndpoint:
             "version": self._identity.version,
             "description": self._identity.description,
             ##= man/spec/pages.md#tools
-            ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is
-            ##% requested, and always on `/api/mcp`.
+            ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration
+            ##% enables the pack. On `/api/mcp`, the server MUST always offer the pack `pages`.
             "tools": [
                 {
                     "name": tool.name,

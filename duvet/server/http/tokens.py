@@ -65,8 +65,8 @@ def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]
 def _read_token(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
     values = {name: environ[name] for name in names if name in environ}
     ##= man/spec/mcp.md#http
-    ##% duvet MUST refuse to start with a token that is empty, cannot be sent in a header, or differs between its two
-    ##% variables.
+    ##% duvet MUST refuse to start if a token is empty, contains characters that are not allowed in an HTTP header, or
+    ##% has different values in its two variables.
     for name, value in values.items():
         if not _VISIBLE.fullmatch(value):
             fault = "contains characters that are not allowed in an HTTP header" if value else "is empty"

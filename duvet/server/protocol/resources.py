@@ -89,8 +89,8 @@ class ResourcesPart:
 
     async def get(self, request: ServerRequest, params: GetResourceParams) -> dict[str, Any]:
         ##= man/spec/mcp.md#resources
-        ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries of the
-        ##% array.
+        ##% `resources/get` MUST return an object or an array, or the first entries of the array if the URI has
+        ##% `?limit=`.
         if (params.path is None) == (params.uri is None):
             raise QueryError("set `path` or `uri`")
         value, _ = await self._read(request, params.path or params.uri or "")
@@ -108,8 +108,8 @@ def _list_resources(
     context: ProjectSnapshot, params: ListResourcesParams
 ) -> tuple[Sequence[documents.ResourceDescription], ResultPage]:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, with its object, in pages. With `path`, `resources/list` MUST
-    ##% list only the resources directly below that path.
+    ##% `resources/list` MUST list every resource once, in pages, together with the object that it contains. With
+    ##% `path`, `resources/list` MUST list only the resources directly below that path.
     if params.path is None:
         return documents.list_all_resources(context, params.cursor)
     request = tree.parse_resource_request(params.path)
@@ -125,8 +125,8 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
         yield
     except NotFoundError as error:
         ##= man/spec/mcp.md#resources
-        ##% The server MUST answer a request for an unknown resource with its `uri` and the error -32602, or -32002
-        ##% before version 2026-07-28.
+        ##% The server MUST refuse an unknown resource with its `uri` and the error -32602, or -32002 in protocol
+        ##% versions before 2026-07-28.
         is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
         message = ": ".join(filter(None, ["Resource not found", error.message, find_server_hint(error)]))
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
@@ -289,8 +289,8 @@ class Subscriptions:
 
     async def _notify(self, group: TaskGroup, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
         ##= man/spec/mcp.md#freshness
-        ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
-        ##% requirements or citations are added or removed.
+        ##% The server MUST notify a client when a resource changes to which the client has subscribed, and when
+        ##% specifications, requirements or citations are added or removed.
         async for uri in self._watched.changed(after):
             await self._bus.publish(subscriptions.ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
@@ -312,17 +312,17 @@ class Subscriptions:
         for outbox in outboxes:
             if outbox.put(uri):
                 ##= man/spec/mcp.md#freshness
-                ##% A slow client MUST NOT delay the notifications of other clients.
+                ##% A slow client MUST NOT delay notifications to other clients.
                 ##= man/spec/mcp.md#freshness
-                ##% Over HTTP, the server MUST notify a client as soon as it opens a stream.
+                ##% Over HTTP, the server MUST start to notify a client as soon as the client opens a stream.
                 group.start_soon(outbox.deliver)
 
 
 def _check_uris(uris: Collection[str]) -> None:
     if len(uris) > _MAX_URIS:
         ##= man/spec/mcp.md#limits
-        ##% The server MUST refuse more than 1,000 subscriptions of a client with the error -32602, and more than 1,000
-        ##% streams with -32010.
+        ##% For each client, the server MUST refuse more than 1,000 subscriptions with the error -32602, and more than
+        ##% 1,000 streams with the error -32010.
         raise MCPError(
             code=types.INVALID_PARAMS, message=f"Too many subscriptions: the limit is {_MAX_URIS:,} resources"
         )

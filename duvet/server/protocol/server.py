@@ -132,8 +132,8 @@ class VersionPin:
         if ctx.method != "initialize" or not isinstance(result, dict):
             return result
         ##= man/spec/mcp.md#handshake
-        ##% The server MUST use the protocol version from the configuration, or else the version that the
-        ##% client requests if the server supports it.
+        ##% The server MUST use the protocol version in the configuration, or else the version that the client requests,
+        ##% if the server supports it.
         return {**result, "protocolVersion": self._version}
 
 
@@ -232,8 +232,8 @@ def name_for_client(request: session.ServerRequest, tool: Tool, described: types
 def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
     """Return an answer as JSON text, notes in a second block, and structured content."""
     ##= man/spec/mcp.md#tools
-    ##% The first block of a result MUST contain only the JSON of the answer, and a second block MAY add the next
-    ##% step or a note.
+    ##% The first content block of a tool's result MUST contain only the JSON of the answer; a second block MAY contain
+    ##% the next step or a note.
     notes = " ".join(filter(None, [answer.warning, answer.next_step]))
     blocks = [json.encode(answer.value).decode(), *filter(None, [notes])]
     return types.CallToolResult(
@@ -245,7 +245,7 @@ def make_error_result(error: ToolError) -> types.CallToolResult:
     """Return an error as JSON text only: structured content would have to match the output schema."""
     ##= man/spec/mcp.md#errors
     ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message` and
-    ##% a `hint` without commands.
+    ##% a `hint`. The hints in answers of the server MUST NOT contain shell commands.
     details = {} if error.details is None else {"details": error.details}
     fields = {"code": error.code.value, "message": error.message, "hint": error.hint, **details}
     text = json.encode({"status": "error", "error": fields}).decode()
@@ -309,7 +309,6 @@ def _complete(context: ProjectSnapshot, params: types.CompleteRequestParams) -> 
         # An argument name has the same meaning in every prompt; unknown names have no completions.
         return library.complete_prompt_argument(context.catalogue, argument.name, argument.value)
     ##= man/spec/mcp.md#resources
-    ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
-    ##% project.
+    ##% The server MUST complete variables of resource templates and arguments of prompts with names from the project.
     arguments = (params.context and params.context.arguments) or {}
     return complete_variable(context, params.ref.uri, argument.name, argument.value, arguments)

@@ -83,8 +83,8 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
         raise MCPError(code=number, message=failure.message, data=data) from error
     except Exception as error:
         ##= man/spec/mcp.md#errors
-        ##% The server MUST report an unexpected failure to the client only as `Internal error` with the code
-        ##% -32603, and log it on standard error as one line without the text of the request.
+        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603. The server
+        ##% MUST log an unexpected exception on standard error as one line without the text of the request.
         PROTOCOL_LOGGER.exception("%s failed", ctx.method)
         raise MCPError(code=types.INTERNAL_ERROR, message="Internal error") from error
 
@@ -119,7 +119,7 @@ class LoggingPart:
 
 def wants_level(request: ServerRequest, level: types.LoggingLevel) -> bool:
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST send a client only log messages at or above the level that the client has set.
+    ##% The server MUST NOT send a client log messages below the level that the client has set.
     if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return level in allowed_log_levels(request.protocol_version, request.meta)
     lowest = get_connection(request).state.get(_LEVEL_KEY, _DEFAULT_LEVEL)

@@ -55,8 +55,8 @@ def take_standard_streams() -> ClientPipes:
     os.dup2(nothing, _INPUT)
     os.close(nothing)
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST write only protocol messages to its client, each as one line of UTF-8 that ends in a line feed,
-    ##% even if it or a child process prints something else.
+    ##% The server MUST write only protocol messages to standard output, even if its code or a child process prints
+    ##% something else. The server MUST write each message as one line of UTF-8 that ends in a line feed.
     os.dup2(_ERRORS, _OUTPUT)
     return wire
 
@@ -78,8 +78,8 @@ def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instr
     line, end, _ = read.partition(b"\n")
     answer = make_early_answer(line, identity, instructions) if end else None
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` without waiting for the SDK or the project, even with an invalid
-    ##% configuration, and its answer MUST be the same as later.
+    ##% The server MUST answer `initialize` before it loads the SDK or the project, even if the configuration is
+    ##% invalid. The server MUST give the same answer to `initialize` before and after it has loaded the SDK.
     if answer:
         rest = memoryview(messages.encode_message(answer))
         while rest:

@@ -50,8 +50,8 @@ def serve_client(
     gc.enable()
     gc.freeze()
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
-    ##% immediately on SIGINT, SIGTERM or a closed output.
+    ##% At the end of its input, the server MUST wait at most ten seconds for open requests and exit with 0. On SIGINT,
+    ##% SIGTERM or a closed output, the server MUST exit immediately.
     anyio.run(converse, wire, opening, server)
 
 
@@ -224,7 +224,8 @@ class PendingRequests:
 
     async def wait_for_room(self) -> None:
         ##= man/spec/mcp.md#limits
-        ##% The server MUST stop reading while 512 requests or 16 MiB of them are open, or 64 MiB of answers are unread.
+        ##% The server MUST stop reading requests while 512 requests or 16 MiB of requests are open, or while 64 MiB of
+        ##% answers are unread.
         while self._short >= MAX_PENDING_REQUESTS or self._bytes > MAX_PENDING_BYTES:
             await self._eased.wait()
 
@@ -315,8 +316,8 @@ class OutboundChannel:
 
     async def send(self, value: object) -> None:
         ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST write only protocol messages to its client, each as one line of UTF-8 that ends in a line
-        ##% feed, even if it or a child process prints something else.
+        ##% The server MUST write only protocol messages to standard output, even if its code or a child process prints
+        ##% something else. The server MUST write each message as one line of UTF-8 that ends in a line feed.
         line = jsonrpc.encode_message(value)
         async with self._turn:
             try:
@@ -386,8 +387,8 @@ class InboundChannel:
             async for line in self._read_lines():
                 try:
                     ##= man/spec/mcp.md#limits
-                    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and refuse a body above
-                    ##% the configured limit with 413, without reading all of it.
+                    ##% Without reading all of it, the server MUST refuse a line of more than 4 MiB with the error
+                    ##% -32600, and an HTTP body above the configured limit with 413.
                     if line is None:
                         raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
                     value = jsonrpc.decode_message(line)
@@ -415,8 +416,8 @@ class InboundChannel:
 
     async def _take_batch(self, server: MemoryObjectSendStream[InboundItem], values: list[Any], size: int) -> None:
         ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse it
-        ##% in all others, also over HTTP.
+        ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse a batch in
+        ##% all other versions.
         if self._outbound.version not in BATCH_VERSIONS:
             raise jsonrpc.make_refusal("this protocol version has no batches")
         if not 0 < len(values) <= MAX_BATCH_SIZE:

@@ -352,8 +352,8 @@ class CitationChecker:
                 return CitationVerdict(warning="; ".join(warnings))
         assert failure is not None
         ##= man/spec/mcp.md#tools
-        ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or
-        ##% as an entry of a requirement file, and with code around them.
+        ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, whether they are comments
+        ##% in any style, entries of a requirement file, or surrounded by code.
         error = describe_citation_error(Problem(failure.rule.code, failure.message), annotation.target)
         near = self.nearest.find(failure.rule.code, annotation) if looks else NearestMatch()
         return CitationVerdict(error=error, nearest=near.text, hint=near.hint)

@@ -52,7 +52,7 @@ def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot
     verdict = context.once(citation_checker.CitationChecker).check(arguments.citation)
     if arguments.file is not None and not verdict.error:
         ##= man/spec/mcp.md#tools
-        ##% `validate_citation` MUST warn about a comment style that duvet does not read in the given file.
+        ##% `validate_citation` MUST warn if duvet does not read the citation's comment style in the given file.
         path, styles = _find_source(context, arguments.file)
         verdict = citation_checker.check_style(verdict, arguments.citation, path, styles)
     return ToolAnswer(value=_make_output(verdict), next_step=_suggest_step(verdict))
@@ -68,8 +68,9 @@ def _make_output(verdict: citation_checker.CitationVerdict, most: int | None = N
 
 def _suggest_step(verdict: citation_checker.CitationVerdict) -> str:
     ##= man/spec/mcp.md#tools
-    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
-    ##% or `Requirement not found`, and the second block MUST say what to do.
+    ##% If a citation is invalid, `validate_citation` MUST return an error that begins with `URL not found`,
+    ##% `Specification not found`, `Section not found` or `Requirement not found`, and say in the second content block
+    ##% what to do.
     if not verdict.error:
         return verdict.hint
     phrase = verdict.error.partition(":")[0]
@@ -147,8 +148,8 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
     where = "right above the code that it refers to" if line is None else f"above line {line}"
     ##= man/spec/mcp.md#tools
-    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a file or
-    ##% a line that cannot contain one.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file, and MUST NOT change the file.
+    ##% `suggest_citation` MUST refuse a file or line that cannot contain a comment.
     return ToolAnswer(
         value=SuggestCitationOutput("\n".join(lines), path, line),
         next_step=f"Paste it {where}. If you change it, check it with validate_citation.",
@@ -257,7 +258,7 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
     if own:
         return own[0]
     ##= man/spec/mcp.md#tools
-    ##% `get_citation_context` MUST NOT show lines of a file without citations.
+    ##% `get_citation_context` MUST NOT show lines of a file that has no citations.
     if not found:
         known = sorted({card.path for card in context.catalogue.citations})
         hint = suggest_nearest(place.path, known) or "find citations with get_requirement or list_invalid_citations"

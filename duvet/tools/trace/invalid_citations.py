@@ -133,8 +133,9 @@ def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineS
 def describe_citation_error(problem: model.Problem, target: str) -> str:
     """Return the message of a problem, after the phrase for its kind if there is one."""
     ##= man/spec/mcp.md#tools
-    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
-    ##% or `Requirement not found`, and the second block MUST say what to do.
+    ##% If a citation is invalid, `validate_citation` MUST return an error that begins with `URL not found`,
+    ##% `Specification not found`, `Section not found` or `Requirement not found`, and say in the second content block
+    ##% what to do.
     phrase = _PHRASES.get(problem.code, "")
     if problem.code == rules.TARGET_UNRESOLVED.code and not _NAME.match(target):
         phrase = URL_NOT_FOUND
@@ -182,8 +183,8 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
     for id, problems in context.findings.invalid().items():
         annotation = annotations[id]
         ##= man/spec/mcp.md#tools
-        ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments
-        ##% that cannot be read.
+        ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, even comments that
+        ##% cannot be parsed.
         if errors := [problem for problem in problems if problem.code != _PASSED]:
             comment = read_comment(text(annotation.path), AnnotationHead(annotation.line, annotation.source.text))
             # In a requirement file, one target at the top may apply to all entries.

@@ -219,7 +219,7 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
     """Return the citations with their code if they fit, otherwise without it, otherwise as many as fit."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
-    ##% for more, and say how to get the rest.
+    ##% for more. If the server cuts an answer, it MUST say how to get the remaining part.
     shown = [convert(one, RequirementCitation, from_attributes=True) for one in citations]
     if len(json.encode(shown)) > room:
         shown = [structs.replace(one, context_lines=None) for one in shown]
@@ -344,8 +344,8 @@ def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnap
     question = search.SearchQuery(arguments.query, make_filter(arguments))
     found = search.find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
     ##= man/spec/mcp.md#tools
-    ##% The first block of a result MUST contain only the JSON of the answer, and a second block MAY add the next
-    ##% step or a note.
+    ##% The first content block of a tool's result MUST contain only the JSON of the answer; a second block MAY contain
+    ##% the next step or a note.
     notes = [f"{note[:1].upper()}{note[1:]}." for note in search.describe_answer(found)]
     if not found.indexes:
         hint = search.suggest_similar(context.catalogue, arguments.query, context.files)
@@ -413,7 +413,7 @@ def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, con
 def _rank(context: ProjectSnapshot) -> dict[int, Priority]:
     """Return the priorities of all requirements by index, most urgent first."""
     ##= man/spec/mcp.md#tools
-    ##% `get_prioritized_requirements` MUST rank all requirements, including those that are done.
+    ##% `get_prioritized_requirements` MUST rank all requirements, even those that are done.
     catalogue = context.catalogue
     ranked = prioritize_requirements(catalogue, RequirementFilter(), finished=True)
     return {index: compute_priority(catalogue, catalogue.requirements[index]) for index in ranked}

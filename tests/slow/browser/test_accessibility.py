@@ -64,8 +64,8 @@ def found_by(axe: str, page: Page) -> list[str]:
 @pytest.mark.parametrize("look", LOOKS)
 def test_axe_finds_nothing_in_any_view(look: str, visit: Visits, states: Report, axe: str) -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST pass axe's checks for WCAG 2.2 AA in every view and theme, on wide and narrow screens, and MUST
-    ##% NOT distinguish states by colour alone.
+    ##% The report MUST pass the checks of axe for WCAG 2.2 AA in every view and theme, on wide and narrow screens. The
+    ##% report MUST NOT distinguish states by colour alone.
     page = visit(states.url, **LOOKS[look])
     found = {situation: found_by(axe, page) for situation in situations(page)}
     assert len(found) == 10
@@ -114,7 +114,7 @@ def tabbed(page: Page) -> list[list[Any]]:
 
 def test_the_tab_key_goes_through_the_page_in_order(visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be usable with the keyboard alone, with a visible focus.
+    ##% The report MUST be usable with the keyboard alone, and show which element has the focus.
     page = visit(states.url)
     stops = tabbed(page)
     assert stops[0][1] == "skip"
@@ -280,7 +280,7 @@ def test_the_list_is_printed_with_all_its_rows(visit: Visits, s2n: Report) -> No
 
 def test_a_specification_is_printed_whole(visit: Visits, s2n: Report) -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% A printed view MUST be complete, without the other views.
+    ##% If the user prints a view, the print MUST contain the whole view and no other view.
     page = visit(s2n.url)
     go(page, "#rfc5746")
     texts = page.locator('[id="rfc5746"] section.part > pre').all_text_contents()

@@ -69,8 +69,8 @@ def said(annotation: Annotation) -> tuple[Kind, str, str, str]:
 @pytest.mark.parametrize("style", STYLES)
 def test_comments(visit: Visits, tea: Report, style: str) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% A citation copied from the report, as a comment or as TOML, MUST cite the same requirement in the
-    ##% comment style of the source.
+    ##% A citation that the user copies from the report MUST cite the same requirement, as a comment in the style of the
+    ##% source file or as TOML.
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
     page.fill("#panel .reason", REASON)
@@ -143,7 +143,7 @@ def test_without_a_clipboard(visit: Visits, tea: Report) -> None:
 
 def test_text_is_selected_where_copying_fails(visit: Visits, tea: Report) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% If the browser does not allow copying, the report MUST show and select the text.
+    ##% If the browser does not allow copying, the report MUST show the citation and select its text.
     page = opened(visit, tea)
     page.add_init_script(f"{WITHOUT_CLIPBOARD}; document.execCommand = () => false")
     page.reload()

@@ -83,7 +83,7 @@ def test_a_link_to_cited_text(visit: Visits, states: Report) -> None:
 
 def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
     ##= man/spec/page.md#links
-    ##% The anchors of awslabs duvet's report MUST open the same specification and section.
+    ##% An anchor of awslabs duvet's report MUST open the same specification and section.
     (found,) = attributes(visit(s2n.url).locator("#rfc8446"), "data-locator")
     page = visit(f"{s2n.url}#/spec/{quote(found, safe='')}")
     assert (views(page), address(page)) == (["rfc8446"], "#rfc8446")
@@ -104,8 +104,8 @@ def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
 )
 def test_a_link_to_what_has_gone(fragment: str, view: str, notice: str, visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#links
-    ##% A link into the report MUST open the place that it names or, with a notice, the nearest place in the
-    ##% report.
+    ##% A link into the report MUST open the place that its anchor names. If that place no longer exists, the report
+    ##% MUST open the nearest place and show a notice.
     page = visit(f"{states.url}#{fragment}")
     assert views(page) == [view]
     expect(page.locator("#notice")).to_contain_text(notice)
@@ -363,7 +363,8 @@ def test_keys_are_off_in_fields_and_with_modifiers(visit: Visits, states: Report
 
 def test_keys_can_be_turned_off(visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% Keyboard shortcuts MUST be optional, and MUST NOT work in input fields or with Ctrl, Alt or Meta.
+    ##% The user MUST be able to turn off keyboard shortcuts. Keyboard shortcuts MUST NOT work in input fields, or
+    ##% together with Ctrl, Alt or Meta.
     page = visit(f"{states.url}#tea")
     press(page, "?")
     page.uncheck("#keys-on")
@@ -387,7 +388,8 @@ NAMED = {
 
 def test_a_link_to_a_requirement_by_the_id_of_its_specification(visit: Visits, reports: Reports) -> None:
     ##= man/spec/names.md#references
-    ##% The HTML report MUST show a requirement with its id, and open it at the anchor `SPEC/ID`.
+    ##% The HTML report MUST show the id of each requirement that has one, and give the requirement the anchor
+    ##% `SPEC/ID`.
     page = visit(f"{reports.of('named', NAMED).url}#login/FR-002")
     expect(page.locator("#panel-title")).to_have_text("✗ uncited · MUST · FR-002")
     assert (views(page), quote_of(page)) == (["login"], "System MUST unlock.")

@@ -222,8 +222,8 @@ def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str
 )
 def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | None) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` without waiting for the SDK or the project, even with an invalid
-    ##% configuration, and its answer MUST be the same as later.
+    ##% The server MUST answer `initialize` before it loads the SDK or the project, even if the configuration is
+    ##% invalid. The server MUST give the same answer to `initialize` before and after it has loaded the SDK.
     assert rule(data) == ServerRule()
     assert load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml").rule == ServerRule()
 

@@ -80,8 +80,7 @@ def test_without_a_configuration(tmp_path: Path) -> None:
 
 def test_what_is_next(tmp_path: Path) -> None:
     ##= man/spec/page.md#overview
-    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
-    ##% each.
+    ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
     found = page(make(tmp_path / "a", KETTLE)).next
     assert [(row.rank, row.level, row.reason) for row in found] == [
         (1, "SHOULD", "SHOULD, uncited: nothing cites it"),
@@ -115,7 +114,7 @@ def test_since_the_commit(tmp_path: Path) -> None:
 
 def test_code_from_outside(tmp_path: Path) -> None:
     ##= man/spec/page.md#safety
-    ##% The report MUST NOT show text of files outside the project, even through symbolic links.
+    ##% The report MUST NOT contain text of files outside the project, even through symbolic links.
     secret = KETTLE["src/a.rs"].partition("\n\n")[0]
     make(tmp_path / "other", {"b.rs": secret, "deep/c.rs": secret})
     config = KETTLE[".duvet/config.toml"] + '[[source]]\npattern = "../other/b.rs"\n'

@@ -54,8 +54,8 @@ CATALOGUE = named({**NAMES, "The door MUST be red.": "Dead"})
 )
 def test_an_id_is_a_reference(reference: str, expected: str) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST ignore the case of an id if no id matches exactly. duvet MUST accept the id of a requirement wherever
-    ##% it accepts the digits that begin its hash, alone or as `SPEC#ID`.
+    ##% duvet MUST ignore case in the id of a requirement if no id matches exactly. duvet MUST accept the id of a
+    ##% requirement, or `SPEC#ID`, wherever it accepts the first digits of the requirement's hash.
     found = resolve_reference(CATALOGUE, reference)
     assert isinstance(found, RequirementRef)
     assert [CATALOGUE.requirements[index].text for index in found.indexes] == [expected]
@@ -63,7 +63,7 @@ def test_an_id_is_a_reference(reference: str, expected: str) -> None:
 
 def test_the_id_at_the_head_of_a_title_is_its_section() -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST accept the id at the head of a title as the name of that section.
+    ##% duvet MUST accept an id at the beginning of a section's title as the name of the section.
     catalogue = named({})
     for reference in ("FR-005", "fr-005", "tea.md#FR-005"):
         assert resolve_reference(catalogue, reference) == SectionRef(1, "fr-005-login")
@@ -105,7 +105,8 @@ def test_the_id_of_a_heading_is_its_section_if_several_requirements_have_it() ->
 )
 def test_an_ambiguous_or_unknown_id(reference: str, message: str) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST NOT guess between specifications that share an id, and MUST list the targets that are not ambiguous.
+    ##% If several specifications have the same requirement id, duvet MUST refuse the id alone, and list the unambiguous
+    ##% names.
     with pytest.raises(NotFoundError) as caught:
         resolve_reference(CATALOGUE, reference)
     assert f"{caught.value.message}: {caught.value.hint}" == message
@@ -142,7 +143,7 @@ def test_search_lists_the_requirement_with_the_id_first(query: str) -> None:
 
 def test_lists_show_ids_if_there_are_any() -> None:
     ##= man/spec/names.md#references
-    ##% If a requirement has an id, every list and detail view MUST show the id in a separate field.
+    ##% Every list and every detail view MUST show the id of a requirement in a separate field.
     rows = make_requirement_rows(CATALOGUE, range(2, 4))
     columns = (ID_COLUMN, NAME_COLUMN, TEXT_COLUMN)
     ids = [id[:12] for id in CATALOGUE.ids[2:4]]
@@ -160,7 +161,7 @@ def test_lists_show_ids_if_there_are_any() -> None:
 
 def test_a_reworded_requirement_with_an_id_has_changed() -> None:
     ##= man/spec/names.md#changes
-    ##% `duvet diff` MUST list a requirement that kept its id, but not its text, as changed.
+    ##% `duvet diff` MUST list a requirement as changed if its id stayed the same but its text changed.
     new = "Nobody MAY ever drop a kettle, whatever it holds."
     then, now = (
         named(NAMES),

@@ -51,7 +51,8 @@ def change(
 
 def test_changes_of_lines() -> None:
     ##= man/spec/page.md#overview
-    ##% If `HEAD` contains a snapshot, the overview MUST list the coverage gained and lost since then.
+    ##% If the commit `HEAD` contains a snapshot, the overview MUST list the coverage that was gained and lost since
+    ##% that commit.
     assert compare_snapshots(THEN, NOW) == SnapshotDiff(
         gained=(
             change("The water MUST boil.", "implementation", "implementation, test"),

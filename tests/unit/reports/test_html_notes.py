@@ -52,8 +52,8 @@ VIEW = """\
 
 def test_the_view() -> None:
     ##= man/spec/pages.md#in-the-html-report
-    ##% The report MUST show each page with its text and its links in both directions, unless they are too long, and
-    ##% name the pages of each requirement.
+    ##% The HTML report MUST show each page with its text, its outlinks and its backlinks, and leave out a text that is
+    ##% too long. The HTML report MUST show with each requirement the pages that link to it.
     text = written(NOTES)
     id = project_of({}).catalogue.ids[1][:12]
     view = text[text.index('<section class="view" id="pages">') :].partition("</section>\n")
@@ -114,8 +114,8 @@ MARKDOWN = {
 @pytest.mark.parametrize("text", MARKDOWN)
 def test_markdown(text: str) -> None:
     ##= man/spec/pages.md#in-the-html-report
-    ##% The report MUST render the links, tables and task lists of a page. The report MUST NOT interpret HTML tags and
-    ##% comments in a page, or link to other files.
+    ##% The HTML report MUST render the links, tables and task lists of a page. The HTML report MUST escape HTML tags in
+    ##% a page and leave out HTML comments. The HTML report MUST NOT link to other files.
     assert render_markdown(text) == MARKDOWN[text]
 
 

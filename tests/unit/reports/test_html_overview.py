@@ -76,7 +76,8 @@ BROKEN = GateResult("citations", "every requirement is cited", 1)
 )
 def test_the_verdict(gates: tuple[GateResult, ...], problems: tuple[Problem, ...], verdict: str) -> None:
     ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to a list of them.
+    ##% The overview MUST begin with the verdict of the run. In the overview, each number of requirements MUST link to a
+    ##% list of them.
     report = finished(STATES)
     coverage = compute_totals(report.requirements)[-1]
     begin = f'<h2 tabindex="-1">Overview</h2>\n{verdict.format(report.trace.citation_count)}\n'

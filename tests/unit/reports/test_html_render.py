@@ -32,8 +32,8 @@ def test_whole_pages(name: str, snapshot: Snapshot) -> None:
     ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every entry of
     ##% `[[not-applicable]]` with its target, reason, owner, expiry date and number of requirements.
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST list each requirement with its state, its level, its number of citations by type and its missing
-    ##% code or tests, both in its section and in a table.
+    ##% The report MUST list each requirement in its section and in a table, with its state, its level, its number of
+    ##% citations by type, and the code or tests that it needs.
     ##= man/spec/page.md#requirements-and-citations
     ##% The table MUST begin with the least finished requirements.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
@@ -49,7 +49,7 @@ def test_whole_pages(name: str, snapshot: Snapshot) -> None:
 
 def test_hostile_text_stays_text() -> None:
     ##= man/spec/page.md#safety
-    ##% The report MUST escape all text from specifications, sources and the configuration.
+    ##% The report MUST escape all text that comes from specifications, sources and the configuration.
     shown = html_pages.tree(
         html_pages.page(html_pages.evil(f"https://x/{html_pages.EVIL}"), problems=(html_pages.EVIL_PROBLEM,))
     )
@@ -62,7 +62,7 @@ def test_hostile_text_stays_text() -> None:
 
 def test_nothing_is_loaded() -> None:
     ##= man/spec/page.md#safety
-    ##% The report MUST NOT load external resources, and MUST link only to itself and to web pages.
+    ##% The report MUST NOT load external resources, and MUST NOT link to anything except itself and web pages.
     shown = html_pages.page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS)
     elements = html_pages.tree(shown)
     assert html_pages.values(elements, "content")[0].split("; ")[0] == "default-src 'none'"
@@ -126,8 +126,8 @@ def test_embedded_json_is_the_same_value() -> None:
 )
 def test_the_report_is_named_after_its_repository_or_its_specifications(link: str, title: str) -> None:
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo; without a title, it MUST be named after the repository in
-    ##% its links, or else after its specifications.
+    ##% The report MUST have the configured title and logo. Without a configured title, the report MUST have the name of
+    ##% the repository to which it links as its title, or else the names of its specifications.
     assert make_report_title(html_pages.page_of(finished(STATES, link))) == title
     assert make_report_title(html_pages.page_of(finished(STATES, None, link))) == title
 
@@ -139,7 +139,7 @@ def test_many_specifications_or_none_are_not_in_the_title() -> None:
 
 def test_the_report_names_what_it_was_made_from() -> None:
     ##= man/spec/page.md#overview
-    ##% The report MUST name the version of duvet, the configuration and the checked-out commit.
+    ##% The report MUST show the version of duvet, the path of the configuration and the checked-out commit.
     known = {"commit": "0123456789abcdef", "version": "1.2", "config_path": ".duvet/config.toml"}
     words = make_header_view(html_pages.page_of(finished({}), **known)).provenance
     assert words == "commit 0123456789ab · duvet 1.2 · configuration .duvet/config.toml"
@@ -150,7 +150,7 @@ def test_the_report_names_what_it_was_made_from() -> None:
 @pytest.mark.parametrize("scripting", [True, False])
 def test_the_report_is_valid_html(scripting: bool) -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML for every input, and readable without scripts.
+    ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
     for shown in (
         html_pages.page(finished({})),
         html_pages.page(finished(STATES, "https://x/"), problems=(html_pages.EVIL_PROBLEM,)),
@@ -188,8 +188,8 @@ def many(requirements: int, citations: int) -> dict[str, str]:
 
 def test_citations_are_no_elements() -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST NOT make a browser create more than 20,000 elements at first.
+    ##% When the report opens, it MUST NOT create more than 20,000 HTML elements.
     ##= man/spec/page.md#size-and-accessibility
-    ##% A citation MUST add at most 200 bytes to the report, apart from its code.
+    ##% Each citation MUST add at most 200 bytes to the report, not counting the code that is shown.
     few, more = (elements(html_pages.page(finished(many(50, citations)))) for citations in (1, 20))
     assert few == more

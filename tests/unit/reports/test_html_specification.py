@@ -37,8 +37,8 @@ def parts(text: str) -> list[str]:
 
 def test_the_text_is_that_of_the_specification() -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the text of a section line by line as in its specification, with a link from each
-    ##% requirement to its details.
+    ##% The report MUST show the text of a section with the line breaks of its specification, and link each requirement
+    ##% in it to the requirement's details.
     with_returns = {path: text.replace("\n", "\r\n") for path, text in MANY_FILES.items()}
     found = [["".join(one.itertext()) for one in texts(files)] for files in (STATES, MANY_FILES, with_returns)]
     assert found == [[*parts(STATES["tea.md"]), parts(STATES["manners.md"])[-1]], parts(MANY), parts(MANY)]
@@ -61,9 +61,9 @@ def test_links_begin_requirements_and_marks_go_on() -> None:
 
 def test_sections_that_are_left_out_are_counted() -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show how many sections it leaves out.
+    ##% The report MUST show the number of sections that it leaves out.
     ##= man/spec/page.md#requirements-and-citations
-    ##% With `spec-text = "full"`, the report MUST show every section of the cited specifications.
+    ##% With `spec-text = "full"`, the report MUST show all sections of each cited specification.
     shown, whole = page(finished(STATES)), page(finished(STATES), whole_text=True)
     assert '<p class="left-out">2 sections without citations are not shown.</p>' in shown
     assert "not embedded" not in whole
@@ -157,8 +157,8 @@ def test_names_of_files_and_code_are_shown_as_text() -> None:
 
 def test_a_citation_of_nothing_is_listed_with_what_is_wrong() -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags, and
-    ##% list the citations of each file.
+    ##% The report MUST list the citations of each file and of each requirement, with place, type, target, reason,
+    ##% feature, tracking issue and tags.
     shown = page(finished(STATES | {"src/b/c.rs": "//= tea.md#nowhere\n//= type=test\n//# A\n"}, BLOB))
     sources = shown.partition('id="sources"')[2].partition("<noscript>\n")[2].partition("</noscript>")[0]
     assert sources.splitlines()[-2:] == [

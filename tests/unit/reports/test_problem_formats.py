@@ -62,7 +62,7 @@ VIEW = ProblemContext(read_line, folder="kettles/one")
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_every_format(format: ProblemFormat, snapshot: Snapshot) -> None:
     ##= man/spec/problems.md#formats
-    ##% `--format` MUST select how problems are written: `text`, `json`, `sarif`, `github` or `junit`.
+    ##% `--format` MUST select the format of problems: `text`, `json`, `sarif`, `github` or `junit`.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match(render_problems(PROBLEMS, format, VIEW).decode(), f"formats.{SUFFIXES[format]}")
     snapshot.assert_match(render_problems((), format).decode(), f"none.{SUFFIXES[format]}")
@@ -109,7 +109,7 @@ def test_paths_begin_at_the_root(path: str, folder: str, expected: str) -> None:
 
 def test_json_is_as_documented() -> None:
     ##= man/spec/problems.md#json
-    ##% JSON MUST be one object with the version of the format, every problem, and the numbers of errors and warnings.
+    ##% JSON MUST be one object with the version of the format, all problems, and the numbers of errors and warnings.
     problem = rules.QUOTE_NOT_FOUND.problem(
         'could not find text in section "heating" of spec.md',
         "src/a.rs",
@@ -139,7 +139,7 @@ def test_json_is_read_again(problems: tuple[Problem, ...]) -> None:
 @given(HOSTILE, TEXT)
 def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], folder: str) -> None:
     ##= man/spec/problems.md#github-and-junit
-    ##% A workflow command MUST name paths from the root of the repository, and escape values and messages as GitHub
+    ##% A workflow command MUST contain paths from the root of the repository, and escape values and messages as GitHub
     ##% expects.
     *lines, end = render_github(problems, ProblemContext(folder=folder.strip("/"))).decode().split("\n")
     assert (len(lines), end) == (len(problems), "")
@@ -151,9 +151,10 @@ def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], fo
 @given(HOSTILE, TEXT)
 def test_junit_is_well_formed_with_a_case_for_each_problem(problems: tuple[Problem, ...], line: str) -> None:
     ##= man/spec/problems.md#github-and-junit
-    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing case for each warning.
+    ##% JUnit MUST be well-formed XML 1.0 with a failing test case for each error and a passing test case for each
+    ##% warning.
     ##= man/spec/problems.md#github-and-junit
-    ##% If there are no problems, JUnit MUST have one passing case.
+    ##% If there are no problems, JUnit MUST contain one passing test case.
     root = ElementTree.fromstring(render_junit(problems, ProblemContext(lambda *_: line)))
     (suite,) = root
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")

@@ -147,7 +147,8 @@ DESK = ToolDispatcher(Registry([EnabledPack(TRACE), EnabledPack(KNOWLEDGE)]), Fi
 @pytest.mark.parametrize(("tool", "arguments", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
 def test_a_wrong_argument_is_refused_by_its_name(tool: str, arguments: dict[str, Any], message: str, hint: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##% The server MUST refuse an unknown, missing or invalid argument as `invalid_request`, and name the argument.
+    ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
+    ##% the argument.
     ##= man/spec/service.md#calls
     ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
     if hint == DESCRIBED:

@@ -217,9 +217,6 @@ def test_a_failed_run_changes_nothing_and_is_recorded(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
     ##% An ingest run that fails or is killed MUST leave the index unchanged. An ingest run that fails MUST record its
     ##% error.
-    ##= man/spec/knowledge.md#ingest-runs
-    ##% An ingest run that fails or is killed MUST leave the index unchanged. An ingest run that fails MUST record its
-    ##% error.
     def check(error: BaseException, reason: str) -> None:
         def catalogue() -> Catalogue:
             raise error

@@ -41,7 +41,8 @@ LINKS = {
 @pytest.mark.parametrize(("text", "expected"), LINKS.values(), ids=LINKS)
 def test_links(text: str, expected: list[str]) -> None:
     ##= man/spec/pages.md#links
-    ##% The outlinks of a page MUST be the slugs that it links to outside code and comments, each once and in order.
+    ##% The outlinks of a page MUST be the slugs that it links to, each once, in order, and without links in code and
+    ##% comments.
     notes = notes_of({"docs/page.md": text})
     assert list(notes.outlinks(notes.require("page"))) == expected
 
@@ -49,7 +50,7 @@ def test_links(text: str, expected: list[str]) -> None:
 def test_links_to_requirements() -> None:
     ##= man/spec/pages.md#links
     ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
-    ##% requirement with that id, unless a page has that name.
+    ##% requirement with that id, unless a page has this slug.
     ids = notes_of({}).references.catalogue.ids
     text = f"[[spec#brewing]] [[docs/spec.md#Brewing]] [[req:{ids[1][:8]}]] [[REQ:{ids[1]}]] [[spec]] [[spec#history]]"
     files = {"docs/a.md": text, "docs/b.md": "[[a]]"}
@@ -79,8 +80,8 @@ DANGLING = [
 
 def test_dangling_links_are_reported_with_their_place() -> None:
     ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about each broken link with its place, and name the missing section or the nearest
-    ##% slug.
+    ##% duvet MUST warn about each broken link in a page with its path and line, and name the missing section or the
+    ##% most similar slug.
     lines = "".join(f"\u00e9 [[brewing]] {link}\n" for link, _, _ in DANGLING)
     files = {"docs/a.md": f"---\ntags: x\n---\n# A\n\n{lines}", "docs/brewing.md": "[[a]]"}
     found = find_page_problems(project_of(files))

@@ -40,8 +40,8 @@ FILES = dict.fromkeys(("docs/a.md", "docs/deep/b.md", "docs/c.txt", "notes/d.md"
 )
 def test_pages_are_the_files_that_are_configured_or_those_in_docs(tables: list[str], expected: list[str]) -> None:
     ##= man/spec/pages.md#files
-    ##% duvet MUST read pages from the Markdown files that the configuration names or, by default, from those in
-    ##% `docs` that are not specifications.
+    ##% duvet MUST read pages from the Markdown files that the configuration names, by default from the Markdown files
+    ##% in `docs` that are not specifications.
     assert slugs({**FILES, **configured(*tables)}) == expected
 
 
@@ -57,8 +57,7 @@ def test_prefixes_of_patterns() -> None:
 
 def test_titles() -> None:
     ##= man/spec/pages.md#files
-    ##% duvet MUST take the title of a page from its front matter, unchanged, or else from its first heading or its
-    ##% slug.
+    ##% duvet MUST use the title in the front matter of a page unchanged, or else its first heading, or else its slug.
     files = {
         "docs/a.md": "---\ntitle: From the  front\n---\n# Heading\n",
         "docs/b.md": "text\n\n## The `code` of [[a|it]] & *more*\nmore\n\n# Second\n",
@@ -95,8 +94,8 @@ def test_slugs_that_are_refused_and_allowed() -> None:
 
 def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
     ##= man/spec/pages.md#files
-    ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
-    ##% and report two pages with the same slug.
+    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or leads out of its folder.
+    ##% duvet MUST report two pages with the same slug.
     files = {
         "docs/a.md": "---\nslug: ../x\n---\n",
         "docs/b.md": "---\nslug: ''\n---\n",
@@ -116,10 +115,9 @@ def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
 
 def test_a_slug_is_found_in_every_unicode_form() -> None:
     ##= man/spec/pages.md#files
-    ##% duvet MUST take the slug of a page from its front matter, or else from its path inside the configured folder
-    ##% without `.md`.
+    ##% duvet MUST use the slug in the front matter of a page, or else its path in the configured folder without `.md`.
     ##= man/spec/pages.md#files
-    ##% duvet MUST find a page by every Unicode form of its slug.
+    ##% duvet MUST find a page by every Unicode normalization of its slug.
     names = ("cafe\u0301", "two  blanks", "no\u00a0break")
     links = "[[caf\u00e9]] [[two  blanks]] [[no\u00a0break]]"
     notes = notes_of({**{f"docs/{name}.md": "" for name in names}, "docs/b.md": links})
@@ -186,8 +184,8 @@ def test_a_page_of_20_megabytes_is_read_in_part() -> None:
 
 def test_a_file_that_is_missing_or_not_text_is_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST read at most 4 MiB of a page, skip a file that is not text, and ignore front matter that is invalid
-    ##% or too large, each with a warning.
+    ##% duvet MUST read at most the first 4 MiB of a page, skip a file that is not text, and ignore front matter that is
+    ##% invalid or too large. In each of these cases, duvet MUST warn.
     files = {"docs/a.md": b"PNG\0\0", "docs/b.md": b"", "docs/c.md/d.txt": b"", "docs/e.md": b"# Caf\xe9\n"}
     assert slugs(files) == ["b"]
     problems = [(one.code, one.path, one.severity) for one in find_page_problems(project_of(files)).problems]
@@ -243,7 +241,7 @@ def test_front_matter_without_end_and_many_brackets_are_text() -> None:
 
 def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST skip files and folders behind a symbolic link that leads out of the project, with a warning.
+    ##% duvet MUST skip a page behind a symbolic link that leads out of the project, and warn about it.
     make(tmp_path / "elsewhere", {"secret.md": "# Secret\n", "more/secret.md": "# Secret\n"})
     named = configured("pattern = ['docs/**/*.md', '../elsewhere/*.md']")
     folder = make(tmp_path / "tea", {**TRACE, **named, "docs/a.md": "", "own/b.md": ""})

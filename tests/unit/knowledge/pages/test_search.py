@@ -34,11 +34,11 @@ QUERIES = {
 @pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=map(ascii, QUERIES))
 def test_queries(query: str, expected: str) -> None:
     ##= man/spec/pages.md#tools
-    ##% `search` MUST find up to 20 pages that contain every word of the query, ignoring case and also inside longer
-    ##% words.
+    ##% `search` MUST find up to 20 pages that contain every word of the query, ignoring case, even as a part of a
+    ##% longer word.
     ##= man/spec/pages.md#tools
-    ##% `search` MUST list title matches first, then matches of the exact phrase, then newer pages, each with an
-    ##% excerpt around the match.
+    ##% `search` MUST list matches in titles first, then matches of the exact phrase, then all others, and newer pages
+    ##% first. `search` MUST show an excerpt around each match.
     assert " ".join(hit.slug for hit in search.search_pages(index_of(FILES), query)) == expected
 
 

@@ -53,10 +53,11 @@ REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
 
 
 ##= man/spec/mcp.md#http
-##% On every path, the server MUST refuse a foreign `Host` with 421 and a foreign `Origin` with 403.
+##% On every path, the server MUST refuse an unexpected `Host` header with 421 and an unexpected `Origin` header with
+##% 403.
 ##= man/spec/mcp.md#http
-##% The server MUST answer in JSON with 404 for an unknown path, 405 for an unsupported method, 415 for an
-##% unsupported media type, and 406 for an unsupported `Accept`.
+##% The server MUST answer with JSON and with 404 for an unknown path, 405 for an unsupported method, 415 for an
+##% unsupported media type, and 406 for an unsupported `Accept` header.
 async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -> None:
     for method, path, headers, status, body in REFUSED:
         answer = await http.request(method, path, headers=headers)
@@ -70,8 +71,9 @@ UNKNOWN = serving.error_of("unauthorized", "The token is unknown", "send Authori
 
 
 ##= man/spec/mcp.md#http
-##% With tokens, the server MUST answer a request to `/mcp` without a valid token with 401 and `WWW-Authenticate`,
-##% and bind each session to its token.
+##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401 and
+##% `WWW-Authenticate`. If tokens are configured, the server MUST accept a session's requests only with the token that
+##% opened the session.
 async def test_a_known_token_is_needed(server: DuvetServer) -> None:
     known = f"Bearer {serving.READER}"
     schemes = (f"Basic {serving.READER}", serving.READER, "Bearer \xe9")
@@ -104,8 +106,8 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
 
 
 ##= man/spec/mcp.md#limits
-##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are open,
-##% each with `Retry-After`.
+##% The server MUST answer 429 with `Retry-After` to a client that exceeds its rate. The server MUST answer 503 with
+##% `Retry-After` if too many requests or streams are open.
 async def test_frequent_requests_are_refused(server: DuvetServer) -> None:
     async with serving.connected(server, limits=HttpLimits(rate=0.5, burst=2)) as client:
         answers = [await client.get("/health") for _ in range(3)]
@@ -155,7 +157,7 @@ async def test_bodies_that_are_no_messages_are_refused(http: httpx2.AsyncClient)
 
 
 ##= man/spec/mcp.md#limits
-##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
+##% The server MUST disconnect a client that sends or reads too slowly, and MUST NOT let it delay other clients.
 @pytest.mark.parametrize("parts", [(), (b"GET /health HT",), (HEALTH, b"GET /")])
 async def test_a_head_that_never_ends_is_disconnected(server: DuvetServer, parts: tuple[bytes, ...]) -> None:
     async with serving.serving(server, limits=HttpLimits(arrival=0.1)) as where:
@@ -189,7 +191,7 @@ async def test_odd_requests_are_answered(server: DuvetServer, sent: bytes, statu
 
 async def test_too_many_connections_are_closed(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##% The server MUST close connections above the limit.
+    ##% The server MUST close each new connection above the configured limit.
     asked = HEALTH[:-2] + b"Connection: close\r\n\r\n"
     async with (
         serving.serving(server, limits=HttpLimits(connections=1)) as where,
@@ -397,8 +399,8 @@ def test_holders_of_tokens_have_their_scopes() -> None:
 
 
 ##= man/spec/mcp.md#http
-##% duvet MUST refuse to start with a token that is empty, cannot be sent in a header, or differs between its two
-##% variables.
+##% duvet MUST refuse to start if a token is empty, contains characters that are not allowed in an HTTP header, or has
+##% different values in its two variables.
 @pytest.mark.parametrize(
     ("environ", "message"),
     [

@@ -72,13 +72,14 @@ CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
     "3.1": ("get_page", {"slug": "delta"}, page_of("delta", DELTA, [], [])),
     "3.1 spaces": ("get_page", {"slug": " beta "}, page_of("beta", BETA, ["alpha", "gamma"], ["alpha"])),
     ##= man/spec/pages.md#tools
-    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and reject an empty required
-    ##% argument.
+    ##% The tools for pages MUST answer `not_found` for an unknown page, and suggest the most similar slug. The tools
+    ##% for pages MUST reject an empty required argument.
     "3.2 8.3": ("get_page", {"slug": "alpah"}, NOT_FOUND),
     "3.2 far": ("get_page", {"slug": "../../etc/passwd"}, FAR),
     "3.3": ("get_page", {"slug": "alpha"}, page_of("alpha", ALPHA, ["beta", "gamma", "missing"], ["beta"])),
     ##= man/spec/pages.md#tools
-    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page links to, and the code that cites these
+    ##% requirements.
     "3.4": (
         "get_page",
         {"slug": "gamma"},
@@ -91,7 +92,7 @@ CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
     ),
     "4.4": ("search", {"query": "nothing like it"}, []),
     ##= man/spec/pages.md#tools
-    ##% `get_connections` MUST return the outlinks and backlinks of a page, and the graph of the pages around it.
+    ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it.
     "6.1": ("get_connections", {"slug": "alpha"}, CONNECTIONS),
     "6.3": ("get_connections", {"slug": "alpah"}, NOT_FOUND),
 }
@@ -239,8 +240,8 @@ FAILING = {
 @pytest.mark.parametrize(("router", "status", "error"), FAILING.values(), ids=FAILING)
 async def test_criteria_of_models_that_fail(tmp_path: Path, router: FakeRouter | None, status: int, error: Any) -> None:
     ##= man/spec/pages.md#tools
-    ##% `ask` MUST name the pages that it gave to the model, and answer `upstream_error` when no model is configured.
-    ##% When it finds no page, `ask` MUST say so without calling a model.
+    ##% `ask` MUST list the pages that it sent to the model. If no model is configured, `ask` MUST answer
+    ##% `upstream_error`. If no page matches the question, `ask` MUST say so and MUST NOT call a model.
     async with pages_client(tmp_path, router=router) as client:
         assert await post(client, "ask", question=BOILS) == (status, error)
         if error is NO_MODEL:
@@ -321,8 +322,8 @@ async def test_many_requests_at_once_before_the_pages_are_read(tmp_path: Path) -
 
 async def test_a_page_that_is_too_long_for_one_answer_is_cut(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
-    ##% `get_page` MUST return the whole text of a page or, to MCP clients without `limit`, about 4,000 tokens and the
-    ##% offset of the rest.
+    ##% `get_page` MUST return the whole text of a page. For MCP clients without `limit`, `get_page` MUST cut the text
+    ##% at about 4,000 tokens and return the offset of the next part.
     text = '"\u00e9\n' * 5_000_000
     files = {"docs/a.md": text, "docs/hub.md": "".join(f"[[{number:0300}]]\n" for number in range(10_000))}
     async with pages_client(tmp_path, files) as client:

@@ -47,8 +47,8 @@ async def test_the_longest_idle_session_makes_room(server: DuvetServer) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="every address of loopback")
 async def test_the_client_with_most_sessions_makes_room(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##% When there are too many sessions, the server MUST end the session that has been idle for longest, of the client
-    ##% with the most sessions.
+    ##% If there are too many sessions, the server MUST end the longest idle session of the client that has the most
+    ##% sessions.
     async with serving.serving(server, limits=HttpLimits(sessions=3)) as where, serving.asking(where) as client:
         async with serving.asking(where, at=serving.ELSEWHERE) as flood:
             session = await serving.greet(client)
@@ -71,9 +71,9 @@ async def test_sessions_with_streams_stay(server: DuvetServer) -> None:
 
 async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% A slow client MUST NOT delay the notifications of other clients.
+    ##% A slow client MUST NOT delay notifications to other clients.
     ##= man/spec/mcp.md#freshness
-    ##% Over HTTP, the server MUST notify a client as soon as it opens a stream.
+    ##% Over HTTP, the server MUST start to notify a client as soon as the client opens a stream.
     async def notified(lines: AsyncIterator[str], count: int) -> set[str]:
         found: set[str] = set()
         with anyio.fail_after(serving.LONGEST):
@@ -106,8 +106,8 @@ async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
 
 
 ##= man/spec/mcp.md#http
-##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and allow callers only to
-##% read.
+##% Without tokens, `duvet mcp --http` MUST refuse to listen on an address that other machines can reach, and give
+##% callers only the scope `reader`.
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     ("tokens", "token", "may_change"),

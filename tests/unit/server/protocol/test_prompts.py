@@ -27,7 +27,7 @@ ASKED = {
 @pytest.mark.parametrize("name", list(ASKED))
 async def test_the_command_line_prints_the_same(name: str, duvet_command: str, project: Path) -> None:
     ##= man/spec/mcp.md#prompts
-    ##% `duvet prompt` MUST print what `prompts/get` returns.
+    ##% `duvet prompt` MUST print the text that `prompts/get` returns.
     words = [word for key, value in ASKED[name].items() for word in ("--arg", f"{key}={value}")]
     printed = run(duvet_command, project, "prompt", name, *words)
     async with client_of(over_stdio(duvet_command, project), "2025-06-18") as client:

@@ -68,7 +68,7 @@ async def test_a_client_hears_log_messages_of_its_level(
     kettle: Path, mode: str, level: Any, expected: list[object]
 ) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST send a client only log messages at or above the level that the client has set.
+    ##% The server MUST NOT send a client log messages below the level that the client has set.
     heard = []
 
     async def hear(params: LoggingMessageNotificationParams) -> None:
@@ -116,8 +116,8 @@ def ask_whole(version: str, process: Wire, method: str) -> Message:
 
 def test_the_description_of_the_server(wire: Callable[..., Wire], version: str, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST use the protocol version from the configuration, or else the version that the client
-    ##% requests if the server supports it.
+    ##% The server MUST use the protocol version in the configuration, or else the version that the client requests, if
+    ##% the server supports it.
     def check(result: Any, name: str) -> None:
         text = json.dumps(result, indent=2, ensure_ascii=False, sort_keys=True)
         snapshot.assert_match(text.replace(f'"{VERSION}"', '"<version>"') + "\n", name)
@@ -147,16 +147,16 @@ class TestMadeTools:
 
     async def test_the_first_block_is_the_answer_and_the_second_the_next_step(self, client: Client) -> None:
         ##= man/spec/mcp.md#tools
-        ##% The first block of a result MUST contain only the JSON of the answer, and a second block MAY add the
-        ##% next step or a note.
+        ##% The first content block of a tool's result MUST contain only the JSON of the answer; a second block MAY
+        ##% contain the next step or a note.
         answer = await client.call_tool("twice", {"number": 2})
         assert blocks(answer) == ['{"number":4}', "Double it again."]
         assert (answer.is_error, answer.structured_content) == (False, {"number": 4})
 
     async def test_a_list_is_structured_with_its_total_and_its_cursor(self, client: Client) -> None:
         ##= man/spec/mcp.md#tools
-        ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with
-        ##% `result`, `total` and `next_cursor`.
+        ##% Structured content MUST conform to the output schema of its tool. If a tool returns a list, the structured
+        ##% content MUST be an object with `result`, `total` and `next_cursor`.
         answer = await client.call_tool("numbers", {"number": 7})
         assert blocks(answer) == ['[{"number":7}]']
         assert answer.structured_content == {"result": [{"number": 7}], "total": 7, "next_cursor": "more"}
@@ -180,7 +180,7 @@ class TestMadeTools:
     ) -> None:
         ##= man/spec/mcp.md#errors
         ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message`
-        ##% and a `hint` without commands.
+        ##% and a `hint`. The hints in answers of the server MUST NOT contain shell commands.
         ##= man/spec/mcp.md#errors
         ##% The server MUST answer a call to an unknown tool with the protocol error -32602.
         answer = await client.call_tool(name, arguments)
@@ -201,8 +201,8 @@ class TestMadeTools:
         self, client: Client, caplog: pytest.LogCaptureFixture, tool: str, error: tuple[object, ...]
     ) -> None:
         ##= man/spec/mcp.md#errors
-        ##% The server MUST report an unexpected failure to the client only as `Internal error` with the code
-        ##% -32603, and log it on standard error as one line without the text of the request.
+        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603. The server
+        ##% MUST log an unexpected exception on standard error as one line without the text of the request.
         with pytest.raises(MCPError) as raised:
             await client.call_tool(tool, {"number": 1})
         assert (raised.value.code, raised.value.message, raised.value.data) == error

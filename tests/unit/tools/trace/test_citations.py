@@ -66,7 +66,7 @@ def test_an_unreadable_comment_has_a_context(line: int, more: str) -> None:
 @pytest.mark.parametrize("path", ["secret.txt", "docs/pot.md", "../secret.txt", "/etc/passwd", "%2e%2e/secret.txt"])
 def test_lines_of_a_file_without_citations_are_not_shown(tmp_path: Path, path: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##% `get_citation_context` MUST NOT show lines of a file without citations.
+    ##% `get_citation_context` MUST NOT show lines of a file that has no citations.
     folder = make(tmp_path / "project", {**FILES, "secret.txt": "secret\n"})
     make(tmp_path, {"secret.txt": "secret\n"})
     assert refusal(context_in(folder), CONTEXT, citation_id=f"{path}:1") == (
@@ -113,8 +113,8 @@ def test_a_suggestion_is_written_as_its_file_writes_comments(
     asked: dict[str, str | int], lines: list[str], step: str
 ) -> None:
     ##= man/spec/mcp.md#tools
-    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a file or
-    ##% a line that cannot contain one.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file, and MUST NOT change the file.
+    ##% `suggest_citation` MUST refuse a file or line that cannot contain a comment.
     found, told = answer(TEA, SUGGEST, **{"requirement": CUP, "file": "src/pot.rs", **asked})
     line = {"line_number": asked["line"]} if "line" in asked else {}
     comment, path = "\n".join(lines), str(asked.get("file", "src/pot.rs")).removeprefix("./")
