@@ -66,7 +66,7 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
     print_problems(write_requirements(project, extraction, prune=prune))
     if not count and _FORMATS[written.lower()] is Format.IETF and posixpath.splitext(target)[1] in (".md", ".markdown"):
         ##= man/spec/trace.md#requirements
-        ##% `duvet extract` MUST name `--format markdown` when it finds no requirement in a Markdown file that it reads as
-        ##% IETF text.
+        ##% If `duvet extract` reads a Markdown file as IETF text and finds no requirement, it MUST suggest `--format
+        ##% markdown`.
         print_remark(f"{escape_cell(target)} was read as IETF text; read Markdown with `--format markdown`")
     project.progress.end(f"Extracted {count} requirements across {len(extraction.files)} sections")

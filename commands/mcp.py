@@ -243,8 +243,8 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
 def _check_service(application: Application, listening: ListenOptions) -> None:
     """Print what would be served; raise DuvetError if the configuration is invalid."""
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show the tools that the server
-    ##% would offer and the server that calls are forwarded to.
+    ##% `duvet mcp --check` MUST fail if a configuration is invalid. `duvet mcp --check` MUST list the tools that the
+    ##% server would offer, and name the gateway that receives forwarded calls.
     address = application.mode
     if application.mode == HTTP_MODE:
         from duvet.server.http.listener import check_reach
@@ -281,7 +281,8 @@ def _summarise_project(application: Application) -> tuple[str, Sequence[Problem]
         if path or has_legacy_flags:
             return f"{path or 'flags'}: cannot be read", problems
         ##= man/spec/service.md#calls
-        ##% Without a project, `duvet mcp --check` MUST name the packs that need one, and MUST NOT fail for this.
+        ##% Without a project, `duvet mcp --check` MUST name the packs that need a project, but MUST NOT fail because of
+        ##% this.
         packs = [pack.name for pack in application.tools.shown_packs if pack.name in _PROJECT_PACKS]
         needed = f"; the tools of {' and '.join(packs)} need one" if packs else ""
         return f"none{needed}", [replace(problem, severity=Severity.WARNING) for problem in problems] if packs else ()
@@ -308,8 +309,8 @@ def _find_provider_problems(application: Application) -> Iterator[Problem]:
 def _summarise_service(application: Application, address: str) -> Iterator[str]:
     service, config = application.service, application.service.config
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST show the project with its numbers of requirements and citations, and the configuration
-    ##% of the service.
+    ##% `duvet mcp --check` MUST print the path of the project with its numbers of requirements and citations, and the
+    ##% path of the service configuration.
     path = f"{service.path} ({service.origin})" if service.path else "no configuration; the defaults apply"
     yield f"service        {path}"
     yield f"server         {application.rule.name} {application.rule.version}, {address}"

@@ -121,7 +121,7 @@ def _print_prompt(
             raise DuvetError("nothing is left to do", hint="use --all to include requirements that are done")
         raise DuvetError("no requirement matches the filters", hint="remove a filter")
     ##= man/spec/queries.md#priorities
-    ##% With `--prompt`, `duvet prioritize` MUST print a prompt about the most urgent requirement, and nothing else.
+    ##% With `--prompt`, `duvet prioritize` MUST print only a prompt about the most urgent requirement.
     snapshot = ProjectSnapshot(open_project_quietly(open_cache(), options), catalogue, page_size=0)
     registry = make_application(options, mode="prompt").tools.own_registry
     text = fill_requirement_prompt(name, RequirementRef((ranked[0],)), snapshot, registry)

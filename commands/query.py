@@ -248,12 +248,12 @@ def run_query(
     options: dict[str, Any] = {"config_path": None, "offline": False, "allow_http": False, "spec_path": None}
     project = open_project(None, progress, source_patterns=(), spec_patterns=(), **options)
     ##= man/spec/query.md#results
-    ##% `duvet query` MUST write requirement files as `duvet report` does, but no report and no snapshot.
+    ##% `duvet query` MUST write the same requirement files as `duvet report`, but no report and no snapshot.
     write_requirements(project, project.extraction, prune=False)
     errors = [problem for problem in project.trace.problems if problem.severity is Severity.ERROR]
     if errors:
         ##= man/spec/query.md#results
-        ##% `duvet query` MUST run no check if an annotation is wrong.
+        ##% If an annotation is invalid, `duvet query` MUST NOT run any check.
         print_problems(errors, like_upstream=project.is_like_upstream)
         return FAILED
     renderer = make_renderer(project, progress.settings)
@@ -270,7 +270,7 @@ def run_query(
         return FAILED
     has_passed = all(result.has_passed for result in results)
     ##= man/spec/query.md#results
-    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if one fails or can't be run, and with 2 for a usage
+    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if a check fails or cannot run, and with 2 for a usage
     ##% error.
     if not (has_passed and progress.settings.quiet):
         progress.finish(renderer.render(results))
@@ -312,7 +312,9 @@ def read_reports(project: Project, patterns: Iterable[str]) -> Iterator[dict[str
 def describe_models(reports: Iterable[ReportLines], models: FileModels, progress: QueryProgress) -> None:
     """Print the files that can't be parsed and, if verbose, how the others are read."""
     ##= man/spec/query.md#executed-lines
-    ##% `duvet query` MUST name each covered Java file that it can't parse, and report its annotations as unknown.
+    ##% If duvet cannot parse a covered Java file, `duvet query` MUST name the file and report its annotations as
+    ##% unknown. If a coverage report lists lines that a Java file does not have, `duvet query` MUST report the
+    ##% annotations of the file as unknown.
     for report in reports:
         for path, faults in report.faults.items():
             lines = ", ".join(map(str, faults))

@@ -89,8 +89,8 @@ def watch_reports(
         restored = False
         while True:
             ##= man/spec/watch.md#noticing-changes
-            ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
-            ##% patterns match different files, until it is interrupted.
+            ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed,
+            ##% moved or removed, or when the patterns match other files.
             project, reported = run_watched_report(options, request, output, opens=opens)
             changes.follow(project)
             # The browser shows the report; opening it again would only add a tab.
@@ -98,12 +98,12 @@ def watch_reports(
             progress.begin("Watching for changes; press Ctrl-C to stop")
             # The command line turns the garbage collector off.
             ##= man/spec/watch.md#reporting-again
-            ##% A process that watches or serves MUST NOT use more memory with each run.
+            ##% The memory use of `duvet report --watch` and of the server MUST NOT grow with the number of runs.
             gc.collect()
             changed, restored = wait_for_change(changes, restored=restored)
             ##= man/spec/watch.md#reporting-again
-            ##% `duvet report --watch` SHOULD run once for simultaneous changes, and MUST first name some
-            ##% of the changed files.
+            ##% `duvet report --watch` SHOULD run only once for simultaneous changes, and MUST first name some of the
+            ##% changed files.
             names = ", ".join(map(show_path, changed[:_MAX_NAMES]))
             more = len(changed) - _MAX_NAMES
             progress.begin(f"Changed {names} and {more} more" if more > 0 else f"Changed {names}")
@@ -115,8 +115,8 @@ def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[st
         changed = changes.wait() or ()
         only_reports = bool(changed) and changes.are_outputs(changed)
         ##= man/spec/watch.md#reporting-again
-        ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again
-        ##% before an input changes.
+        ##% `duvet report --watch` SHOULD restore a report that another program has changed or removed. `duvet report
+        ##% --watch` MUST NOT restore the same report twice unless an input has changed in between.
         # Else two processes that watch with different options would overwrite one report forever.
         if not (only_reports and restored):
             return changed, only_reports
@@ -132,7 +132,8 @@ def run_watched_report(
     cache = DiskCache(DiskTree(), settings.environ, kept=wants_cache(settings), today=settings.today)
     project = open_project(cache, **options)
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and keep watching.
+    ##% After a problem in the configuration or in an annotation, `duvet report --watch` MUST report it and keep
+    ##% watching.
     try:
         page_rules = load_page_rules(options, cache.tree)
         project = open_project(cache, rules=page_rules, **options)

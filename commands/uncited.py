@@ -113,8 +113,8 @@ def _load_for_gate(ctx: click.Context, options: Mapping[str, Any], fail_on: str,
 
 def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | None) -> tables.Listing:
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
-    ##% are not applicable.
+    ##% `duvet uncited` MUST list requirements by specification and section, and print their number, the total, and the
+    ##% number of requirements that are not applicable.
     make_row = make_todo_row if gap is Gap.TODO else make_requirement_row
     rows = [make_row(catalogue, catalogue.requirements[index]) for index in indexes]
     more = (_TODOS,) if gap is Gap.TODO else ()
@@ -145,8 +145,9 @@ def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap
 
 def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:
     ##= man/spec/queries.md#uncited
-    ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if it finds a requirement of that level or a stronger one,
-    ##% even beyond `--limit`, or if the project has errors.
+    ##% With `--fail-on LEVEL`, `duvet uncited` MUST exit with 1 if it finds a requirement of this or a stronger level,
+    ##% even if `--limit` hides the requirement. With `--fail-on`, `duvet uncited` MUST exit with 1 if the project has
+    ##% errors.
     if failing:
         print_notice(f"FAIL: --fail-on {fail_on}: {format_count(failing, 'requirement')}\n")
         return FAILED

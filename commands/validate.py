@@ -171,8 +171,9 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
         project = open_project_quietly(open_cache(), options, load_page_rules(options))
     pages = find_page_problems(project)
     ##= man/spec/validate.md#safe-fixes
-    ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes. `duvet validate --interactive` MUST ask about each
-    ##% unsafe fix, show its words and the code around the citation, and refuse to run without a terminal.
+    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
+    ##% ask about each unsafe fix, and show the changed words and the code around the citation. Without a terminal,
+    ##% `duvet validate --interactive` MUST refuse to run.
     approve: Callable[[Problem, str], bool] = is_safely_fixed
     if request.interactive:
         approve = FixPrompt().approve
@@ -183,7 +184,7 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     )
     before = ProjectFindings(fixes.first, pages)
     ##= man/spec/validate.md#fixes
-    ##% With `--diff`, `duvet validate` MUST print the fixes as a unified diff and write nothing.
+    ##% With `--diff`, `duvet validate` MUST print its fixes as a unified diff without writing them.
     if request.diff:
         rows = (row for path, data in sorted(fixes.after.items()) for row in make_patch(path, fixes.before[path], data))
         write_stdout("".join(rows).encode())
@@ -197,7 +198,7 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
         print_remark(f"fixed {count} in {format_count(len(fixes.after), 'file')}")
         pages = find_page_problems(overlay_project(project, fixes.after))
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST report the problems that remain.
+    ##% `duvet validate --fix` MUST report the problems that it did not fix.
     return _report_findings(ProjectFindings(fixes.findings, pages), request, output)
 
 
@@ -221,7 +222,7 @@ def _describe_fix(problem: Problem) -> str:
 def _open_project_with_stdin(options: Mapping[str, Any], request: ValidateRequest) -> tuple[Project, dict[str, str]]:
     """Open the project with standard input in place of a file; return it and that text by its path."""
     ##= man/spec/validate.md#choosing-files
-    ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
+    ##% With `-`, `duvet validate` MUST check standard input in place of the file that `--stdin-path` names.
     from duvet.knowledge.pages.files import find_page_files
     from duvet.project.validation import overlay_project
 
@@ -258,8 +259,8 @@ def _report_findings(
     if found_problems and output.prints_text:
         print_remark("")
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that does not
-    ##% exist.
+    ##% `duvet validate` MUST skip a file that is not an input of the project, and name it in a notice. `duvet validate`
+    ##% MUST fail for a path that does not exist.
     if skipped := selected.others:
         names = ", ".join(escape_cell(show_path(name)) for name in skipped[:_MAX_SKIPPED_NAMES])
         more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
@@ -269,7 +270,7 @@ def _report_findings(
         noun = "fix is" if unsafe == 1 else "fixes are"
         print_remark(f"{unsafe:,} {noun} unsafe: use --unsafe-fixes, or --interactive to decide on each")
     ##= man/spec/trace.md#reports
-    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
+    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless `--quiet` is given.
     counts = zip(count_problems(found_problems), ("error", "warning"), strict=True)
     outcome = ", ".join(format_count(count, noun) for count, noun in counts if count) or "no problems"
     size = f"{format_count(checked.annotations, 'annotation')} in {format_count(checked.files, 'file')}"
@@ -282,8 +283,8 @@ def _report_findings(
 def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: Mapping[str, str]) -> ChosenInputs:
     """Return the inputs that the request names, or all; the files of `texts` need not be on disk."""
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check only the configuration and the named files and folders, or all inputs of the project
-    ##% if none are named.
+    ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
+    ##% project if none are named.
     inputs = findings.trace.files
     if not request.names:
         return ChosenInputs(tuple(inputs))

@@ -151,10 +151,10 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None, 
         return error.exit_code
     except DuvetError as error:
         ##= man/spec/trace.md#diagnostics
-        ##% An input MUST NOT cause a traceback or control the terminal.
+        ##% No input MUST cause a traceback, or send control characters to the terminal.
         ##= man/spec/trace.md#diagnostics
-        ##% duvet MUST exit with 0 on success, 1 if a check fails or nothing is found, 2 for a usage error, 3 for a bug
-        ##% in duvet, and 130 when interrupted.
+        ##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error,
+        ##% with 3 for a bug in duvet, and with 130 when it is interrupted.
         return _print_error(error, ctx)
     except (KeyboardInterrupt, click.Abort):
         print_notice("\ninterrupted\n")

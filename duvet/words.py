@@ -16,8 +16,8 @@ _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+")
 _COMPOSED = re.compile(r"(?<![^\W_])[^\W_]++(?:_++[^\W_]++)++")
 
 ##= man/spec/search.md#queries
-##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so if a query has no
-##% other words.
+##% `duvet search` MUST ignore very common words, except the keywords of RFC 2119. If a query has only words that are
+##% ignored, `duvet search` MUST say so.
 # `not` is left out, too: a search for "must not" means it.
 _COMMON = """
     a about after all also an and any are aren as at be because been before being between both but by can could couldn d
@@ -125,6 +125,6 @@ def _significant_words(term: str) -> list[str]:
 
 def _quote_term(term: str) -> str:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST read a query as words, not as the syntax of the search engine, unless `--raw` is given.
+    ##% Unless `--raw` is given, `duvet search` MUST read a query as words, not in the syntax of the search engine.
     # Terms contain no double quotes, and FTS5 reads everything between them as text.
     return f'"{term}"'

@@ -53,8 +53,8 @@ class CheckRenderer:
     def render(self, results: Sequence[CheckResult]) -> Iterator[str]:
         """Yield the text of all results piece by piece; it may be much longer than the results."""
         ##= man/spec/query.md#results
-        ##% `duvet query` MUST print the results of the checks in the order in which they were requested, and then whether
-        ##% all of them passed.
+        ##% `duvet query` MUST print the results of the checks in the requested order, and then whether all checks
+        ##% passed.
         for result in results:
             if isinstance(result, DuplicatesCheck):
                 yield from self._render_duplicates(result)

@@ -34,8 +34,8 @@ def render_json_v1(report: records.Finished, out: BinaryIO) -> None:
 def build_json_v1(report: records.Finished) -> Json:
     """Return the report as plain data, with the keys in upstream's order."""
     ##= man/spec/trace.md#reports
-    ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal those of awslabs
-    ##% duvet, except for awslabs duvet's defects.
+    ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal the files that awslabs
+    ##% duvet writes, except for known defects of awslabs duvet.
     links = {"blob_link": report.blob_link, "issue_link": report.issue_link}
     trace = report.trace
     specifications = dict(zip(list_source_keys(report), map(_specification, trace.coverages), strict=True))

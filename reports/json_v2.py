@@ -178,8 +178,8 @@ def encode_v2_report(report: V2Report) -> bytes:
 def _with_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, object]:
     found = {name: getattr(buckets, name) for name in buckets.__struct_fields__ if name != "extensions"}
     ##= man/spec/trace.md#reports
-    ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal those of awslabs
-    ##% duvet, except for awslabs duvet's defects.
+    ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal the files that awslabs
+    ##% duvet writes, except for known defects of awslabs duvet.
     written = {_url(prefix, name): bucket for name, bucket in found.items() if bucket or name not in _OWN}
     known = {url: dict(sorted(bucket.items())) for url, bucket in written.items()}
     return {**known, **dict(sorted(buckets.extensions.items()))}

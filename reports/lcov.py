@@ -29,7 +29,7 @@ def render_lcov(
     """Yield the name and the bytes of a file for each specification."""
     for index, coverage in enumerate(report.trace.coverages):
         ##= man/spec/trace.md#reports
-        ##% LCOV MUST name a downloaded specification by its path relative to the working directory.
+        ##% LCOV MUST contain the path of a downloaded specification relative to the working directory.
         specification = coverage.specification
         path = specification.locator.written or specification.path
         is_rooted = path.startswith("/") and report.root

@@ -156,7 +156,7 @@ def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: b
     kept, after = (shown, "") if whole else (fit_cells(shown, room - measure_width(CUT_MARK)), CUT_MARK)
     yield f"{_gutter(str(marks[0][0].line), margin, colour)} {kept}{after}".rstrip()
     ##= man/spec/trace.md#diagnostics
-    ##% duvet MUST show a problem with its line and a mark under the part that is wrong.
+    ##% duvet MUST print the line of a problem, and mark the part of it that is wrong.
     for place, sign, label in marks:
         low, high = _span(place, line)
         blanks = min(measure_width(before + escape_cell(line[start : min(low, start + _WIDEST)])), measure_width(kept))

@@ -44,8 +44,8 @@ class DocumentLocation(NamedTuple):
         if not self.is_private:
             return rule.problem(message, self.document.path, place, hint=hint)
         ##= man/spec/service.md#configuration
-        ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the
-        ##% format of the file.
+        ##% duvet MUST list all problems of a configuration, each with its line, column and key path. duvet MUST write
+        ##% the hints about a configuration in the syntax of its file.
         path = f"{fields.format_key_path(self.keys)}: " if self.keys else ""
         return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
 
@@ -92,8 +92,8 @@ def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
     """Return the problems of a document that should match this table."""
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
-    ##% key that was meant.
+    ##% duvet MUST report each unknown key, missing key and value of the wrong type with its path and line, and SHOULD
+    ##% suggest the most similar key.
     return _check_value(inspect.type_info(table), at.document.values, at)
 
 
@@ -145,7 +145,7 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
                 yield at.problem(rules.CONFIG_BAD_VALUE, fields.describe_unknown_variant(value, known), hint)
         case inspect.CustomType(cls=kind):
             ##= man/spec/service.md#configuration
-            ##% duvet MUST NOT show the value of a secret or a variable in any message.
+            ##% duvet MUST NOT show the values of secrets and environment variables in messages.
             if kind is Secret and not is_variable(value):
                 hint = "set an environment variable, and write its name here, such as `$API_KEY`"
                 yield at.problem(rules.CONFIG_BAD_VALUE, "a secret must not be written in this file", hint)

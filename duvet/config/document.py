@@ -117,8 +117,8 @@ class DocumentDraft:
     def repeated(self, name: str, start: int, end: int, first: int) -> DocumentError:
         """Return the error for a key that is already set at `first`."""
         ##= man/spec/service.md#configuration
-        ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a
-        ##% second document.
+        ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML by the core schema of YAML 1.2,
+        ##% and refuse other tags and a second document.
         before = find_place(self.text, first, first)
         message = f"duplicate key `{name}`, first set at line {before.line}, column {before.column}"
         return self.refused(message, start, end, "remove one of them")
@@ -143,8 +143,8 @@ def check_document_size(document: DataDocument) -> None:
         values -= 1
         characters -= _count_characters(keys, value)
         ##= man/spec/service.md#configuration
-        ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
-        ##% expands to more than 100,000 values or 4 Mi characters.
+        ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, that is nested more than 64 levels
+        ##% deep, or whose aliases expand to more than 100,000 values or 4 Mi characters.
         message = ""
         if not values:
             message = f"too many values: the limit is {_MAX_VALUES:,}"
@@ -208,7 +208,8 @@ def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the value of the first alternative that has one, and the variable that it came from."""
     names = []
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link with the value of the first alternative that is set.
+    ##% In a link, duvet MUST replace `${{ A || B || 'text' }}` with the value of the first environment variable that is
+    ##% set, or else with the text.
     for alternative in expression.split(_OR):
         name = trim(alternative)
         if name.startswith(_QUOTE):
@@ -270,8 +271,9 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
 
 def _look_up(name: str, environ: Mapping[str, str]) -> str:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST replace `$NAME` and `${NAME}` by environment variables and `$$` by a dollar, and report a variable
-    ##% that is not set with its place.
+    ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable, and `$$`
+    ##% with a dollar sign. duvet MUST report a variable that is not set, with the place where the configuration uses
+    ##% it.
     # A password that begins with `$` looks like a variable, but rarely like one with a common name.
     shown = f" `{name}`" if _CUSTOMARY.fullmatch(name) else ""
     value = environ.get(name)

@@ -173,8 +173,8 @@ _FLOAT = re.compile(
 def parse_scalar(word: str) -> str | int | float | bool | None:
     """Return the value of an unquoted scalar; raise ValueError if it is a number with too many digits."""
     ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
-    ##% document.
+    ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML by the core schema of YAML 1.2, and
+    ##% refuse other tags and a second document.
     if word in {"", "~", "null", "Null", "NULL"}:
         return None
     if word in _BOOLEANS:

@@ -95,7 +95,8 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
 
     def style(self) -> tuple[str, str]:
         ##= man/spec/trace.md#sources
-        ##% With `language`, duvet MUST use the comment style and patterns of that language unless others are given.
+        ##% With `language`, duvet MUST use the comment style and the patterns of that language, unless the source sets
+        ##% its own.
         return super().style() if self.language is None else self.language.style
 
     def settled(self, environ: Mapping[str, str]) -> Self:
@@ -216,8 +217,8 @@ _NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_O
 
 
 ##= man/spec/trace.md#configuration
-##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys in
-##% its own schema.
+##% duvet MUST read a configuration with the schema of awslabs duvet in the same way as awslabs duvet. duvet's own
+##% schema MUST accept all keys of the schema of awslabs duvet.
 class KeywordCase(project_file.ConfigChoice):
     """The keywords that make a requirement."""
 

@@ -27,8 +27,8 @@ def respell_keys(document: Document, table: type[Struct]) -> Document:
     A key that occurs in two spellings is left unchanged, and is reported as unknown.
     """
     ##= man/spec/service.md#configuration
-    ##% duvet MUST accept each key of the service's configuration, of a recipe, and of `.duvet/config.toml` in its own
-    ##% schema in kebab-case, camelCase and snake_case.
+    ##% duvet MUST accept each key of a service configuration, of a recipe, and of a `.duvet/config.toml` in duvet's own
+    ##% schema, in kebab-case, camelCase and snake_case.
     renamed: dict[KeyPath, str] = {}
     values = _respell(inspect.type_info(table), document.values, (), renamed)
     return document.rename_keys(values, renamed) if renamed else document

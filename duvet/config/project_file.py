@@ -166,8 +166,8 @@ class DuplicatesTable(settings.Table, frozen=True, kw_only=True):
     """Duplicates that a later version of awslabs duvet allows. duvet accepts these tables and ignores them."""
 
     ##= man/spec/query.md#duplicates
-    ##% duvet MUST accept the tables `[duplicates.claims]` and `[duplicates.targets]` of awslabs duvet in either schema,
-    ##% and ignore them.
+    ##% duvet MUST accept and ignore the tables `[duplicates.claims]` and `[duplicates.targets]` in its own schema and
+    ##% in that of awslabs duvet.
     claims: Annotated[DuplicateClaimsTable, settings.doc("Duplicates of the same text; duvet ignores it")] = (
         DuplicateClaimsTable()
     )
@@ -270,8 +270,8 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.
         return _parse_config(data, path, environ)
     except ProblemsError:
         ##= man/spec/service.md#configuration
-        ##% If a file that is named as the project's configuration is invalid and has the name of a service
-        ##% configuration, duvet MUST say so and name `--service-config`.
+        ##% If `--config` names an invalid file that has the name of a service configuration, duvet MUST suggest
+        ##% `--service-config`.
         name = os.path.basename(path)
         if name.partition(".")[0] not in ("duvet", "contextive") or ".config." not in name:
             raise
@@ -310,8 +310,8 @@ def respell_project_keys(toml: TomlDocument) -> TomlDocument:
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
     """Return the tables of a configuration with defaults filled in and variables expanded."""
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
-    ##% in its own schema.
+    ##% duvet MUST read a configuration with the schema of awslabs duvet in the same way as awslabs duvet. duvet's own
+    ##% schema MUST accept all keys of the schema of awslabs duvet.
     name = toml.values.get("$schema")
     if any(name == schema.value and not schema.means for schema in SchemaName):
         table: type[ConfigTable] = UpstreamConfig

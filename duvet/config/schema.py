@@ -119,8 +119,8 @@ def _check_model(
     name, slash, _ = model.partition("/")
     known = providers if slash else names
     ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse unknown names of providers, packs and tools, and two names in a table that differ only in case
-    ##% or in `-` and `_`.
+    ##% duvet MUST refuse unknown names of providers, packs and tools. duvet MUST refuse two names in a table that
+    ##% differ only in case or in `-` and `_`.
     if name not in known:
         hint = did_you_mean(name, known) or "add it to `providers`"
         yield at.problem(rules.CONFIG_BAD_VALUE, f"unknown provider `{name}`", hint)
@@ -188,7 +188,8 @@ def explain_config(
     """Return every setting of a configuration; `overrides` are the command-line options, by key."""
     table = read_tables(config.toml, environ)
     ##= man/spec/trace.md#configuration
-    ##% `duvet config` MUST show each value in force and where it comes from.
+    ##% `duvet config` MUST show the value of each key and where the value comes from. The schema that `duvet config
+    ##% schema` prints MUST accept exactly the keys and types of values that duvet accepts.
     listed = [
         Setting("config-path", config.path, SettingOrigin.DEFAULT),
         *_list_settings(table, (), config.toml, environ),
@@ -257,8 +258,8 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
 def service_schema() -> dict[str, Any]:
     """Return the JSON Schema of the service's configuration."""
     ##= man/spec/service.md#configuration
-    ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, apart
-    ##% from names, variables and other spellings of keys.
+    ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, except
+    ##% for checks of names, variables and alternative spellings of keys.
     # The hook is for secrets, the only type that msgspec does not support.
     schema = json.schema(ServiceConfig, schema_hook=lambda _: {"type": "string", "pattern": VARIABLE_PATTERN})
     return {"$schema": DIALECT, "title": "duvet service configuration", **_drop_null(schema)}

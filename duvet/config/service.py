@@ -54,8 +54,8 @@ def find_service_file(
     """Return the given file, else the one that a variable names, else the one in this folder or the project's root."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
-    ##% and otherwise use the defaults.
+    ##% `CONTEXTIVE_CONFIG` names. If none of these is set, duvet MUST read `duvet.config.*` or `contextive.config.*` in
+    ##% the working directory, or else use the defaults.
     path, origin = service_path or "", ORIGIN_OPTION
     if not path:
         naming = [name for name in SERVICE_VARIABLES if environ.get(name)]
@@ -80,8 +80,8 @@ def find_service_file(
             break
     if len(present) > 1:
         ##= man/spec/service.md#configuration
-        ##% If several files could be the configuration, or a named file is missing, duvet MUST fail and name the
-        ##% files.
+        ##% If several files could be the service configuration, or if a named file is missing, duvet MUST fail and name
+        ##% the files.
         names = " and ".join(f"`{path}`" for path in present)
         raise DuvetError(
             f"found several configurations: {names}", hint="keep one of them, or choose one with `--service-config`"
@@ -108,9 +108,10 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
     """Report the tables that both the service's file and the project's define."""
     for name in sorted(at.document.values.keys() & project.values.keys() - {"$schema"} if project else ()):
         ##= man/spec/service.md#configuration
-        ##% A table that is in both this file and `.duvet/config.toml` MUST be an error that names both places.
+        ##% If the same table is in the service configuration and in `.duvet/config.toml`, duvet MUST report an error
+        ##% that names both places.
         ##= man/spec/service.md#configuration
-        ##% duvet MUST read `server` from the file that contains it.
+        ##% duvet MUST read the table `server` from the service configuration or from `.duvet/config.toml`.
         assert project is not None
         place = project.key_place(name)
         message = f"this table is also in `{project.path}:{place.line}:{place.column}`"
@@ -200,7 +201,8 @@ def load_service_pages(
 ) -> tuple[NotesRule, ...] | None:
     """Return the patterns of pages; None without a table `pages`. Raise ProblemsError if the table is invalid."""
     ##= man/spec/service.md#configuration
-    ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables are invalid.
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables of the service configuration are
+    ##% invalid.
     ##= man/spec/pages.md#files
     ##% duvet MUST read pages from the Markdown files that the configuration names, by default from the Markdown files
     ##% in `docs` that are not specifications.
@@ -300,7 +302,7 @@ class VariableExpander:
             return text
         value = self._expand_text(text, at)
         ##= man/spec/service.md#configuration
-        ##% duvet MUST NOT show the value of a secret or a variable in any message.
+        ##% duvet MUST NOT show the values of secrets and environment variables in messages.
         if value != text and not (value.strip() and value.isprintable()):
             self._report("the variable is empty or contains characters that are invalid in a key", at)
         return Secret(value)

@@ -36,7 +36,7 @@ def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:
     if name in application.tools.registry:
         return application
     ##= man/spec/service.md#calls
-    ##% `duvet call` MUST also find the tools of disabled packs.
+    ##% `duvet call` MUST also call tools of disabled packs.
     packs = [pack.name for pack in enable_packs(tuple(BUILT_IN_PACKS)) if name in pack.every_name()]
     unconfigured = [pack for pack in packs if pack not in application.service.config.tool_packs]
     if not unconfigured:

@@ -287,7 +287,7 @@ def note_deprecation(ctx: click.Context, old: str, new: str) -> None:
 def print_deprecation(old: str, new: str) -> None:
     """With `--verbose`, print what to write in place of an old spelling, or that it has no effect."""
     ##= man/spec/trace.md#diagnostics
-    ##% With `--verbose`, duvet MUST print the new spelling of an old option, command, state or level.
+    ##% With `--verbose`, duvet MUST print the new name of an old option, command, state or level.
     if current_settings().verbose:
         click.echo(f"note: `{old}` {f'is deprecated; use `{new}`' if new else 'has no effect here'}", err=True)
 

@@ -129,8 +129,8 @@ def reword_problem(problem: Problem) -> Problem:
 def _word_plainly(problems: Iterable[Problem], settings: TerminalSettings, *, keeps_words: bool) -> tuple[Problem, ...]:
     """Reword the problems, except where awslabs duvet has the same command and the same words."""
     ##= man/spec/trace.md#diagnostics
-    ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe operating system errors in plain
-    ##% words and say what to do.
+    ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe errors of the operating system in
+    ##% plain words and say what to do.
     context = click.get_current_context(silent=True)
     command = context.find_root().invoked_subcommand if context else None
     if keeps_words or settings.has_legacy_flags or command in UPSTREAM_COMMANDS:

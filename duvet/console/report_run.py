@@ -67,8 +67,8 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     """Trace the project, apply the gates and write the files."""
     found: list[Problem] = []
     ##= man/spec/trace.md#reports
-    ##% Except with the schema of awslabs duvet, `duvet report` MUST print its steps only with `--verbose`, or on a
-    ##% terminal if they are slow.
+    ##% Except with the schema of awslabs duvet, `duvet report` MUST print progress only with `--verbose`, or on a
+    ##% terminal if the run is slow.
     try:
         project.progress.counts_like_upstream = project.is_like_upstream
         if not project.is_like_upstream and not current_settings().verbose:
@@ -83,7 +83,7 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         require_contents(project)
     except UnreadableError as error:
         ##= man/spec/trace.md#configuration
-        ##% Without a configuration, `duvet report` SHOULD warn and name the expected path.
+        ##% Without a configuration, `duvet report` SHOULD warn and name the path where it expects one.
         # Without a gate this is a warning, because awslabs duvet accepts it.
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
@@ -132,8 +132,8 @@ class CountedProject(Protocol):
 def check_counts(project: CountedProject) -> Iterator[Problem]:
     """Note why sentences with keywords are not counted, and report those for which there is no reason."""
     ##= man/spec/trace.md#count-check
-    ##% `duvet report --verbose` MUST list, for each specification, the reasons for not counting sentences with their number
-    ##% and their first lines.
+    ##% For each specification, `duvet report --verbose` MUST list the reasons for not counting sentences, each with the
+    ##% number of sentences and their first lines.
     for specification, census in project.censuses:
         path = specification.path
         if project.progress.wants_notes:
@@ -141,7 +141,7 @@ def check_counts(project: CountedProject) -> Iterator[Problem]:
             for reason in census.reasons:
                 project.progress.note(path, f"not counted: {reason.description}")
         ##= man/spec/trace.md#count-check
-        ##% `duvet report` MUST warn about each sentence that duvet neither counts nor has a reason for.
+        ##% `duvet report` MUST warn about each sentence with a keyword that it does not count without a reason.
         for line in census.lost:
             message = (
                 "duvet lost this sentence: it has a keyword, but duvet neither made it a requirement nor knows why"
@@ -178,7 +178,7 @@ def _find_reasonless_exceptions(project: Project) -> Iterator[Problem]:
 
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     ##= man/spec/trace.md#diagnostics
-    ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
+    ##% If the configuration is valid, duvet MUST report all problems of a run, sorted by path and place.
     return tuple(sorted(problems, key=lambda problem: problem.sort_key))
 
 
@@ -188,8 +188,9 @@ def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]
     if config is None or not config.extended:
         return write_requirements(project, extracted, prune=prune)
     ##= man/spec/trace.md#requirement-files
-    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
-    ##% and remove the files that duvet wrote and that nothing needs, but no others.
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`.
+    ##% With duvet's own schema, `duvet report` MUST remove exactly the requirement files that duvet wrote and no longer
+    ##% needs.
     if config.writes_requirements:
         _write_requirement_files(project, extracted)
     unneeded = extraction.list_unneeded_files(extracted, project.library, writes=config.writes_requirements)
@@ -212,8 +213,8 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
     if not prune:
         return list(stale.values())
     ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
-    ##% `--prune`.
+    ##% duvet SHOULD warn about requirement files that are no longer needed. With `--prune`, duvet MUST remove exactly
+    ##% these files.
     for path in stale:
         _remove_requirement_file(project, path)
     return []
@@ -417,7 +418,7 @@ def _render_files(
     html_paths = (*_find_html_paths(project, request), _find_internal_path(project, "HTML"))
     if snapshot is None:
         ##= man/spec/trace.md#reports
-        ##% When an annotation is wrong, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV
+        ##% If an annotation is invalid, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV
         ##% or snapshot.
         yield from _render_copies(render_html, *html_paths)
         return

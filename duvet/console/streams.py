@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from duvet.tree.outputs import FileWriter, OutputData
 
 ##= man/spec/trace.md#diagnostics
-##% duvet MUST exit with 0 on success, 1 if a check fails or nothing is found, 2 for a usage error, 3 for a bug in
-##% duvet, and 130 when interrupted.
+##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error, with 3 for
+##% a bug in duvet, and with 130 when it is interrupted.
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
@@ -122,7 +122,8 @@ def write_outputs() -> Iterator[FileWriter]:
 
     with store_together() as write:
         ##= man/spec/trace.md#reports
-        ##% `duvet report` MUST write nothing to standard output, except for a report or problems that are sent there.
+        ##% `duvet report` MUST write nothing to standard output except a report or problems that the user directs
+        ##% there.
         yield lambda path, data: printed.append(data) if path == STANDARD_OUTPUT else write(path, data)
         for data in printed:
             write_stdout(data)

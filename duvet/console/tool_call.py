@@ -60,7 +60,7 @@ async def _print_progress(done: float, total: float | None, message: str) -> Non
 def make_shell_error(error: ToolError) -> Exception:
     """Convert a tool's error to a command's error; invalid arguments are a usage error."""
     ##= man/spec/service.md#calls
-    ##% `duvet call` MUST refuse an invalid or conflicting argument and name it.
+    ##% `duvet call` MUST refuse an invalid or conflicting argument, and name the argument.
     if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
         return click.UsageError("\n".join(filter(None, [escape_cell(error.message), escape_cell(error.hint)])))
     if isinstance(error.__cause__, UnreadableError):

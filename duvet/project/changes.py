@@ -118,8 +118,8 @@ class WatchedPlaces:
                 self._missing.append(actual)
             else:
                 ##= man/spec/watch.md#noticing-changes
-                ##% duvet MUST watch only folders that contain inputs, with the system's notifications, and poll only if
-                ##% `WATCHFILES_FORCE_POLLING` is set.
+                ##% duvet MUST watch only folders that contain inputs. duvet MUST use the file notifications of the
+                ##% operating system, and poll only if `WATCHFILES_FORCE_POLLING` is set.
                 self.folders.add(actual)
         while root and not os.path.isdir(root):
             # It may be created again.
@@ -220,8 +220,8 @@ class FollowedReading:
         if events is UNKNOWN_EVENTS or hints.whole:
             return self.everything(anew=True)
         ##= man/spec/watch.md#noticing-changes
-        ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
-        ##% patterns match different files, until it is interrupted.
+        ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved
+        ##% or removed, or when the patterns match other files.
         changed = self.answers.altered_among(hints.paths)
         if not hints.listing:
             return changed
@@ -277,8 +277,8 @@ class ChangeWatcher:
         self._answers = RecordedAnswers(project)
         self._followed = FollowedReading(self._answers, self._watcher)
         ##= man/spec/watch.md#noticing-changes
-        ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own writes and
-        ##% changes without an effect.
+        ##% `duvet report --watch` MUST notice changes that happen during a run. `duvet report --watch` MUST ignore
+        ##% files that it wrote itself, and changes that do not affect the result.
         self._changed = self._followed.everything()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:

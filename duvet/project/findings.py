@@ -52,7 +52,8 @@ class Findings(Struct, frozen=True, array_like=True):
                 reported.add(key)
                 problems.append(one.problem)
         ##= man/spec/validate.md#checks
-        ##% `duvet validate` MUST count the annotations that `duvet report` counts, and the files that they can be in.
+        ##% `duvet validate` MUST count the same annotations as `duvet report`, and the files that can contain
+        ##% annotations.
         counted = selected.difference(self.generated)
         return Checked(tuple(problems), sum(self.files[path] for path in counted), len(counted))
 
@@ -84,14 +85,14 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
         if whole in known:
             return [known[whole]]
         ##= man/spec/validate.md#choosing-files
-        ##% `duvet validate` MUST check only the configuration and the named files and folders, or all inputs of the
+        ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
         ##% project if none are named.
         start = whole.rstrip("/") + "/"
         return [path for known_path, path in known.items() if known_path.startswith(start)]
 
     for name in names:
         ##= man/spec/show.md#references
-        ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
+        ##% duvet MUST find a file by its relative or absolute path, with slashes or backslashes.
         path = _with_slashes(name, tree)
         whole = posixpath.normpath(posixpath.join(root, path))
         exists = tree.exists(path)
@@ -100,8 +101,8 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
             paths.update(dict.fromkeys(found))
         elif exists:
             ##= man/spec/validate.md#choosing-files
-            ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that
-            ##% does not exist.
+            ##% `duvet validate` MUST skip a file that is not an input of the project, and name it in a notice. `duvet
+            ##% validate` MUST fail for a path that does not exist.
             others[name] = None
         else:
             message, hint = "no such file or folder", "write the path relative to the working directory"

@@ -231,7 +231,7 @@ def _show_change(old: str, new: str) -> str:
     """Return the new text with the differences marked, and a note if they may change the meaning."""
     note = describe_changed_meaning(old, new)
     ##= man/spec/validate.md#checks
-    ##% Markup of the quote MUST NOT be marked as a difference if other words differ.
+    ##% If a quote differs in words, `duvet validate` MUST NOT mark differences in markup.
     # The text may contain some of it, such as the marks of code.
     words = remove_quote_markup(old)
     texts = [old] if words == new else [old, words]
@@ -403,7 +403,7 @@ class AnnotationFixer:
     def _correct(self, annotation: Annotation, problem: Problem) -> Correction:
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
-        ##% if exactly one correction fits.
+        ##% if there is exactly one correction.
         base = annotation.path if annotation.from_file else ""
         key = (problem.code, annotation.target, annotation.quote, annotation.format, base)
         if key not in self._corrections:
@@ -431,8 +431,8 @@ class AnnotationFixer:
         """Return why a correction may accept a changed requirement; empty if it is safe."""
         old, new = annotation.quote, correction.quote
         ##= man/spec/validate.md#safe-fixes
-        ##% A fix MUST be safe if it changes only the target of a quote that moved, or white space, markup or the case of
-        ##% the first letter of a quote.
+        ##% A fix MUST be safe if it changes only the target of a quote that moved, or only white space, markup or the
+        ##% case of the first letter.
         if new is None:
             return self._find_target_doubt(annotation, correction)
         if differs_in_form(old, new):
@@ -493,8 +493,8 @@ class AnnotationFixer:
     def _is_valid(self, annotation: Annotation, correction: Correction, text: str) -> bool:
         """Return True if the annotation is right in this text and all others are unchanged."""
         ##= man/spec/validate.md#fixes
-        ##% A fix MUST make its annotation valid and MUST NOT change anything else in the file. A second `duvet validate
-        ##% --fix` MUST NOT change anything.
+        ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file. If `duvet validate
+        ##% --fix` runs twice, the second run MUST NOT change anything.
         readings = self._read(annotation.path, text)
         pairs = [(found, readings[style]) for style, found in self._readings[annotation.path].items()]
         if any(len(before) != len(after) for before, after in pairs):
@@ -511,8 +511,8 @@ class AnnotationFixer:
 def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fixed: Sequence[Problem]) -> set[int]:
     """Return the indexes of unsafe fixes that would give different quotes the same new words."""
     ##= man/spec/validate.md#safe-fixes
-    ##% duvet MUST NOT fix citations with different quotes so that they quote the same requirement, unless the fixes are
-    ##% safe.
+    ##% If citations with different quotes would quote the same requirement after their fixes, these fixes MUST NOT be
+    ##% applied unless they are safe.
     quotes: dict[tuple[str, str], set[str]] = {}
     keys: dict[int, tuple[str, str]] = {}
     for index, (annotation, _, correction) in enumerate(corrected):

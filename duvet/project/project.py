@@ -329,8 +329,8 @@ class Project:
     def _leave_generated_out(self, found: InputFiles) -> InputFiles:
         """Return the inputs without files that duvet wrote earlier, because only the current extraction counts."""
         ##= man/spec/trace.md#requirement-files
-        ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
-        ##% in one.
+        ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, or report problems in
+        ##% them.
         config = self.config
         if config is None or not config.extended:
             return found
@@ -388,8 +388,8 @@ class Project:
         if not unread:
             return
         ##= man/spec/trace.md#comment-styles
-        ##% With duvet's own schema, duvet MUST warn about citations of a known specification in a comment style that the
-        ##% sources do not read, and name the style that they read.
+        ##% With duvet's own schema, duvet MUST warn about citations in a comment style that the sources do not read,
+        ##% and name the comment style that they read.
         known = {coverage.specification.locator.name for coverage in trace.coverages}
         known |= {specification.locator.name for specification in self._configured()}
         styles_by_path = {path: styles for styles, paths in self.inputs.sources if styles for path in paths}

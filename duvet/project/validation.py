@@ -54,8 +54,8 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
         *_find_cited_exceptions(trace, places),
         *([] if project.is_like_upstream else _find_incomplete_quotes(project, places)),
         ##= man/spec/validate.md#checks
-        ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification or
-        ##% requirement, and a specification that is not configured, as `duvet report` does.
+        ##% With duvet's own schema, `duvet validate` MUST warn, as `duvet report` does, if a pattern matches no file,
+        ##% if there is no specification or no requirement, or if a cited specification is not configured.
         *map(Finding, find_setup_problems(project)),
     ]
     problems = iter(fixer.add_fixes([(trace.annotations[one.id], one.problem) for one in found if one.id >= 0]))
@@ -100,7 +100,7 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
 def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
     """Yield the problems of the trace; a problem that the trace reports once is repeated for each of its annotations."""
     ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST find every problem that `duvet report` finds with an annotation.
+    ##% `duvet validate` MUST report every problem of an annotation that `duvet report` reports.
     trace = project.trace
     listed = dict.fromkeys(trace.problems)
     generated = () if project.is_like_upstream else project.extraction.files
@@ -159,8 +159,8 @@ def find_missing_reasons(trace: Trace, places: AnnotationPlaces) -> Iterator[Fin
 
 def _find_duplicates(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding]:
     ##= man/spec/validate.md#checks
-    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
-    ##% excepted text.
+    ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about code
+    ##% or tests that cite excepted text.
     last: dict[tuple[str, Kind, str, str], Annotation] = {}
     for id, annotation in enumerate(trace.annotations):
         if annotation.kind is Kind.SPEC:
@@ -197,8 +197,8 @@ def _find_cited_exceptions(trace: Trace, places: AnnotationPlaces) -> Iterator[F
 
 def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that covers a requirement only in part, with the
-    ##% words that no annotation of its type quotes.
+    ##% With duvet's own schema, `duvet validate` MUST warn about a requirement that the annotations of a type quote
+    ##% only in part, and show the words that they leave out.
     trace = project.trace
     reported: set[tuple[str, int]] = set()
     for part in find_partial_quotes(trace.coverages, project.requirements, trace.annotations):
@@ -217,8 +217,7 @@ def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Itera
             label = "covers no whole requirement"
             yield Finding(rules.QUOTE_PARTIAL.problem(message, annotation.path, place, label=label, hint=hint), id)
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that shares no words with a requirement of its
-    ##% specification.
+    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that contains no words of any requirement.
     for coverage in trace.coverages:
         for id in find_other_quotes(coverage):
             annotation = trace.annotations[id]
@@ -293,8 +292,8 @@ class FixResult(Struct, frozen=True):
 def is_safely_fixed(problem: Problem, text: str) -> bool:
     """Return True if the fix of a problem is safe."""
     ##= man/spec/validate.md#safe-fixes
-    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with
-    ##% the reason why its fix is unsafe.
+    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report the reason why any other
+    ##% fix is unsafe.
     return problem.fix is not None and problem.fix.applicability is Applicability.SAFE
 
 
@@ -340,8 +339,8 @@ def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
     if problems:
         return tuple(problems)
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and not write
-    ##% a file that is read-only or has changed since duvet read it.
+    ##% `duvet validate --fix` MUST write a file completely or not at all, and keep its permissions and symbolic links.
+    ##% `duvet validate --fix` MUST NOT write a file that is read-only or has changed since duvet read it.
     try:
         with store_together() as write:
             for path, data in found.after.items():

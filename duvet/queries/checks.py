@@ -40,8 +40,9 @@ class QueryFilter(Struct, frozen=True):
     def select(self, trace: Trace, kinds: Iterable[Kind]) -> list[int]:
         """Return the ids of the annotations of these types that the filter lets pass."""
         ##= man/spec/query.md#filters
-        ##% `--section` MUST select annotations by their target as written, and `--quote` by a part of their quote,
-        ##% ignoring case; with both options, an annotation MUST match both.
+        ##% `--section` MUST select the annotations whose target, as written, is the given one. `--quote` MUST select
+        ##% the annotations whose quote contains the given text, ignoring case. With `--section` and `--quote`, `duvet
+        ##% query` MUST select the annotations that match both.
         quotes = tuple(quote.lower() for quote in self.quotes)
         sections = [section.partition("#") for section in self.sections]
         whole = {path for path, hash_sign, _ in sections if not hash_sign}
@@ -169,8 +170,8 @@ class AnnotationQuery:
 
     def check_implementations(self) -> AnnotationCheck:
         ##= man/spec/query.md#checks
-        ##% `implementation` MUST pass only if citations, implications and exceptions quote each requirement completely
-        ##% and no todo quotes a part of it.
+        ##% The check `implementation` MUST pass only if citations, implications and exceptions together quote each
+        ##% whole requirement, and no todo quotes any part of it.
         done = self._make_pool(self._list(_IMPLEMENTING))
         planned = self._make_pool(self._list((Kind.TODO,)))
         targets = self.filter.select(self.trace, (Kind.SPEC,))
@@ -178,14 +179,15 @@ class AnnotationQuery:
 
     def check_tests(self) -> AnnotationCheck:
         ##= man/spec/query.md#checks
-        ##% `test` MUST pass only if tests quote the text of each citation completely.
+        ##% The check `test` MUST pass only if tests quote the whole text that each citation quotes.
         tests = self._make_pool(self._list((Kind.TEST,)))
         targets = self.filter.select(self.trace, (Kind.CITATION,))
         return AnnotationCheck(CheckName.TEST, self._classify(targets, tests))
 
     def check_duplicates(self) -> DuplicatesCheck:
         ##= man/spec/query.md#checks
-        ##% `duplicates` MUST fail if other annotations of the same type quote the whole text of an annotation.
+        ##% The check `duplicates` MUST fail if other annotations of the same type quote the whole text of an
+        ##% annotation.
         found = {}
         for kind in DUPLICATE_KINDS:
             ids = self.filter.select(self.trace, (kind,))
@@ -208,12 +210,13 @@ class AnnotationQuery:
             covering = pool.cover(test)
             execution = executions[test]
             ##= man/spec/query.md#checks
-            ##% `executed-coverage` MUST check the same as `coverage`, but leave out the tests that did not run.
+            ##% The check `executed-coverage` MUST equal the check `coverage`, except that it ignores tests that did not
+            ##% run.
             if covering is None or (only_executed and execution.outcome is Outcome.NOT_EXECUTED):
                 continue
             ##= man/spec/query.md#checks
-            ##% `coverage` MUST pass only if each test ran and quotes text that an implementation also quotes, and if
-            ##% all these implementations ran.
+            ##% The check `coverage` MUST pass only if each test and each implementation that quotes the same text ran.
+            ##% The check `coverage` MUST fail for a test that quotes text that no implementation quotes.
             if not covering.groups:
                 unimplemented.append(test)
             else:

@@ -73,8 +73,8 @@ class _DirectLines(Struct, frozen=True):
 
     def judge(self, lines: LineRange) -> Execution:
         ##= man/spec/query.md#executed-lines
-        ##% In a file that is not Java, the first line below an annotation that is neither blank nor part of an annotation
-        ##% MUST decide whether the annotation was executed.
+        ##% Except in Java files, an annotation MUST count as executed if the first line below it that is neither blank
+        ##% nor in an annotation was executed.
         line = self.below[min(lines[1] + 1, len(self.below) - 1)]
         if not line or line not in self.hits:
             return Execution(Outcome.UNKNOWN, line)
@@ -145,14 +145,16 @@ class JavaModel:
 
     def apply(self, hits: LineHits) -> ExecutedLines:
         ##= man/spec/query.md#executed-lines
-        ##% When a report lists lines that a Java file does not have, `duvet query` MUST report its annotations as unknown.
+        ##% If duvet cannot parse a covered Java file, `duvet query` MUST name the file and report its annotations as
+        ##% unknown. If a coverage report lists lines that a Java file does not have, `duvet query` MUST report the
+        ##% annotations of the file as unknown.
         is_stale = any(not 0 < line <= self.last_line for line in hits)
         return _JavaLines(self, frozenset() if self.faults or is_stale else self._find_executed(hits), is_stale)
 
     def _find_executed(self, hits: LineHits) -> frozenset[int]:
         ##= man/spec/query.md#executed-lines
-        ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines right above an
-        ##% executed line as executed, up to the line that opens its scope.
+        ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines directly above an
+        ##% executed line as executed, up to the line that opens their block.
         executed = {line for line, is_hit in hits.items() if is_hit}
         reached: set[int] = set()
         for start in sorted(executed):
@@ -255,8 +257,9 @@ def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> d
         parts = os.path.join(root, source).replace("\\", "/").split("/")
         found = [entry for start in range(len(parts)) for entry in by_name.get("/".join(parts[start:]), ())]
         ##= man/spec/query.md#coverage-reports
-        ##% `duvet query` MUST assign each entry of a report to the source whose absolute path ends with the entry's
-        ##% path, and refuse an entry that matches several sources or a source that matches several entries.
+        ##% `duvet query` MUST match an entry of a coverage report with the source whose absolute path ends with the
+        ##% path of the entry. `duvet query` MUST refuse an entry that matches several sources, and a source that
+        ##% matches several entries.
         if len(found) > 1:
             raise DuvetError(
                 f"coverage is ambiguous for {source}: its path matches multiple report entries "
@@ -277,7 +280,7 @@ def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> d
 def judge_annotation(annotation: Annotation, reports: Iterable[ReportLines], models: FileModels) -> Execution:
     """Return the outcome of an annotation over all reports."""
     ##= man/spec/query.md#executed-lines
-    ##% An annotation that ran in one report MUST count as executed, whatever the other reports say.
+    ##% An annotation that was executed in one coverage report MUST count as executed, whatever the other reports say.
     found = _NOT_EXECUTED
     for report in reports:
         lines = report.by_path.get(annotation.path)

@@ -23,8 +23,8 @@ IndexedTexts = tuple[str, str, str]
 """The text of a requirement, the title of its section, and the names of its specification."""
 
 ##= man/spec/search.md#queries
-##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
-##% specifications, and a quoted phrase as a phrase.
+##% `duvet search` MUST search requirements, titles of sections and names of specifications, for every form of a word,
+##% and for a quoted phrase as a whole.
 _TABLE = "CREATE VIRTUAL TABLE found USING fts5(text, title, specification, tokenize='porter unicode61'{})"
 _INSERT = "INSERT INTO found(rowid, text, title, specification) VALUES (?, ?, ?, ?)"
 _SCORES = "SELECT rowid, bm25(found, 1.0, 2.0, 1.0) FROM found WHERE found MATCH ?"
@@ -68,16 +68,16 @@ class RequirementIndex:
         rows = _query(self._connection, _SCORES, expression)
         scores = sorted((float(f"{score:.6g}"), index) for index, score in rows)
         ##= man/spec/search.md#results
-        ##% `duvet search` MUST list the best match first, give a word in a title more weight than one in the text, and
-        ##% keep equal matches in report order.
+        ##% `duvet search` MUST list the best matches first, and equally good matches in the order of the report. `duvet
+        ##% search` MUST give a word in a title more weight than a word in the text.
         # In sqlite, the lowest score is the best.
         return {index: -score for score, index in scores}
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
         """Return the matching parts of each matching requirement."""
         ##= man/spec/search.md#results
-        ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
-        ##% similar words or names for an unknown word.
+        ##% `duvet search` MUST highlight the words that it found, and print the number of results that it does not
+        ##% show. For an unknown word, `duvet search` MUST suggest similar words or names.
         with closing(_connect()) as connection:
             rows = ((index, self._texts[index]) for index in indexes)
             _fill(connection, "", ((index, (text.translate(_UNMARKED), *rest)) for index, (text, *rest) in rows))
@@ -130,7 +130,8 @@ def _import_sqlite() -> Any:
 
 def _make_sqlite_error(reason: str) -> DuvetError:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST say how much of a long query it uses, and fail with a hint if Python's sqlite lacks FTS5.
+    ##% If `duvet search` shortens a query, it MUST print how much of the query it uses. If Python's sqlite lacks FTS5,
+    ##% `duvet search` MUST fail with a hint.
     return DuvetError(
         f"Python's sqlite has no full-text search: {reason}", hint="run duvet with a Python whose sqlite has FTS5"
     )

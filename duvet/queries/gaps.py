@@ -20,7 +20,8 @@ LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, 
 LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
 
 ##= man/spec/trace.md#coverage
-##% Filters MUST also accept the state names that earlier versions used.
+##% Commands, reports and tools MUST use these names of states. Filters MUST also accept the names of states of earlier
+##% versions.
 STATES_BY_WORD: dict[str, tuple[State, ...]] = {
     **{state.words.replace(" ", "-"): (state,) for state in State},
     "todo": (State.TO_DO,),
@@ -102,7 +103,7 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
     searched = indexes if names else range(len(catalogue.specifications))
     cards = [(index, catalogue.specifications[index]) for index in searched]
     ##= man/spec/queries.md#filters
-    ##% A filter for a numbered section MUST include the sections below it.
+    ##% A filter for a numbered section MUST include its subsections.
     spots: list[_Spot] = [(index, id) for index, card in cards for id in find_sections(card, section)]
     if not spots:
         ##= man/spec/names.md#references
@@ -158,8 +159,8 @@ def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None)
     cards = catalogue.requirements
     examined = select_requirements(catalogue, replace(filters, states=()))
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
-    ##% are not applicable.
+    ##% `duvet uncited` MUST list requirements by specification and section, and print their number, the total, and the
+    ##% number of requirements that are not applicable.
     applicable = [index for index in examined if cards[index].state is not State.NOT_APPLICABLE]
     found = (index for index in applicable if gap is None or _has_gap(catalogue, cards[index], gap))
     return RequirementGaps(
@@ -174,8 +175,9 @@ def _has_gap(catalogue: Catalogue, card: RequirementCard, gap: Gap) -> bool:
     match gap:
         case Gap.CITATION:
             ##= man/spec/queries.md#uncited
-            ##% duvet MUST count a requirement as uncited if nothing but todos cites it, as untested if it is
-            ##% not done and tests are missing, and as to do if a todo cites it.
+            ##% `duvet uncited` MUST list a requirement if only todos or no annotations cite it. With `--untested`,
+            ##% `duvet uncited` MUST list a requirement if it needs tests and is not done. With `--todo`, `duvet
+            ##% uncited` MUST list a requirement if a todo cites it.
             return card.state <= State.TO_DO
         case Gap.TEST:
             return card.state is State.NEEDS_TESTS or (card.state < State.EXCEPTED and Kind.TEST not in kinds)

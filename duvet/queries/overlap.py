@@ -42,8 +42,8 @@ class SectionText:
 
     def __init__(self, section: Section) -> None:
         ##= man/spec/query.md#covered-text
-        ##% With the schema of awslabs duvet, `duvet query` MUST find quotes exactly, apart from white space: a quote with
-        ##% one wrong character is an error.
+        ##% With the schema of awslabs duvet, `duvet query` MUST report a quote that differs from its section in
+        ##% anything but white space.
         self._text = SearchText(normalise(make_section_view(section).data.decode()).encode())
         self._known: dict[str, list[int]] = {}
 
@@ -189,7 +189,7 @@ class WrittenPool:
         """Return how the pool covers an annotation; None if the annotation's own quote is not found."""
         annotation = self.sections.annotations[id]
         ##= man/spec/query.md#covered-text
-        ##% `duvet query` MUST treat an annotation without a quote as completely covered.
+        ##% `duvet query` MUST treat an annotation without a quote as fully covered.
         if not annotation.quote.strip(WHITESPACE):
             return Covering(id, is_full=True)
         section = self.sections.key(id)
@@ -199,8 +199,7 @@ class WrittenPool:
             self.sections.unfound.append((id,))
             return None
         ##= man/spec/query.md#covered-text
-        ##% With the schema of awslabs duvet, `duvet query` MUST compare annotations only if their targets are written
-        ##% alike.
+        ##% With the schema of awslabs duvet, `duvet query` MUST compare only annotations with identical targets.
         key = (annotation.target, *section)
         if key not in self._occurrences:
             ids = self._by_target.get(annotation.target, ())
@@ -216,8 +215,8 @@ class TracedPool:
 
     def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
         ##= man/spec/query.md#covered-text
-        ##% Except with the schema of awslabs duvet, `duvet query` MUST compare annotations by the bytes of the specification
-        ##% that they refer to, however their targets and quotes are written.
+        ##% Except with the schema of awslabs duvet, `duvet query` MUST compare annotations by the bytes of the
+        ##% specification that they cite, even if their targets or quotes are spelled differently.
         self.sections = sections
         alike: dict[int, list[int]] = defaultdict(list)  # By the first annotation with the same match.
         for id in ids:

@@ -33,16 +33,16 @@ class Priority(Struct, frozen=True):
     @property
     def key(self) -> tuple[int, int, int]:
         ##= man/spec/queries.md#priorities
-        ##% `duvet prioritize` MUST rank requirements by level, then by progress (started, not started, done),
-        ##% then by the number of todos, then by their order in the specifications.
+        ##% `duvet prioritize` MUST rank requirements by level, then by progress (started, not started, done), then by
+        ##% the number of todos, and then by their order in the specifications.
         return (-self.level, self.priority_class, -self.todos)
 
 
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
     """Return the requirements that pass the filters, most urgent first; include done ones only with `finished`."""
     ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
-    ##% an option asks for them.
+    ##% Unless an option includes them, `duvet prioritize` MUST leave out requirements that are done, excepted with a
+    ##% reason, or not applicable.
     wants_done = finished or any(state >= State.EXCEPTED for state in filters.states)
     cards = catalogue.requirements
     found = (
@@ -101,7 +101,7 @@ def _fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str,
     priority = compute_priority(catalogue, card)
     citations = [catalogue.citations[number] for number in card.citations]
     ##= man/spec/queries.md#priorities
-    ##% With `--explain` and in JSON, `duvet prioritize` MUST give the reason for each rank in words.
+    ##% With `--explain` and in JSON, `duvet prioritize` MUST explain each rank in words.
     meaning = card.state.meaning
     state = describe_shortfall(card.state, citations) or meaning[0].lower() + meaning[1:].rstrip(".")
     reason = f"{_level_name(card.level)}, {card.state.words}: {state}"

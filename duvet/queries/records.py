@@ -255,7 +255,7 @@ def _fields(total: Total) -> dict[str, Any]:
 def format_section_text(section: Section) -> str:
     """Return the text of a section without its title, common indentation, and page headers."""
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST leave the headers and footers of pages out of sections.
+    ##% duvet MUST leave page headers and page footers out of sections.
 
     return dedent("\n".join(section.lines)).strip("\n")
 

@@ -60,7 +60,8 @@ def resolve_reference(
     lines of code below an annotation, and ids that were saved before.
     """
     ##= man/spec/show.md#references
-    ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
+    ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as an id or as a
+    ##% variant of another name.
     name = reference.strip()
     resource = locations.parse_resource(name)
     if resource is not None and not resource.is_collection:
@@ -142,7 +143,7 @@ def find_requirements_by_id(
 ) -> tuple[int, ...]:
     """Return all places of the only requirement with this prefix of its id; `files` is needed for earlier ids."""
     ##= man/spec/show.md#references
-    ##% duvet MUST accept any unambiguous prefix of an id with four or more digits.
+    ##% duvet MUST accept each prefix of a requirement id that is unambiguous and has at least four digits.
     prefix = digits.lower()
     if len(prefix) < _MIN_DIGITS:
         raise NotFoundError(f"{quote_text(digits)} is too short for an id", hint=f"give at least {_MIN_DIGITS} digits")
@@ -161,8 +162,8 @@ def find_requirements_by_id(
 def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.ProjectFiles) -> list[int]:
     """Return the requirements whose text had this id when it included the markup of its Markdown."""
     ##= man/spec/show.md#references
-    ##% If no requirement has an id of 12 or more digits, duvet SHOULD accept it as the id that the text has with its
-    ##% Markdown markup, as awslabs duvet extracts it.
+    ##% If no requirement has an id of 12 or more digits, duvet SHOULD look for the requirement to which awslabs duvet,
+    ##% which keeps Markdown markup, gives this id.
     from duvet.specs.extraction import list_extracted_sections
     from duvet.specs.library import Library
     from duvet.specs.locator import locate_specification
@@ -194,7 +195,7 @@ def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.Proj
 
 def _make_ambiguous_error(catalogue: Catalogue, name: str, indexes: list[int]) -> NotFoundError:
     ##= man/spec/show.md#references
-    ##% `duvet show` MUST list all matches of an ambiguous reference, and similar names for an unknown one.
+    ##% `duvet show` MUST list all matches of an ambiguous reference, and suggest similar names for an unknown one.
     found = {catalogue.ids[index]: index for index in indexes}
     lines = [
         f"{id[:SHORT_ID_DIGITS]}  {shorten_text(catalogue.requirements[index].text)}" for id, index in found.items()
@@ -322,7 +323,7 @@ def _find_citation(
     if numbers:
         return CitationRef(numbers)
     ##= man/spec/show.md#references
-    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
+    ##% For a line without an annotation, duvet MUST name the nearest annotations in the file.
     raise NotFoundError(f"no annotation at {path}:{line}", hint=_list_nearest(path, lines, line))
 
 
@@ -338,8 +339,8 @@ def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locat
     if not inside:
         return None
     ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations right above it, and a line of a specification to
-    ##% the requirement that begins there.
+    ##% duvet MUST resolve a line of code to the annotations directly above it, and a line of a specification to the
+    ##% requirement that begins on it.
     found = [index for index in inside if catalogue.requirements[index].line == place.line]
     path = catalogue.specification_of(catalogue.requirements[inside[0]]).path
     if not found:

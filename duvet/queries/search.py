@@ -110,7 +110,7 @@ def find_hits(
     named = [one for one in find_named_requirements(catalogue, request.query, files) if one in allowed]
     if not (query.terms or query.dropped or named):
         ##= man/spec/search.md#queries
-        ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
+        ##% `duvet search` MUST refuse a query without words, an invalid query with `--raw`, and `--raw` together with
         ##% `--semantic`.
         raise QueryError("the query contains no words", hint="give a word, a requirement id, FILE:LINE or SPEC#SECTION")
     found = _NO_HITS
@@ -120,20 +120,20 @@ def find_hits(
         near = vectors().find_nearest(text, depth, sorted(allowed) if is_filtered else None)
         found = _match(index(), [query.some_of_it], allowed)
         ##= man/spec/search.md#queries
-        ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find
-        ##% the same references as without it.
+        ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors. With and without
+        ##% `--semantic`, `duvet search` MUST find the same requirements for a reference.
         scores = fuse_rankings([compute_shares([*found.scores.items()][:depth], 2), compute_shares(near, 2)])
         found = SearchHits([*scores], scores, found.marks)
     elif query.terms:
         ##= man/spec/search.md#queries
-        ##% `duvet search` MUST find the requirements that contain every word or, if none does, those that contain
-        ##% any word, and then say so.
+        ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement contains
+        ##% every word, `duvet search` MUST list the requirements that contain some of the words, and say so.
         needs_all = bool(named) or is_reference(request.query)
         found = _match(index(), [query.all_of_it, *(() if needs_all else [query.some_of_it])], allowed)
         found = _add_unspaced(found, catalogue, query.terms, allowed)
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so if a query has no
-    ##% other words.
+    ##% `duvet search` MUST ignore very common words, except the keywords of RFC 2119. If a query has only words that
+    ##% are ignored, `duvet search` MUST say so.
     dropped = () if query.terms or named else query.dropped
     indexes = [*dict.fromkeys([*named, *found.scores])]
     return SearchHits(indexes, found.scores, found.marks, found.is_loose, dropped, query.is_cut)
@@ -151,7 +151,7 @@ def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Contain
 def _add_unspaced(found: SearchHits, catalogue: Catalogue, terms: Sequence[str], allowed: Iterable[int]) -> SearchHits:
     """Add the requirements that contain every term as a part, if the script of a term has no spaces between words."""
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST find Chinese, Japanese and Thai words inside longer stretches of text.
+    ##% `duvet search` MUST find Chinese, Japanese and Thai words in text without spaces.
     # The full-text index takes such a stretch for one word.
     if not any(map(_UNSPACED.search, terms)):
         return found
@@ -188,7 +188,8 @@ _NO_HITS = SearchHits((), {}, lambda indexes: {})
 def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
     """Yield notes for the user about an answer, without full stops."""
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST say how much of a long query it uses, and fail with a hint if Python's sqlite lacks FTS5.
+    ##% If `duvet search` shortens a query, it MUST print how much of the query it uses. If Python's sqlite lacks FTS5,
+    ##% `duvet search` MUST fail with a hint.
     if answer.is_cut:
         yield f"the search used only the first {MAX_QUERY_CHARACTERS:,} characters of the query"
     if answer.dropped:
@@ -202,8 +203,8 @@ def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFile
     """Return the requirements that a query names, in order; `files` is needed for a line of cited code."""
     name = query.strip()
     ##= man/spec/search.md#results
-    ##% `duvet search` MUST list the requirements that a query names by id, `file:line`, file, target, section or
-    ##% specification before those that contain its words.
+    ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST list the
+    ##% requirements that it names before all others.
     return sorted({index for one in _resolve_all(catalogue, name, files) for index in _list_below(catalogue, one)})
 
 
@@ -242,7 +243,7 @@ def _list_below(catalogue: Catalogue, found: references.ResolvedReference) -> It
             sections: Iterable[str] = catalogue.specifications[specification].titles
         case references.SectionRef(specification, section):
             ##= man/spec/queries.md#filters
-            ##% A filter for a numbered section MUST include the sections below it.
+            ##% A filter for a numbered section MUST include its subsections.
             sections = list_section_tree(catalogue.specifications[specification], section)
     return (index for section in sections for index in catalogue.stated.get((specification, section), ()))
 
@@ -268,8 +269,8 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
             if is_reference(query):
                 return "; ".join(filter(None, [error.message, error.hint]))
             ##= man/spec/search.md#results
-            ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
-            ##% similar words or names for an unknown word.
+            ##% `duvet search` MUST highlight the words that it found, and print the number of results that it does not
+            ##% show. For an unknown word, `duvet search` MUST suggest similar words or names.
             word, words = query.strip().lower(), _list_words(catalogue)
             if word not in words and (near := get_close_matches(word, words, 1, _SIMILARITY)):
                 return f"did you mean {near[0]}?"

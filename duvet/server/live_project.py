@@ -159,7 +159,7 @@ class ProjectReader:
 def _copy_error(error: DuvetError) -> DuvetError:
     """Return the error without its traceback, which would keep frames alive and grow with each raise."""
     ##= man/spec/watch.md#reporting-again
-    ##% A process that watches or serves MUST NOT use more memory with each run.
+    ##% The memory use of `duvet report --watch` and of the server MUST NOT grow with the number of runs.
     copy = error.__new__(type(error), *error.args)
     copy.__dict__.update(error.__dict__)
     return copy

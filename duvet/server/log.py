@@ -77,7 +77,7 @@ class ServerLog:
 
     def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:
         ##= man/spec/service.md#operations
-        ##% Logging MUST NOT block the server, and the server MUST log how many lines it left out.
+        ##% Logging MUST NOT block the server, and the server MUST log the number of lines that it dropped.
         if not self._is_read():
             self._missed += 1
             return
@@ -118,7 +118,7 @@ class ServerLog:
     def record_run(self, run: WorkflowRun) -> None:
         """Write the steps of a cancelled workflow, which returns no answer."""
         ##= man/spec/workflows.md#steps
-        ##% The engine MUST NOT begin another step after a workflow is cancelled, and MUST log the status of each step.
+        ##% After a workflow is cancelled, the engine MUST NOT start another step, and MUST log the status of each step.
         if failure := run.cancellation:
             self.write_event(
                 EventLevel.WARN,
@@ -156,8 +156,8 @@ def _format_json(time: str, level: EventLevel, message: str, fields: Mapping[str
 def _escape(text: str) -> str:
     """Replace characters that could begin another line, or control a terminal."""
     ##= man/spec/service.md#operations
-    ##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by
-    ##% clients.
+    ##% A line of the log MUST have at most 4,000 bytes and MUST NOT contain arguments or answers. A client MUST NOT be
+    ##% able to forge a line of the log.
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="replace").decode()
 
 

@@ -47,8 +47,9 @@ class ConfigReloader:
         """Apply edits of the configuration, and return the maximum number of list entries in an answer."""
         try:
             ##= man/spec/service.md#configuration
-            ##% The server MUST apply a valid edit of its configuration to the next request, except for edits of
-            ##% `uploads` and `store` over HTTP.
+            ##% After a valid edit of its configuration, the server MUST use the new configuration for the next request,
+            ##% except for `uploads` and `store` over HTTP. After a valid edit of its configuration, the server MUST
+            ##% notify its clients.
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
             dispatcher = self._application.dispatcher
             if dispatcher is not None and not service.has_same_content(self._application.service):
@@ -57,7 +58,7 @@ class ConfigReloader:
         except DuvetError as error:
             fault = str(make_tool_error(error))
         ##= man/spec/service.md#configuration
-        ##% After an invalid edit, the server MUST keep the previous configuration.
+        ##% After an invalid edit of its configuration, the server MUST keep the previous configuration.
         if fault and fault != self._fault:
             self._application.log.write_event(
                 log.EventLevel.ERROR, "the configuration is invalid; the previous one remains in effect", reason=fault

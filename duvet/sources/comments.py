@@ -36,8 +36,8 @@ def make_finder(meta: str, content: str) -> AnnotationFinder:
     # An empty prefix matches every line that is not blank.
     first = f"(?:{'|'.join(possible) or '(?!)'})" if meta and content else _INK
     ##= man/spec/trace.md#annotations
-    ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
-    ##% text MUST start the next one.
+    ##% Consecutive lines that start with one of the two prefixes of a comment style MUST form one annotation. A target
+    ##% after quoted text MUST start the next annotation.
     run = rf"{_REST}(?:\n{_BLANKS}{first}{_REST})*"
     if len(possible) == 2 and meta not in content and content not in meta:
         # The usual form: a target, lines with fields, a quote that begins with text.
@@ -201,7 +201,7 @@ def read_fields(path: str, text: str, fields: list[CommentField], default: Kind)
     first = fields[0]
     if len(fields) == 1 and not first.named:
         ##= man/spec/trace.md#annotations
-        ##% An annotation without a type MUST have the type of its source, or else be a citation.
+        ##% An annotation without a type MUST have the type of its source, by default `citation`.
         return AnnotationFields(
             Annotation("", 0, default, first.value, ""), (first.start, first.start + len(first.value))
         )
@@ -235,8 +235,8 @@ class _FieldReader:
 
     def _group(self, fields: list[CommentField]) -> dict[str, list[CommentField]]:
         ##= man/spec/trace.md#annotations
-        ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for its
-        ##% type, where it is written.
+        ##% duvet MUST report an annotation without a target with its path and line. duvet MUST report a key that is
+        ##% unknown, repeated or not allowed for the type of the annotation with its path and line.
         by_key: dict[str, list[CommentField]] = {}
         for field in fields:
             if field.key not in _KEYS:
@@ -349,7 +349,7 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
                 found += parse_block(path, text, block, style, problems)
             else:
                 ##= man/spec/trace.md#annotations
-                ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
+                ##% duvet SHOULD warn about quoted text that has no target, or that a gap separates from its target.
                 problems.append(_without_target(path, text, block, before))
             before = block
     return found, problems

@@ -67,8 +67,9 @@ class _CoveredFile:
     @property
     def hits(self) -> LineHits:
         ##= man/spec/query.md#coverage-reports
-        ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and any other line if an
-        ##% instruction was covered; a line with neither MUST be ignored.
+        ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and a line without
+        ##% branches as executed if an instruction was covered. `duvet query` MUST ignore a line without branches and
+        ##% instructions.
         hits = self.statements | self.branches
         both = self.statements.keys() & self.branches.keys()
         return hits | {line: self.statements[line] or self.branches[line] for line in both}
@@ -104,7 +105,7 @@ class _JacocoReader:
 
     def close(self) -> None:
         ##= man/spec/query.md#coverage-reports
-        ##% `duvet query` MUST refuse a report that ends inside a package or a source file.
+        ##% `duvet query` MUST refuse a coverage report that ends within a package or a source file.
         for name in self._open:
             if name.rpartition(":")[2] in ("package", "sourcefile"):
                 raise _FaultError(f"XML parsing error: the file ends before </{name}>")

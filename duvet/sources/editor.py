@@ -199,8 +199,8 @@ def make_quote_insertion_edits(text: str, annotation: Annotation, style: SourceS
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
     """Return the edits that replace the quote on these lines; the first and last line must contain text."""
     ##= man/spec/validate.md#fixes
-    ##% A fix MUST make its annotation valid and MUST NOT change anything else in the file. A second `duvet validate
-    ##% --fix` MUST NOT change anything.
+    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file. If `duvet validate --fix`
+    ##% runs twice, the second run MUST NOT change anything.
     filled = [line for line in lines if line.words]
     widest = max(measure_line(text[line.start : line.last]) for line in filled)
     most = widest if len(filled) > 1 else max(widest, _WIDEST)

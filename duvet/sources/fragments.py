@@ -83,8 +83,8 @@ def may_have_literals(path: str) -> bool:
 def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
     """Return the given lines that begin in a string literal, up to the first unclear literal."""
     ##= man/spec/validate.md#checks
-    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
-    ##% excepted text.
+    ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about code
+    ##% or tests that cite excepted text.
     family = _family(path)
     if family is None or not any(sign in text for sign in family.signs):
         return []

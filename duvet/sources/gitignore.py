@@ -178,7 +178,8 @@ class IgnoredPaths:
     def _top(self, folder: str) -> str:
         """Return the top of the repository; without one, the working directory, or `/` for paths outside of it."""
         ##= man/spec/trace.md#sources
-        ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
+        ##% duvet MUST skip the files that `exclude` matches. With `gitignore`, duvet MUST skip the files that git
+        ##% ignores.
         inside = folder.startswith(self._repository.start)
         found = self._repository.top(self._repository.start if inside else folder)
         return found or (self._repository.start if inside else "/")

@@ -95,7 +95,7 @@ def find_sources(
                 unmatched(problem)
         for path in chain.from_iterable(found.values()):
             ##= man/spec/trace.md#sources
-            ##% duvet MUST read a file once in each comment style of the patterns that match it.
+            ##% If several source patterns match a file, duvet MUST read the file once in each of their comment styles.
             styles.setdefault(path, {})[style] = None
     return [SourceFile(path, tuple(found)) for path, found in styles.items()]
 
@@ -117,7 +117,7 @@ def _make_unmatched_problems(
 def _exclude(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: ProblemReporter) -> Tree:
     view = tree
     ##= man/spec/trace.md#sources
-    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
+    ##% duvet MUST skip the files that `exclude` matches. With `gitignore`, duvet MUST skip the files that git ignores.
     if rule.exclude:
         excluded = match_any(pattern for _, pattern in _compile("exclude", rule.exclude, report, origin))
         view = FilteredTree(view, lambda path, is_folder: excluded(path))

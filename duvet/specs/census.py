@@ -82,8 +82,8 @@ class _Stretch(NamedTuple):
 def take_census(specification: Specification) -> Census:
     """Search the whole specification for keywords, and classify each sentence that contains one."""
     ##= man/spec/trace.md#count-check
-    ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
-    ##% requirement, or with the reason for not counting it.
+    ##% With its own schema, duvet MUST either count each sentence with a keyword as a requirement, or have a reason for
+    ##% not counting it.
     if specification.format is Format.MARKDOWN:
         stretches = list(_list_markdown_stretches(specification))
     else:

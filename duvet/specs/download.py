@@ -115,8 +115,8 @@ def _check_url(url: str, policy: Policy) -> FetchRefusal | None:
     if scheme not in ("https", "http"):
         return FetchRefusal(f"downloads over {scheme} are not supported")
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
-    ##% takes too long.
+    ##% duvet MUST download only over HTTPS, unless the user allows HTTP. duvet MUST cancel a download that is too large
+    ##% or takes too long.
     return FetchRefusal("plain HTTP is not allowed") if scheme == "http" and not policy.allow_http else None
 
 
@@ -146,7 +146,7 @@ def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy,
             listen(len(body))
         data = bytes(body)
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
+    ##% duvet MUST refuse an HTML page as a specification. duvet MUST NOT leave a file after a failed download.
     if re.match(_HTML, data):
         raise FetchRefusal("the response is an HTML page, expected text or Markdown")
     return data
@@ -177,7 +177,7 @@ class _DownloadRun:
         ##= man/spec/trace.md#specifications
         ##% duvet SHOULD download missing specifications in parallel.
         ##= man/spec/trace.md#specifications
-        ##% The result MUST NOT depend on the order in which downloads finish.
+        ##% The result of a run MUST NOT depend on the order in which downloads finish.
         try:
             while self.waiting or self.running:
                 while self.waiting and len(self.running) < MAX_PARALLEL_DOWNLOADS:
@@ -222,8 +222,8 @@ class _DownloadRun:
             url, event = self.events.get(timeout=max(0.0, nearest - time.monotonic()))
         except Empty:
             ##= man/spec/trace.md#specifications
-            ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large
-            ##% or takes too long.
+            ##% duvet MUST download only over HTTPS, unless the user allows HTTP. duvet MUST cancel a download that is
+            ##% too large or takes too long.
             # The timeouts of a client don't cover name resolution.
             now = time.monotonic()
             for url in [url for url, (end, _) in self.running.items() if end <= now]:
@@ -251,7 +251,7 @@ class _DownloadRun:
         path = self.urls[url]
         if isinstance(event, FetchRefusal):
             ##= man/spec/trace.md#specifications
-            ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
+            ##% duvet MUST refuse an HTML page as a specification. duvet MUST NOT leave a file after a failed download.
             failure = FetchError(f"could not download {url}: {event}", hint=f"save its text as {path}")
             failure.__cause__ = event.__cause__
             return failure

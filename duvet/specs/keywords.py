@@ -79,11 +79,11 @@ def find_level(text: str, *, any_case: bool = False) -> Level:
     With `any_case`, "must", "shall" and "should" count in lower case, too; the other keywords are common words.
     """
     ##= man/spec/trace.md#markdown
-    ##% In Chinese, Japanese and Korean text, a keyword MUST count without spaces around it.
+    ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
     text = text if text.isascii() else _UNSPACED.sub(" ", text)
     level = max([keyword.level for keyword in find_keywords(text)], default=Level.AUTO)
     ##= man/spec/trace.md#markdown
-    ##% With `keywords = "any"`, `must`, `shall` and `should` MUST count in lower case, too.
+    ##% With `keywords = "any"`, duvet MUST also recognise `must`, `shall` and `should` in lower case.
     if any_case and level < Level.MUST:
         words = [found[1].upper() for found in _ANY_CASE.finditer(text)]
         level = max([level, *(_WORDS[word] for word in words)])

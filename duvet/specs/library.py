@@ -25,8 +25,8 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
     """Return the requested format, or detect it from the name and first character of the file."""
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
-    ##% that, or else as IETF text.
+    ##% duvet MUST read a specification in the configured format, or else as Markdown if its name or its first lines
+    ##% look like Markdown, or else as IETF text.
     if requested is not Format.AUTO:
         return requested
     if _MARKDOWN_NAME.search(path) or _MARKDOWN_START.match(text):
@@ -167,8 +167,8 @@ class Library:
 
     def _is_missing(self, url: str, path: str) -> bool:
         ##= man/spec/trace.md#specifications
-        ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from
-        ##% disk.
+        ##% duvet MUST download a specification at most once, even if the URLs of an RFC are spelled differently, and
+        ##% later read it from disk.
         return url not in self._fetched and not self.tree.exists(path)
 
     def path(self, locator: Locator) -> str:

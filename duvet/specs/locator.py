@@ -177,7 +177,8 @@ def _make_url_error(message: str, hint: str = "write it as https://HOST/PATH") -
 def canonical_url(url: str) -> str:
     """Return the URL to download; for an RFC, that is the text file of the RFC Editor."""
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
+    ##% duvet MUST download a specification at most once, even if the URLs of an RFC are spelled differently, and later
+    ##% read it from disk.
     found = _RFC.fullmatch(url)
     return f"https://www.rfc-editor.org/rfc/rfc{found[1]}.txt" if found else url
 
@@ -222,7 +223,8 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
     if is_url(spec) or spec.startswith("/"):
         return locate_specification(spec, format)
     ##= man/spec/trace.md#targets-and-quotes
-    ##% If a specification is not at its path, duvet MUST look for it in the folders above.
+    ##% If a specification is not at its path, duvet MUST look for the path in the folders above the project or, for an
+    ##% entry of a requirement file, in the folders above that file.
     candidate, folder, below = spec, base, None
     while not tree.is_file(candidate):
         if not folder or folder == below:
@@ -291,7 +293,7 @@ def find_section_indexes(specification: _Sections, name: str, *, has_prefixes: b
     if found or not sign or not number.isdecimal():
         return found
     ##= man/spec/trace.md#sections
-    ##% duvet MUST distinguish sections with the same path by numbers, such as `notes~2` for the second.
+    ##% duvet MUST distinguish sections with the same path of headings by numbers, such as `notes~2` for the second.
     equal: dict[tuple[str, ...], list[int]] = {}
     for index in find_section_indexes(specification, path, has_prefixes=has_prefixes):
         equal.setdefault(sections[index].anchors, []).append(index)
@@ -304,17 +306,18 @@ def _find_by_name(specification: _Sections, name: str, *, has_prefixes: bool) ->
     if found or not has_prefixes:
         return found
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
+    ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
+    ##% as `References`, by title.
     bare = _PREFIXES.sub("", name, count=1)
     return by_name.get(f"section-{bare}") or by_name.get(f"appendix-{bare}", ())
 
 
 def _find_by_path(specification: _Sections, name: str, *, has_prefixes: bool) -> tuple[int, ...]:
     ##= man/spec/trace.md#sections
-    ##% After another section is added, a path MUST NOT name a different section unless both have the same path.
+    ##% A path of headings MUST NOT change its meaning if a section with another path is added.
     ##= man/spec/trace.md#sections
-    ##% duvet MUST accept as a section's name the end of its path of headings, such as
-    ##% `requirement-2/acceptance-criteria`, or, after a slash, its whole path.
+    ##% duvet MUST accept the last parts of a section's path of headings as its name, such as
+    ##% `requirement-2/acceptance-criteria`. After a slash, duvet MUST accept only a whole path of headings.
     *above, last = name.split("/")
     sections = specification.sections
     candidates = _find_by_name(specification, last, has_prefixes=has_prefixes)
@@ -416,8 +419,8 @@ class SectionNames:
     def find_nearest(self, name: str) -> list[str]:
         """Return a few section names for the ids, titles and names most similar to `name`, best first."""
         ##= man/spec/trace.md#targets-and-quotes
-        ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
-        ##% similar sections.
+        ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
+        ##% SHOULD suggest similar sections.
         if not name.isascii():
             # Sites link to a heading by its own letters.
             if titled := self._titled.get(_hyphenate(name)):

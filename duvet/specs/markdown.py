@@ -58,7 +58,7 @@ def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
         if not _is_panic(error):
             raise
         ##= man/spec/trace.md#specifications
-        ##% duvet MUST report Markdown on which its parser fails, with the line.
+        ##% If the Markdown parser fails, duvet MUST report the line where it fails.
         raise MarkdownError(
             "the Markdown parser fails on this line",
             line=text.encode().count(b"\n", 0, start if kind == "Start" else end) + 1,
@@ -224,7 +224,7 @@ class _Outline:
                 continue
             if tag == "Item":
                 ##= man/spec/trace.md#requirements
-                ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement
+                ##% Each sentence and each item of a Markdown list with a keyword of RFC 2119 MUST be a requirement,
                 ##% with the level of its strongest keyword.
                 self._advance(start)
                 self._add_break(self.row)
@@ -296,8 +296,9 @@ class _Outline:
             one = Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks)
             if not self.is_like_upstream:
                 ##= man/spec/trace.md#sections
-                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish
-                ##% them by the headings above them or, in IETF text, by their titles.
+                ##% With its own schema, duvet MUST keep all sections with the same heading or number. With its own
+                ##% schema, duvet MUST distinguish such sections by the headings above them or, in IETF text, by their
+                ##% titles.
                 above = [each for each in above if each[0] < part.level]
                 path = tuple([each[1] for each in above])
                 above.append((part.level, title, wanted))
@@ -312,8 +313,8 @@ class _Outline:
         end = min((part.heading[0] for part in self.parts), default=len(self.data) + 1)
         above = [block for block in blocks if block.runs[0].start < end]
         ##= man/spec/trace.md#sections
-        ##% duvet MUST treat the text above the first heading of a Markdown specification as a section named after the
-        ##% file if it has a keyword or an id, or if there is no heading.
+        ##% duvet MUST treat the text above the first heading of a Markdown file as a section with the name of the file,
+        ##% if the text has a keyword or an id, or if the file has no heading.
         from duvet.specs.requirement_ids import compile_ids
 
         ids = compile_ids(form.ids)

@@ -89,8 +89,8 @@ class _SectionReader:
         heads: list[str] = []
         index = self._read_named_section()
         ##= man/spec/trace.md#markdown
-        ##% With its own schema, duvet MUST make one requirement of each list item, table row, and other sentence of Markdown
-        ##% that has a keyword of RFC 2119.
+        ##% With its own schema, duvet MUST treat each list item, each table row and each other sentence of Markdown
+        ##% that has a keyword of RFC 2119 as one requirement.
         while index < len(self.blocks):
             block = self.blocks[index]
             if block.depth:
@@ -146,8 +146,8 @@ class _SectionReader:
         if not level and _PLACEHOLDER.match(words):
             return
         ##= man/spec/trace.md#markdown
-        ##% With `requirements = "ids"`, exactly the items, rows, paragraphs and headings with an id MUST be requirements,
-        ##% whatever their keywords.
+        ##% With `requirements = "ids"`, exactly the list items, table rows, paragraphs and headings that have an id
+        ##% MUST be requirements.
         name = name or (self.heading_id if level else "")
         if not name and self.form.needs_id:
             if level:
@@ -273,8 +273,8 @@ class _SectionReader:
         while waiting:
             child = waiting.pop()
             ##= man/spec/trace.md#markdown
-            ##% duvet MUST count nested items and further paragraphs as a part of their item, unless they have their
-            ##% own id.
+            ##% A nested item, or a further paragraph of an item, MUST be a part of the item's requirement, unless it
+            ##% has its own id.
             if child.name or (not item.name and (child.level or not item.level)):
                 alone.append(child)
                 continue
@@ -300,7 +300,8 @@ class _SectionReader:
                     ranges.append((low, high))
             if ranges:
                 ##= man/spec/trace.md#markdown
-                ##% A sentence with a keyword that introduces a list MUST be a part of each of its items that has no keyword.
+                ##% If a sentence with a keyword introduces a list, the sentence MUST be a part of the requirement of
+                ##% each item that has no keyword.
                 own = lead if lead and not level else ""
                 level = level or (find_level(lead, any_case=self.form.any_case) if lead else level)
                 self._state(ranges, level, item.name, lead="" if item.name else own)

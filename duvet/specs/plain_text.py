@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
 _INLINE = ("Strong", "Emphasis", "Strikethrough", "Link")
 ##= man/spec/trace.md#markdown
-##% Code, comments and front matter MUST NOT contain requirements.
+##% duvet MUST NOT find requirements in code, comments and front matter.
 _SKIPPED = ("CodeBlock", "MetadataBlock", "Heading", "Image")
 _BLANKS = re.compile(r"\s\s+|[^\S ]+")
 _WORD = re.compile(r"\S+")
@@ -93,7 +93,8 @@ class _BlockReader:
     def read(self, event: MarkdownEvent) -> None:
         kind, tag, value, start, end = event
         ##= man/spec/trace.md#markdown
-        ##% Bullets, check boxes, emphasis, the targets of links and other markup MUST NOT be a part of a requirement's text.
+        ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and the targets of
+        ##% links.
         if kind == "Start":
             self._open(tag, value)
         elif kind == "End":

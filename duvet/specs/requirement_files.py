@@ -25,8 +25,9 @@ from duvet.sources.editor import QuoteLine, make_edit, make_line_edits, split_wo
 from duvet.text import WHITESPACE, quote_text
 
 ##= man/spec/trace.md#annotations
-##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, use the target of the file
-##% for entries without one, and report each problem with its place.
+##% duvet MUST accept every table name that awslabs duvet accepts in a requirement file. If an entry of a requirement
+##% file has no target, duvet MUST use the target of the file. duvet MUST report each problem in a requirement file with
+##% its path and line.
 REQUIREMENT_TABLES = {
     "spec": Kind.SPEC,
     "specs": Kind.SPEC,
@@ -315,8 +316,8 @@ def make_requirement_file(
 ) -> tuple[bytes, list[Annotation]]:
     """Return the requirement file of a section, and the annotations that reading it would return."""
     ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
-    ##% specification, and leave unchanged ones alone.
+    ##% `duvet extract` MUST write the same requirement files as awslabs duvet, in the folder of the specification, and
+    ##% MUST NOT rewrite a file that has not changed.
     title = section.full_title.replace("\n", "\n# ")
     lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
     comment = f"# {title}\n#\n{lines}"

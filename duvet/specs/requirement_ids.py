@@ -46,8 +46,8 @@ class IdPattern:
         If the text begins with markup, `marked` is the offset at which the markup ends.
         """
         ##= man/spec/trace.md#markdown
-        ##% An id at the head of a list item, paragraph, table row or heading MUST be the name of the requirement and not
-        ##% a part of its text.
+        ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement,
+        ##% and MUST NOT be a part of its text.
         pictures = _PICTURES.match(text, 0, _LONGEST)
         first = pictures.end() if pictures else 0
         opener = text[first : first + 1]

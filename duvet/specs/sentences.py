@@ -38,7 +38,8 @@ def split_sentences(text: str, code: Sequence[Span] = ()) -> Iterator[Span]:
     Abbreviations, code, quotation marks and brackets do not end a sentence.
     """
     ##= man/spec/trace.md#markdown
-    ##% duvet MUST NOT end a sentence at an abbreviation such as "e.g.", or inside code, quotation marks or parentheses.
+    ##% duvet MUST NOT end a sentence after an abbreviation such as "e.g.", or within code, quotation marks or
+    ##% parentheses.
     closed = sorted([*code, *_find_enclosed(text, code)])
     start = index = 0
     inside = 0

@@ -60,8 +60,8 @@ def format_warning(pack: str, warning: str) -> str:
 def summarize_arguments(arguments: Mapping[str, object]) -> str:
     """Return the names and sizes of arguments; numbers and booleans are shown, because they are not secrets."""
     ##= man/spec/service.md#operations
-    ##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by
-    ##% clients.
+    ##% A line of the log MUST have at most 4,000 bytes and MUST NOT contain arguments or answers. A client MUST NOT be
+    ##% able to forge a line of the log.
     words = []
     for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
         plain = text.shorten_text(name)

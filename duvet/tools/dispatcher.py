@@ -74,7 +74,7 @@ class ToolDispatcher:
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         """Run the tool with this name; raise ToolError if it is unknown or fails."""
         ##= man/spec/service.md#calls
-        ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`.
+        ##% A tool MUST return the same answer through MCP, `/api/mcp` and `duvet call`.
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
     async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
@@ -155,8 +155,8 @@ class ToolDispatcher:
         check_scope(tool, caller.scopes)
         if len(caller.within) >= MAX_CALL_DEPTH:
             ##= man/spec/service.md#calls
-            ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other
-            ##% without end.
+            ##% The server MUST refuse arguments that are nested more than 64 levels deep. The server MUST end a chain
+            ##% of tools that call each other endlessly.
             message = f"the call to {tool.name} is nested too deeply; the limit is {MAX_CALL_DEPTH} levels"
             raise ToolError(ErrorCode.INVALID_REQUEST, message)
         pack = self.registry.pack_of(tool)
@@ -182,9 +182,8 @@ class ToolDispatcher:
             if not pack.is_guest or isinstance(error, (ToolError, PendingError)):
                 raise
             ##= man/spec/service.md#packs
-            ##% When a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that
-            ##% is too large or of another type than declared, the server MUST answer with an error without the
-            ##% exception's text, and keep running.
+            ##% If a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that is
+            ##% too large or has the wrong type, the server MUST answer with an error without the text of the exception.
             hint = "see the log of the server"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} failed", hint) from error
 

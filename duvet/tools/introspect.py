@@ -35,7 +35,7 @@ async def check_health(request: NoArguments, ctx: call_context.CallContext) -> D
     project can't be read), with the reasons."""
     facts: call_context.ServerFacts = ctx.services[call_context.FACTS_SERVICE]
     ##= man/spec/service.md#packs
-    ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
+    ##% `duvet_health` MUST report the server as healthy only if all packs are loaded and the project can be read.
     problems = [f"the pack {one.name} was not loaded: {one.reason}" for one in facts.unloaded]
     problems += [f"the workflow {name} is invalid: `duvet mcp --check` shows why" for name in facts.faulty]
     status = HealthState.DEGRADED if problems else HealthState.HEALTHY

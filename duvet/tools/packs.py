@@ -209,8 +209,8 @@ def choose_packs(
 ) -> ToolChoice:
     """Enable these packs, the configured ones, and the installed ones that the configuration does not disable."""
     ##= man/spec/service.md#packs
-    ##% The pack `trace` and installed packs MUST be enabled by default, and `introspect` and `knowledge` MUST be
-    ##% disabled by default.
+    ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
+    ##% `knowledge`.
     guests = {pack.name: pack for pack in found.packs}
     own_packs = {pack.name: pack for pack in own}
     known = [*dict.fromkeys((*BUILT_IN_PACKS, *own_packs, *guests))]
@@ -232,8 +232,8 @@ def choose_packs(
             find_pack(name), settings.writes, settings.switches, settings.settings, shown, is_guest=is_guest
         )
         ##= man/spec/service.md#packs
-        ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats
-        ##% the name of a tool, report it, and serve the others.
+        ##% If an installed pack cannot be loaded, takes too long to load, is malformed, or repeats the name of a tool,
+        ##% the server MUST report it and serve only the other packs.
         try:
             if one.is_guest:
                 Registry([*chosen, one])
@@ -256,8 +256,8 @@ def _find_unknown_names(
     unloaded: Collection[str],
 ) -> Iterator[UnknownName]:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse unknown names of providers, packs and tools, and two names in a table that differ only in case
-    ##% or in `-` and `_`.
+    ##% duvet MUST refuse unknown names of providers, packs and tools. duvet MUST refuse two names in a table that
+    ##% differ only in case or in `-` and `_`.
     for name in dict.fromkeys([*settings_by_pack, *on]):
         settings = settings_by_pack.get(name)
         if name in known and settings is not None:

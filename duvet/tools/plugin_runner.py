@@ -77,7 +77,8 @@ class PluginRunner:
         """Return the tool's answer within `limit` seconds, or within the tool's own limit."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             ##= man/spec/service.md#packs
-            ##% The server MUST refuse further calls to a pack while many of its calls are past their time limit.
+            ##% While too many calls to a pack are past their time limit, the server MUST refuse further calls to the
+            ##% pack.
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR,
                 f"{tool.name} does not answer",
@@ -121,9 +122,8 @@ class PluginRunner:
 
 def _make_timeout(tool: Tool, seconds: float) -> ToolError:
     ##= man/spec/service.md#packs
-    ##% When a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that is too
-    ##% large or of another type than declared, the server MUST answer with an error without the exception's text, and
-    ##% keep running.
+    ##% If a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that is too
+    ##% large or has the wrong type, the server MUST answer with an error without the text of the exception.
     return ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} did not answer within {seconds:g} s")
 
 

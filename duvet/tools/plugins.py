@@ -183,8 +183,8 @@ def load_plugins(
             packs.append(found)
         else:
             ##= man/spec/service.md#packs
-            ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or
-            ##% repeats the name of a tool, report it, and serve the others.
+            ##% If an installed pack cannot be loaded, takes too long to load, is malformed, or repeats the name of a
+            ##% tool, the server MUST report it and serve only the other packs.
             unloaded.append(UnloadedPack(point.name, found))
     return PluginPacks(packs, unloaded)
 

@@ -251,8 +251,8 @@ class EnabledPack(Struct, frozen=True):
 
     def _has(self, tool: Tool) -> bool:
         ##= man/spec/service.md#packs
-        ##% On every interface, the server MUST leave out disabled tools and, in a `read-only` pack, the tools
-        ##% that write.
+        ##% On every interface, the server MUST leave out disabled tools and, in a `read-only` pack, the tools that
+        ##% change something.
         return self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
 
     def _make_tools(self) -> Iterable[Tool]:

@@ -127,8 +127,8 @@ class TargetResolver:
         if specification is None:
             return self._unloaded[locator]
         ##= man/spec/trace.md#targets-and-quotes
-        ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
-        ##% similar sections.
+        ##% duvet MUST report a target without a section, with an unknown section or with an unknown specification, and
+        ##% SHOULD suggest similar sections.
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
@@ -243,14 +243,14 @@ def _find_target_sections(specification: Specification, name: str) -> tuple[int,
 def _find_stated_section(specification: Specification, id: str) -> int | None:
     """Return the index of the section to which an entry in a requirement file belongs."""
     ##= man/spec/trace.md#sections
-    ##% An entry for a requirement in a requirement file MUST belong to the section with exactly the id in its target.
+    ##% In a requirement file, an entry for a requirement MUST belong to the section whose id equals its target exactly.
     return specification.by_id.get(id, find_section_index(specification, id))
 
 
 def _make_unclear_failure(specification: Specification, name: str, sections: Sequence[int]) -> records.Failure:
     ##= man/spec/trace.md#sections
-    ##% duvet MUST report a target that several sections match, list their names, and propose the section that contains
-    ##% the quote as a fix.
+    ##% If several sections match a target, duvet MUST report the target, list the names of the sections, and propose
+    ##% the section that contains the quote as a fix.
     named = [specification.sections[index] for index in sections]
     names = join_names([f"#{one.name}{_locate_numbered(specification, one)}" for one in named], _MOST_NAMES)
     message = f"{quote_text(name)} names {len(sections)} sections of {specification.locator.name}: {names}"
@@ -395,8 +395,8 @@ def _find_in_equal_section(
     from duvet.trace.nearest import Neighbourhood
 
     ##= man/spec/trace.md#sections
-    ##% If the section with the number does not contain the quote of a citation, the citation MUST refer to the only
-    ##% other section with the same path that contains it.
+    ##% If a citation's quote is not in the numbered section of its target, but in only one other section with the same
+    ##% path, the citation MUST refer to that section.
     specification = target.specification
     near = nears.setdefault(specification.locator, Neighbourhood(specification))
     held = set(near.find_holding(quote)).intersection(target.equal)
@@ -498,13 +498,13 @@ def build_trace(
                 match_of[id] = match
     progress.end(f"Sorted {progress.count(linked.references, 'reference')}")
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet SHOULD warn about two spellings of one specification.
+    ##% duvet SHOULD warn about targets that spell the same specification differently.
     spellings = [
         make_two_spellings_problem(specification, first, annotations[linked.first[specification.locator]])
         for specification, first in find_second_spellings(coverages, base)
     ]
     ##= man/spec/trace.md#diagnostics
-    ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
+    ##% If the configuration is valid, duvet MUST report all problems of a run, sorted by path and place.
     found = {*before, *linked.problems, *spellings}
     return add_problems(records.Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
 
@@ -516,8 +516,8 @@ def _name_specifications(
 ) -> tuple[Specification, ...]:
     """Give each cited specification its id; the order stays."""
     ##= man/spec/trace.md#specifications
-    ##% If several specifications have the same name, duvet MUST give the id without a number to a configured one, or
-    ##% else to the one that most annotations cite.
+    ##% If several specifications have the same name, duvet MUST number the ids of all but one: the configured
+    ##% specification or, without one, the specification with the most annotations.
     wanted = {(one.locator.name, one.format) for one in configured}
     own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
     others = select_unreferenced_specifications(configured, cited)

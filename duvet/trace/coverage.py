@@ -106,8 +106,7 @@ class _Cuts:
 
 def _make_segment(low: int, high: int, matches: list[Match]) -> Segment:
     ##= man/spec/trace.md#coverage
-    ##% duvet MUST count a byte of a requirement as covered by an annotation type if any annotation of that type refers
-    ##% to it.
+    ##% A byte of a requirement MUST count as covered by a type of annotation if an annotation of that type quotes it.
     if not matches:
         return Segment(low, high, (), 0, Level.AUTO)
     if len(matches) == 1:
@@ -122,7 +121,7 @@ def _make_segment(low: int, high: int, matches: list[Match]) -> Segment:
 
 def _tally(match: Match, segments: list[Segment], stating: set[int]) -> Tally:
     ##= man/spec/trace.md#coverage
-    ##% All commands, reports and tools MUST take their numbers from the same computation.
+    ##% Commands, reports and tools MUST show the same numbers for the same project.
     counts: dict[int, int] = {}
     shared: list[tuple[int, ...]] = []
     for segment in segments:

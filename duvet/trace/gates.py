@@ -49,7 +49,7 @@ def find_setup_problems(
     yield from unmatched
     if not requirements and config.specifications:
         ##= man/spec/trace.md#markdown
-        ##% If a project has no requirements, duvet MUST name the keys that count other requirements.
+        ##% If a project has no requirements, duvet MUST suggest `keywords = "any"` and `requirements = "ids"`.
         hint = (
             "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
             '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'

@@ -120,7 +120,7 @@ def parse_file_line(reference: str) -> FileLine | None:
 def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
     """Return a path as written, with other separators, and relative to the project's root."""
     ##= man/spec/show.md#references
-    ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
+    ##% duvet MUST find a file by its relative or absolute path, with slashes or backslashes.
     plain = [posixpath.normpath(one) for one in (path, path.replace("\\", "/"))]
     below = [one.removeprefix(f"{root.rstrip('/')}/") for one in plain] if root else []
     return tuple(dict.fromkeys([*plain, *below]))
@@ -151,8 +151,8 @@ def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText
     code in between, belong to the same code.
     """
     ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations right above it, and a line of a specification to
-    ##% the requirement that begins there.
+    ##% duvet MUST resolve a line of code to the annotations directly above it, and a line of a specification to the
+    ##% requirement that begins on it.
     own = tuple(one.number for one in found if one.first <= line <= one.last)
     if own:
         return own
@@ -186,7 +186,8 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
     For an unknown URL, its last part is searched for.
     """
     ##= man/spec/show.md#references
-    ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
+    ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as an id or as a
+    ##% variant of another name.
     written, normal = name.strip(), normalise_name(name)
     ranks = {
         index: min(card.names.get(one, _NEVER) for one in (written, normal))
@@ -204,7 +205,7 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
     """Map the names to suggest to specification ids: those of configured specifications, or all if none are."""
     ##= man/spec/show.md#references
-    ##% duvet MUST suggest only configured specifications if there are any.
+    ##% If the project configures specifications, duvet MUST NOT suggest any others.
     configured = [card for card in catalogue.specifications if card.is_configured]
     return {
         name: card.id for card in configured or catalogue.specifications for name in (card.id, card.name, card.locator)
@@ -233,8 +234,8 @@ def find_section(card: SpecificationCard, name: str) -> str | None:
     found = match_sections(card, name)
     if len(found) > 1:
         ##= man/spec/show.md#references
-        ##% duvet MUST accept the path of headings to a section wherever a section is named, and list the names of all
-        ##% sections that an ambiguous name can mean.
+        ##% duvet MUST accept the path of headings to a section wherever it accepts a section. If the name of a section
+        ##% is ambiguous, duvet MUST list the names of all sections that match.
         message, hint = describe_ambiguous_section(card, name, found)
         raise NotFoundError(message, hint=hint)
     return found[0] if found else None
@@ -375,7 +376,7 @@ def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") 
 def require_specification(catalogue: Catalogue, name: str, root: str = "") -> list[int]:
     """Return the indexes of the specifications with this name, or raise NotFoundError with similar ids."""
     ##= man/spec/queries.md#filters
-    ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
+    ##% duvet MUST recognise a specification by every spelling of its URL, by its URN, and by the path of its resource.
     found = match_specifications(catalogue, name, root)
     if not found:
         hint = suggest_nearest(name, list_specification_names(catalogue))

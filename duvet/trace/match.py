@@ -53,8 +53,8 @@ class SectionView(Struct, frozen=True):
 
 def make_section_view(section: Section) -> SectionView:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
-    ##% wrong byte, which SHOULD cause a warning.
+    ##% duvet MUST find a quote in its section even if its line breaks, the white space around punctuation, or one byte
+    ##% differ. If one byte of a quote differs, duvet SHOULD warn.
     trimmed = [line.strip(WHITESPACE) for line in section.lines]
     texts = list(filter(None, trimmed))
     text = " ".join(texts)
@@ -95,8 +95,8 @@ class PlainView(Struct, frozen=True):
 
     def cut_characters(self, start: int, end: int) -> tuple[Piece, ...]:
         ##= man/spec/trace.md#markdown
-        ##% A quote MUST cover the words that it repeats, regardless of the markup between them. Quotes that
-        ##% together repeat every word of a requirement MUST cover the requirement.
+        ##% A quote MUST cover the words that it repeats, whatever markup is between them. If several quotes together
+        ##% repeat every word of a requirement, they MUST cover the requirement.
         plain = self.plain
         offsets = plain.offsets
         found: list[Piece] = []
@@ -115,8 +115,8 @@ class PlainView(Struct, frozen=True):
     def _find_opening_marks(self, index: int) -> int:
         """Return the byte offset of the opening markup directly before a run."""
         ##= man/spec/trace.md#markdown
-        ##% The markup that opens right before the words of a quote or requirement, or closes right after them, MUST be a
-        ##% part of its place in the file.
+        ##% The span of a quote or requirement in its file MUST include the markup that opens directly before its first
+        ##% word or closes directly after its last word.
         start = self.plain.starts[index]
         line = self._line(start)
         low = self.section.starts[line] if line >= 0 else start
@@ -340,7 +340,8 @@ _WORDS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|[^\w\s.
 def is_meaningful_edit(one: str, other: str) -> bool:
     """Return True if two texts differ in a word or number, and not only in case or punctuation."""
     ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number.
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number. With its
+    ##% own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence continues in the section.
     front = 0
     while front < min(len(one), len(other)) and one[front] == other[front]:
         front += 1
@@ -421,8 +422,8 @@ class QuoteMatcher:
     def is_doubtful(self, quote: str) -> bool:
         """Return True if a quote with one edit has another meaning, or ends before the section's sentence does."""
         ##= man/spec/trace.md#targets-and-quotes
-        ##% With its own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence of the
-        ##% section continues there.
+        ##% With its own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence continues
+        ##% in the section.
         if self._words is not None:
             return self._words.is_doubtful(quote)
         return self._near is not None and (self._near.is_cut(quote) or self._near.changes_meaning(quote))
@@ -454,7 +455,7 @@ class PlainQuoteMatcher:
 
     def find(self, quote: str, name: str) -> FoundQuote | None:
         ##= man/spec/trace.md#markdown
-        ##% duvet MUST find a quote in the words of its section whatever markup the quote or the section has.
+        ##% duvet MUST ignore differences in markup between a quote and its section.
         found = self._find(quote, name, Fit.EXACT)
         if found is None:
             words = remove_quote_markup(quote)

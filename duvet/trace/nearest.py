@@ -64,7 +64,7 @@ class TextStretch(NamedTuple):
         """True if the words are similar to the quote, and all other text differs at least twice as much."""
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
-        ##% if exactly one correction fits.
+        ##% if there is exactly one correction.
         if self.is_reworded:
             return True
         far, further = 100 - self.score, 100 - self.second
@@ -118,8 +118,8 @@ class TextWords:
     def find_reworded(self, quote: list[str], candidates: Container[str]) -> TextStretch | None:
         """Return the candidate that replaced the quoted requirement, unless another one is nearly as similar."""
         ##= man/spec/validate.md#fixes
-        ##% A reworded requirement MUST be proposed only if nothing cites it and no other requirement of the section is
-        ##% nearly as similar.
+        ##% duvet MUST propose a reworded requirement only if no annotation cites it and no other requirement of the
+        ##% section is nearly as similar to the quote.
         if not _ENDS.search(quote[-1]):
             return None
         fuzz, joined = load_rapidfuzz().fuzz, " ".join(quote)
@@ -137,7 +137,7 @@ class TextWords:
         A requirement without a full stop and text that is only displayed are extended, too.
         """
         ##= man/spec/validate.md#fixes
-        ##% A fix MUST quote the whole requirement if the old quote was a whole sentence.
+        ##% If the old quote was a whole sentence, the fix MUST quote the whole requirement.
         around = [one for one in self._requirements.values() if one[0] <= start and end <= one[1]]
         first, last = min(around, key=lambda one: one[1] - one[0], default=(start, end))
         is_ended = _ENDS.search(quote[-1]) is not None
@@ -482,7 +482,7 @@ def _mark_words(old: list[str], new: list[str]) -> Iterator[str]:
 def describe_changed_meaning(old: str, new: str) -> str:
     """Return a note if only one of the texts contains a keyword, negation or number; otherwise empty."""
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate` MUST note when a keyword, a negation or a number changes.
+    ##% `duvet validate` MUST point out that a fix changes a keyword, a negation or a number.
     changed = [name for name, words in _CHANGES.items() if sorted(words.findall(old)) != sorted(words.findall(new))]
     if "the keyword" in changed and len(changed) > 1:
         # `NOT` is both.

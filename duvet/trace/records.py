@@ -157,7 +157,8 @@ class State(Rank):
     """The state of a requirement, worst first."""
 
     ##= man/spec/trace.md#coverage
-    ##% Commands, reports and tools MUST use these words for states.
+    ##% Commands, reports and tools MUST use these names of states. Filters MUST also accept the names of states of
+    ##% earlier versions.
 
     meaning: str
 
@@ -210,7 +211,7 @@ class Requirement(Struct, frozen=True):
 
 def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
     ##= man/spec/trace.md#requirements
-    ##% duvet MUST treat each annotation of type `spec` as a requirement.
+    ##% Each annotation of type `spec` MUST be a requirement.
     stating = [
         (match, " ".join(annotations[match.stating[0]].quote.split())) for match in coverage.matches if match.stating
     ]
@@ -246,16 +247,17 @@ def compute_state(tally: Tally) -> State:
 @cache
 def _compute_least_state(found: frozenset[int]) -> State:
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `done` when each of its bytes is implied, or implemented and tested, and `excepted` when
-    ##% exceptions with a reason cover all other bytes.
+    ##% A requirement MUST be `done` if each of its bytes is implied, or both implemented and tested. A requirement MUST
+    ##% be `excepted` if exceptions with a reason cover each byte that is neither implied nor both implemented and
+    ##% tested.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs tests` when each of its bytes is implemented, implied or excepted with a reason, but
-    ##% not all are tested, and `needs code` when each byte is tested, implied or excepted with a reason, but not all
-    ##% are implemented.
+    ##% A requirement MUST be `needs tests` if each of its bytes is implemented, implied or excepted with a reason, but
+    ##% not all are tested. A requirement MUST be `needs code` if each of its bytes is tested, implied or excepted with
+    ##% a reason, but not all are implemented.
     ##= man/spec/trace.md#coverage
-    ##% A requirement that is partly covered, or excepted without a reason, MUST be `in progress`.
+    ##% A requirement that is partly covered or that is excepted without a reason MUST be `in progress`.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `to do` when only todos cite it, and `uncited` when nothing does.
+    ##% A requirement MUST be `to do` if only todos cite it, and `uncited` if no annotation cites it.
     states = set(map(_state_of_bytes, found))
     if not states or max(states) <= State.TO_DO:
         return max(states, default=State.UNCITED)

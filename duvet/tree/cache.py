@@ -344,8 +344,8 @@ class DiskCache(Cache):
         """Record the stamps of the files that this run wrote, once they are in place."""
         for path, content in self._written.items():
             ##= man/spec/watch.md#noticing-changes
-            ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own writes
-            ##% and changes without an effect.
+            ##% `duvet report --watch` MUST notice changes that happen during a run. `duvet report --watch` MUST ignore
+            ##% files that it wrote itself, and changes that do not affect the result.
             self._files("outputs", bytes).add(path, "", self.tree.note_written(path, content), content)
         self._written.clear()
 

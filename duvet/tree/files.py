@@ -87,8 +87,8 @@ class DiskTree:
         """Open a regular file, and return its handle and status."""
         try:
             ##= man/spec/trace.md#sources
-            ##% duvet MUST report a source that is not UTF-8 with the offset of the first wrong byte, and one that is
-            ##% not a regular file without waiting for it.
+            ##% duvet MUST report a source that is not UTF-8 with the offset of the first invalid byte. duvet MUST
+            ##% report a source that is not a regular file, and MUST NOT block on it.
             handle = os.open(self.at(path), _READ)
             info = os.fstat(handle)
         except (OSError, ValueError) as error:

@@ -66,7 +66,7 @@ class _Run:
             failure = await self._run_all(given, callers)
         except anyio.get_cancelled_exc_class():
             ##= man/spec/workflows.md#steps
-            ##% The engine MUST NOT begin another step after a workflow is cancelled, and MUST log the status of each
+            ##% After a workflow is cancelled, the engine MUST NOT start another step, and MUST log the status of each
             ##% step.
             self.log(self._make_record(self._make_failure(records.FailureCode.CANCELLED, "the run was cancelled")))
             raise
@@ -81,16 +81,16 @@ class _Run:
             if fault := steps.find_nesting_fault(self.workflow.name, callers):
                 raise WorkflowError(records.FailureCode.INVALID_REQUEST, fault)
             ##= man/spec/workflows.md#limits
-            ##% The engine MUST reject a workflow with more than 100 steps, a workflow that calls itself, and workflows
-            ##% that are nested more than five deep.
+            ##% The engine MUST reject a workflow that has more than 100 steps, that calls itself, or that nests other
+            ##% workflows more than five levels deep.
             if len(self.workflow.steps) > records.MAX_STEPS:
                 message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; the limit is {records.MAX_STEPS}"
                 raise WorkflowError(records.FailureCode.INVALID_REQUEST, message)
             self.scope["vars"] = records.resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
             ##= man/spec/workflows.md#steps
-            ##% The engine MUST run the steps in order, pass captured values to later steps, and skip the rest after a
-            ##% failure.
+            ##% The engine MUST run the steps in order and pass captured values to later steps. If a step fails, the
+            ##% engine MUST skip all later steps.
             total = len(self.workflow.steps)
             for number, step in enumerate(self.workflow.steps):
                 ##= man/spec/workflows.md#steps
@@ -113,7 +113,7 @@ class _Run:
         status, message, result = "error", "", None
         try:
             ##= man/spec/workflows.md#steps
-            ##% When a client repeats a call to continue a workflow, the engine MUST NOT run finished steps again.
+            ##% If a client repeats a call to continue a workflow, the engine MUST NOT run completed steps again.
             self.journal.begin(f"{self.digest}-{len(self.steps)}")
             kept = self.journal.recall()
             if kept is not None:
@@ -159,24 +159,24 @@ class _Run:
                 if not late:
                     raise
         ##= man/spec/workflows.md#steps
-        ##% A step that exceeds its time limit or the workflow's MUST fail with `timeout`.
+        ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"the step took longer than {limit:g} s"
             ##= man/spec/workflows.md#steps
-            ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the condition
-            ##% is met, another error occurs or the time limit expires.
+            ##% A wait MUST repeat its call at the given interval until its condition is met, an error occurs or its
+            ##% time limit expires. A wait MUST NOT end because of the error `upstream_error`.
             raise WorkflowError(records.FailureCode.TIMEOUT, self._runner.attempts.fault or message)
         return found
 
     def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
         """Verify the result, and add it to the scope of later steps."""
         ##= man/spec/workflows.md#steps
-        ##% The engine MUST add the warnings of tools and models to those of the run.
+        ##% The warnings of a run MUST include the warnings of its tools and models.
         self.warnings += (steps.clip_message(f"{step.id}: {warning}") for warning in found.warnings)
         ##= man/spec/workflows.md#limits
-        ##% The engine MUST reject values that are not JSON or deeper than 64 levels, arguments, prompts and outputs
-        ##% above 1 MB, and results above 16 MB or 64 MB in total.
+        ##% The engine MUST reject values that are not JSON or that are nested more than 64 levels deep. The engine MUST
+        ##% reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64 MB in total.
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"the results of all steps are larger than {_MAX_RESULTS_BYTES:,} bytes"

@@ -79,7 +79,8 @@ def make_workflow_tools(
     known = check.WorkflowEnvironment(tools={one.name: one for one in tools}, workflows=workflows, models=models)
     faults = {name: found for name, one in workflows.items() if (found := check.check_workflow(one, known))}
     ##= man/spec/service.md#workflows
-    ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
+    ##% The server MUST NOT offer a workflow with errors. `duvet mcp --check` MUST list the errors of each workflow with
+    ##% their places.
     faulty = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
     return WorkflowTools(
         Pack(WORKFLOWS_PACK, [_make_tool(one, known) for name, one in workflows.items() if name not in faulty]), faults
@@ -95,13 +96,13 @@ def _make_tool(workflow: Workflow, known: check.WorkflowEnvironment) -> Tool:
         if run.error is None:
             return ToolAnswer(value=run)
         ##= man/spec/service.md#workflows
-        ##% For a workflow that fails, the server MUST answer with the error code and the record of the run.
+        ##% If a workflow fails, the server MUST answer with the error code and the record of the run.
         message = run.error.describe(run.workflow)
         raise ToolError(ErrorCode(run.error.code.value), message, run.error.hint, details=to_builtins(run))
 
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME` to callers who may call
-    ##% every tool in it.
+    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME`, but only to callers that may
+    ##% call every tool in the workflow.
     inner = list(known.reached(check.list_step_tools(workflow)))
     reads = all(one.only_reads for one in inner)
     return Tool(

@@ -161,8 +161,8 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
     found = RecipeFile(name=name, path=path, origin=origin, data=data)
     try:
         ##= man/spec/service.md#configuration
-        ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
-        ##% expands to more than 100,000 values or 4 Mi characters.
+        ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, that is nested more than 64 levels
+        ##% deep, or whose aliases expand to more than 100,000 values or 4 Mi characters.
         document = respell_keys(document_formats.read_document(data, path), Recipe)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8

@@ -110,8 +110,8 @@ def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
-    ##% MB, and results above 16 MB or 64 MB in total.
+    ##% The engine MUST reject values that are not JSON or that are nested more than 64 levels deep. The engine MUST
+    ##% reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64 MB in total.
     if _is_larger(value, most_bytes):
         raise UnresolvedError(f"{what} is larger than {most_bytes:,} bytes")
     try:
@@ -177,8 +177,8 @@ def preview_value(value: object) -> str:
 def are_equal_values(one: object, other: object) -> bool:
     """Compare two values as JSON, where 1 and true differ."""
     ##= man/spec/workflows.md#steps
-    ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
-    ##% `assert_failed`, the path and both values.
+    ##% A check MUST compare values as JSON, and distinguish null from a missing value. If a check fails, its step MUST
+    ##% fail with `assert_failed`, the path and both values.
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(are_equal_values(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -231,7 +231,8 @@ def split_references(text: str) -> list[str | Reference]:
     at = 0
     while mark := _MARK.search(text, at):
         ##= man/spec/workflows.md#references
-        ##% The engine MUST replace `$${` with a literal `${`, and MUST NOT search inserted values for references.
+        ##% The engine MUST replace `$${` with a literal `${`. The engine MUST NOT evaluate references in inserted
+        ##% values.
         literal = mark[0] == "$${"
         found.append(text[at : mark.start()] + ("${" if literal else ""))
         at = mark.end()
@@ -316,8 +317,9 @@ class _Expansion:
         try:
             found = split_references(text)
             ##= man/spec/workflows.md#references
-            ##% If a reference is the whole text, its value MUST keep its type. Inside a longer text, the engine MUST
-            ##% insert strings unchanged and other values as JSON.
+            ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value. If a
+            ##% reference is a part of a longer text, the engine MUST insert a string unchanged, and any other value as
+            ##% JSON.
             if len(found) == 1 and isinstance(found[0], Reference):
                 return self._look_up(found[0])
             return "".join(piece if isinstance(piece, str) else format_value(self._look_up(piece)) for piece in found)

@@ -82,7 +82,8 @@ def discard_run(run: workflow.WorkflowRun) -> None:
 def parse_scope_path(text: str) -> references.ValuePath:
     """Parse a path that begins at the scope; raise UnresolvedError if it is malformed."""
     ##= man/spec/workflows.md#references
-    ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or else at the result of its step.
+    ##% The path in a reference MUST start with `vars`, `steps`, `captures` or `result`, or else apply to the result of
+    ##% the current step.
     path = references.parse_path(text)
     return path if path[0] in SCOPE_ROOTS else ("result", *path)
 
@@ -97,8 +98,8 @@ def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
         fault = _find_check_fault(check, scope, keys)
         if fault:
             ##= man/spec/workflows.md#steps
-            ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
-            ##% `assert_failed`, the path and both values.
+            ##% A check MUST compare values as JSON, and distinguish null from a missing value. If a check fails, its
+            ##% step MUST fail with `assert_failed`, the path and both values.
             raise references.WorkflowError(workflow.FailureCode.ASSERT_FAILED, fault)
 
 
@@ -130,7 +131,8 @@ def _find_check_fault(check: workflow.Check, scope: references.ValueScope, keys:
 
 def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[str, Any]:
     ##= man/spec/workflows.md#steps
-    ##% The engine MUST run the steps in order, pass captured values to later steps, and skip the rest after a failure.
+    ##% The engine MUST run the steps in order and pass captured values to later steps. If a step fails, the engine MUST
+    ##% skip all later steps.
     found = {}
     for number, capture in enumerate(step.capture):
         try:
@@ -151,8 +153,7 @@ def clip_message(text: str) -> str:
 def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
     """If the record is too large, return it with its largest results shortened."""
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST shorten the record of a run to 200,000 bytes, starting with the largest results, and warn about
-    ##% it.
+    ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and warn about it.
     bounded, excess = run, references.measure_value(run) - MAX_RECORD_BYTES
     for head in _HEADS:
         if references.measure_value(bounded) > MAX_RECORD_BYTES:
@@ -190,8 +191,8 @@ def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
 def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
     """Return the reason why these callers (outermost first) must not call the workflow; empty if they may."""
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject a workflow with more than 100 steps, a workflow that calls itself, and workflows that
-    ##% are nested more than five deep.
+    ##% The engine MUST reject a workflow that has more than 100 steps, that calls itself, or that nests other workflows
+    ##% more than five levels deep.
     way = " > ".join((*callers, name))
     if name in callers:
         return f"{name} calls itself: {way}"
@@ -240,15 +241,15 @@ class StepRunner(msgspec.Struct, frozen=True):
             return await self._call_tool(step.tool, arguments, deadline)
         except ToolError as error:
             ##= man/spec/workflows.md#steps
-            ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass
-            ##% on the code, the message and the hint of that failure.
+            ##% If the tool, workflow or model of a step fails, the step MUST fail with `tool_failed` or `model_failed`,
+            ##% and with the code, message and hint of that failure.
             raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
         """Return the answer of a tool; raise ToolError if it fails, or WorkflowError if a called workflow fails."""
         try:
             ##= man/spec/workflows.md#steps
-            ##% A step that exceeds its time limit or the workflow's MUST fail with `timeout`.
+            ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.
             answer = await self.backend.tool(name, arguments, deadline - self.timing.clock())
             result = references.copy_plain_value(answer.value, MAX_STEP_BYTES, "the answer")
         except DuvetError as error:
@@ -284,8 +285,8 @@ class StepRunner(msgspec.Struct, frozen=True):
             if is_last or left <= 0 or left < took:
                 raise references.WorkflowError(workflow.FailureCode.TIMEOUT, self.attempts.fault)
             ##= man/spec/workflows.md#steps
-            ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the condition
-            ##% is met, another error occurs or the time limit expires.
+            ##% A wait MUST repeat its call at the given interval until its condition is met, an error occurs or its
+            ##% time limit expires. A wait MUST NOT end because of the error `upstream_error`.
             least = min(_MARGIN * took, left)
             room = left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
             is_last = room < step.interval
@@ -310,7 +311,7 @@ class StepRunner(msgspec.Struct, frozen=True):
         try:
             answer = await self.backend.model(request)
             ##= man/spec/workflows.md#steps
-            ##% The engine MUST add the warnings of tools and models to those of the run.
+            ##% The warnings of a run MUST include the warnings of its tools and models.
             value = {"text": answer.text, "model": answer.model, "warnings": [*answer.warnings]}
             return StepResult(references.copy_plain_value(value, MAX_STEP_BYTES, "the answer"), answer.warnings)
         except (ToolError, DuvetError) as error:

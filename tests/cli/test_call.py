@@ -61,7 +61,7 @@ def test_help_and_what_to_do_next(duvet: Run) -> None:
 
 def test_the_server_itself(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#packs
-    ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
+    ##% `duvet_health` MUST report the server as healthy only if all packs are loaded and the project can be read.
     health = json.loads(duvet("call", "--pack", "introspect", "duvet_health").out)
     assert (health["status"], health["problems"]) == ("healthy", [])
     info = json.loads(duvet("call", "--pack", "introspect", "duvet_server_info").out)

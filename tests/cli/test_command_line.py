@@ -125,7 +125,7 @@ OLD_FORMS = [
 @pytest.mark.parametrize(("old", "new", "note"), OLD_FORMS, ids=[case[0] for case in OLD_FORMS])
 def test_old_forms_do_the_same_and_say_so_with_verbose(old: str, new: str, note: str, kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% With `--verbose`, duvet MUST print the new spelling of an old option, command, state or level.
+    ##% With `--verbose`, duvet MUST print the new name of an old option, command, state or level.
     done = duvet(*new.split())
     assert duvet(*old.split()) == done and (done.code == 0 or old.startswith("search"))
     said = done._replace(err=f"note: {note}\n{done.err}")
@@ -220,7 +220,7 @@ def test_another_configuration(kettle: Path, duvet: Run) -> None:
     done = duvet("report", cwd=kettle / "src")
     assert (done.code, done.out) == (0, "")
     ##= man/spec/trace.md#configuration
-    ##% Without a configuration, `duvet report` SHOULD warn and name the expected path.
+    ##% Without a configuration, `duvet report` SHOULD warn and name the path where it expects one.
     assert "warning: no configuration in this folder or above it [DUV008]\n --> .duvet/config.toml\n" in done.err
     assert duvet("report", "--strict", cwd=kettle / "src").code == 1
 
@@ -290,8 +290,8 @@ def ending(outcome: str) -> None:
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% duvet MUST exit with 0 on success, 1 if a check fails or nothing is found, 2 for a usage error, 3 for a bug in
-    ##% duvet, and 130 when interrupted.
+    ##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error, with 3
+    ##% for a bug in duvet, and with 130 when it is interrupted.
     _, code, words = OUTCOMES[outcome]
     monkeypatch.setitem(cli.commands, "ending", ending)
     assert run_command_line(["ending", outcome]) == code
@@ -324,8 +324,8 @@ def test_an_error_has_plain_words_a_code_and_a_remedy(line: str, kettle: Path, d
     ##= man/spec/problems.md#rules
     ##% Every error message MUST end with the code of its rule, except errors in the command line.
     ##= man/spec/trace.md#diagnostics
-    ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe operating system errors in plain
-    ##% words and say what to do.
+    ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe errors of the operating system in
+    ##% plain words and say what to do.
     make(kettle, {".duvet/config.toml": OURS})
     done, expected = duvet(*line.split()), ERRORS[line]
     assert (done.code, done.out) == (expected.code, expected.out)
@@ -350,8 +350,8 @@ def test_a_specification_that_does_not_exist(kettle: Path, duvet: Run) -> None:
 
 def test_a_service_configuration_is_not_a_project(kettle: Path, duvet: Run) -> None:
     ##= man/spec/service.md#configuration
-    ##% If a file that is named as the project's configuration is invalid and has the name of a service configuration,
-    ##% duvet MUST say so and name `--service-config`.
+    ##% If `--config` names an invalid file that has the name of a service configuration, duvet MUST suggest
+    ##% `--service-config`.
     make(kettle, {"duvet.config.yaml": "server: {name: a}\n"})
     hint = "name it with `--service-config` on a command that reads it, such as `duvet mcp`, and leave out `--config`"
     done = failed("this is a service configuration, not a project's configuration [DUV005]", "duvet.config.yaml", hint)
@@ -361,8 +361,8 @@ def test_a_service_configuration_is_not_a_project(kettle: Path, duvet: Run) -> N
 
 def test_extract_names_the_format_of_markdown(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST name `--format markdown` when it finds no requirement in a Markdown file that it reads as
-    ##% IETF text.
+    ##% If `duvet extract` reads a Markdown file as IETF text and finds no requirement, it MUST suggest `--format
+    ##% markdown`.
     note = "spec.md was read as IETF text; read Markdown with `--format markdown`"
     assert note in duvet("extract", "spec.md").err.splitlines()
     assert note not in duvet("extract", "--format", "markdown", "spec.md").err

@@ -43,8 +43,8 @@ warning: duvet does not read this citation: the source has no comment style `//=
 
 def test_a_style_that_the_source_does_not_have(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/trace.md#comment-styles
-    ##% With duvet's own schema, duvet MUST warn about citations of a known specification in a comment style that the
-    ##% sources do not read, and name the style that they read.
+    ##% With duvet's own schema, duvet MUST warn about citations in a comment style that the sources do not read, and
+    ##% name the comment style that they read.
     make(tmp_path, {**TEXTS, "src/b.c": WRONG})
     said = Done(0, "", f"{WARNING}checked 1 annotation in 3 files: 1 warning\n")
     for _ in range(2):

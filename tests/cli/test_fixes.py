@@ -55,11 +55,11 @@ def drifted(quote: str, change: str, note: str) -> str:
 )
 def test_a_typo(quote: str, fixed: str, change: str, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
-    ##% A fix MUST be safe if it changes only the target of a quote that moved, or white space, markup or the case of
-    ##% the first letter of a quote.
+    ##% A fix MUST be safe if it changes only the target of a quote that moved, or only white space, markup or the case
+    ##% of the first letter.
     ##= man/spec/validate.md#safe-fixes
-    ##% duvet MUST treat other words as a typo only if the versions of the specification in git, or the snapshot, show
-    ##% that the specification did not change since the citation was written.
+    ##% A fix of other words MUST be safe only if git or the snapshot shows that the specification did not change since
+    ##% the citation was written.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(quote)})
     assert run(duvet_command, folder, "validate", "--fix") == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
     assert quoted(folder) == [fixed]
@@ -67,8 +67,8 @@ def test_a_typo(quote: str, fixed: str, change: str, tmp_path: Path, duvet_comma
 
 def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
-    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report every other problem with
-    ##% the reason why its fix is unsafe.
+    ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report the reason why any other
+    ##% fix is unsafe.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(STOP)})
     duvet = runner(duvet_command, folder)
     assert duvet("validate") == Done(0, "", OK)
@@ -88,11 +88,12 @@ def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
     assert problem["fix"]["applicability"] == "unsafe"
     sarif = json.loads(duvet("validate", "--format", "sarif").out)["runs"][0]["results"][0]
     ##= man/spec/validate.md#safe-fixes
-    ##% JSON and SARIF MUST state whether a fix is safe or unsafe.
+    ##% JSON and SARIF MUST contain whether a fix is safe or unsafe.
     assert sarif["fixes"][0]["properties"] == {"applicability": "unsafe"}
     ##= man/spec/validate.md#safe-fixes
-    ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes. `duvet validate --interactive` MUST ask about each
-    ##% unsafe fix, show its words and the code around the citation, and refuse to run without a terminal.
+    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
+    ##% ask about each unsafe fix, and show the changed words and the code around the citation. Without a terminal,
+    ##% `duvet validate --interactive` MUST refuse to run.
     assert duvet("validate", "--unsafe-fixes") == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
     assert quoted(folder) == [new]
 
@@ -210,8 +211,8 @@ def test_a_quote_of_which_another_section_has_the_old_words(tmp_path: Path, duve
 
 def test_two_quotes_for_one_requirement(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
-    ##% duvet MUST NOT fix citations with different quotes so that they quote the same requirement, unless the fixes are
-    ##% safe.
+    ##% If citations with different quotes would quote the same requirement after their fixes, these fixes MUST NOT be
+    ##% applied unless they are safe.
     frame = "A frame of type {} MUST be ignored by the kettle."
     one, other, new = map(frame.format, ("one", "other", "new"))
     spec = f"# Kettle\n\n## Heating\n\n{one}\n{other}\n"
@@ -281,8 +282,9 @@ Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: """
 
 def test_asking(reworded: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
-    ##% With `--unsafe-fixes`, `duvet validate` MUST apply all fixes. `duvet validate --interactive` MUST ask about each
-    ##% unsafe fix, show its words and the code around the citation, and refuse to run without a terminal.
+    ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
+    ##% ask about each unsafe fix, and show the changed words and the code around the citation. Without a terminal,
+    ##% `duvet validate --interactive` MUST refuse to run.
     code, said = answered(duvet_command, reworded, "y\nmaybe\nno\nY\n", "validate", "--interactive")
     assert said.startswith(ASKED.replace("COMMIT", run_git_log(reworded)[:12]))
     assert said.count("Apply this fix?") == 4

@@ -42,8 +42,8 @@ workflows:
 
 def test_what_would_be_served(duvet: Run, duvet_command: str, folder: Path) -> None:
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST show the project with its numbers of requirements and citations, and the configuration
-    ##% of the service.
+    ##% `duvet mcp --check` MUST print the path of the project with its numbers of requirements and citations, and the
+    ##% path of the service configuration.
     errors = "; 5 errors in the project; results may be incomplete"
     project = f"project        .duvet/config.toml: 8 requirements, 9 citations{errors}"
     server, pack = "server         duvet 0.1.0, stdio", "pack           trace: 13 tools"
@@ -69,7 +69,8 @@ def test_what_would_be_served(duvet: Run, duvet_command: str, folder: Path) -> N
 
 def test_a_folder_without_a_project(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/service.md#calls
-    ##% Without a project, `duvet mcp --check` MUST name the packs that need one, and MUST NOT fail for this.
+    ##% Without a project, `duvet mcp --check` MUST name the packs that need a project, but MUST NOT fail because of
+    ##% this.
     done = run(duvet_command, tmp_path, "mcp", "--check")
     warning = "no configuration in this folder or above it [DUV008]\n --> .duvet/config.toml\n"
     warning += "  = help: create one with `duvet init`\n"
@@ -142,7 +143,8 @@ def test_every_name_that_means_nothing_has_its_place(duvet: Run, folder: Path, g
 
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#workflows
-    ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
+    ##% The server MUST NOT offer a workflow with errors. `duvet mcp --check` MUST list the errors of each workflow with
+    ##% their places.
     bad = "\n  bad:\n    description: x\n    steps: [{ id: s, tool: coverage_sumary }]\n"
     make(folder, {"duvet.config.yaml": GOOD.rstrip() + bad})
     tools = json.loads(duvet("tools", "--format", "json").out)
@@ -215,8 +217,8 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
 )
 def test_config_may_name_the_configuration_of_the_service(name: str, duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#configuration
-    ##% For a command that has `--service-config`, a `--config` that names `duvet.config.*`, `contextive.config.*`, a
-    ##% JSON file or a YAML file MUST mean the same.
+    ##% For a command that has `--service-config`, duvet MUST read a `--config` that names `duvet.config.*`,
+    ##% `contextive.config.*`, a JSON file or a YAML file as `--service-config`.
     text = "[server]\nname = 'team'\n" if name.endswith(".toml") else '{"server": {"name": "team"}}'
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text(text)

@@ -139,5 +139,5 @@ def test_what_is_refused(
     project: dict[str, str], line: str, code: int, message: str, duvet_command: str, tmp_path: Path
 ) -> None:
     ##= man/spec/service.md#calls
-    ##% `duvet call` MUST refuse an invalid or conflicting argument and name it.
+    ##% `duvet call` MUST refuse an invalid or conflicting argument, and name the argument.
     refuses(runner(duvet_command, make(tmp_path / "project", project)), line, code, message)

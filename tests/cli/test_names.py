@@ -95,7 +95,7 @@ def test_another_number(duvet: Run, folder: Path) -> None:
 
 def test_markup_is_no_difference(duvet: Run, folder: Path) -> None:
     ##= man/spec/validate.md#checks
-    ##% Markup of the quote MUST NOT be marked as a difference if other words differ.
+    ##% If a quote differs in words, `duvet validate` MUST NOT mark differences in markup.
     (folder / "login.rs").write_text(
         "//= login.md#FR-002\n//# - **FR-002**: System **MUST** lock an _account_ after **3** failures.\nfn lock();\n"
     )

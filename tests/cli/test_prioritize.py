@@ -42,7 +42,7 @@ def test_formats(name: str, args: str, count: str, format: str, tea: Run, gold: 
 )
 def test_prompts(name: str, args: str, tea: Run, gold: Snapshot) -> None:
     ##= man/spec/queries.md#priorities
-    ##% With `--prompt`, `duvet prioritize` MUST print a prompt about the most urgent requirement, and nothing else.
+    ##% With `--prompt`, `duvet prioritize` MUST print only a prompt about the most urgent requirement.
     done = tea("prioritize", *args.split())
     assert (done.code, done.err) == (0, "")
     gold.assert_match(done.out, f"prompt.{name}.md")

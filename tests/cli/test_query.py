@@ -134,8 +134,7 @@ def java(tmp_path: Path, folder: Path) -> Path:
 def test_checks(name: str, args: tuple[str, ...], code: int, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/query.md#results
     ##= type=test
-    ##% `duvet query` MUST print the results of the checks in the order in which they were requested, and then whether
-    ##% all of them passed.
+    ##% `duvet query` MUST print the results of the checks in the requested order, and then whether all checks passed.
     done = duvet("query", *args)
     assert (done.code, done.out) == (code, "")
     gold.assert_match(done.err, f"{name}.txt")
@@ -154,11 +153,11 @@ def test_checks(name: str, args: tuple[str, ...], code: int, duvet: Run, gold: S
 def test_coverage(name: str, args: tuple[str, ...], code: int, duvet: Run, java: Path, gold: Snapshot) -> None:
     ##= man/spec/query.md#checks
     ##= type=test
-    ##% `coverage` MUST pass only if each test ran and quotes text that an implementation also quotes, and if all these
-    ##% implementations ran.
+    ##% The check `coverage` MUST pass only if each test and each implementation that quotes the same text ran. The
+    ##% check `coverage` MUST fail for a test that quotes text that no implementation quotes.
     ##= man/spec/query.md#checks
     ##= type=test
-    ##% `executed-coverage` MUST check the same as `coverage`, but leave out the tests that did not run.
+    ##% The check `executed-coverage` MUST equal the check `coverage`, except that it ignores tests that did not run.
     done = duvet("query", "-f", "jacoco-xml", *args)
     assert (done.code, done.out) == (code, "")
     gold.assert_match(done.err, f"{name}.txt")
@@ -167,7 +166,9 @@ def test_coverage(name: str, args: tuple[str, ...], code: int, duvet: Run, java:
 def test_java_that_cannot_be_parsed(duvet: Run, java: Path, gold: Snapshot) -> None:
     ##= man/spec/query.md#executed-lines
     ##= type=test
-    ##% `duvet query` MUST name each covered Java file that it can't parse, and report its annotations as unknown.
+    ##% If duvet cannot parse a covered Java file, `duvet query` MUST name the file and report its annotations as
+    ##% unknown. If a coverage report lists lines that a Java file does not have, `duvet query` MUST report the
+    ##% annotations of the file as unknown.
     make(java, {"src/k/Kettle.java": JAVA["src/k/Kettle.java"].replace("boil()", "boil(")})
     done = duvet("query", "-c", "coverage", "-f", "jacoco-xml", "-r", "all.xml", "-q", "boil")
     assert done.code == 1
@@ -186,8 +187,8 @@ sys.exit(run_command_line(sys.argv[1:]))
 def test_without_the_grammar(java: Path) -> None:
     ##= man/spec/query.md#executed-lines
     ##= type=test
-    ##% When a coverage report covers a Java file and the extra `symbols` is not installed, `duvet query` MUST fail with
-    ##% the command that installs it.
+    ##% If a coverage report covers a Java file and the extra `symbols` is not installed, `duvet query` MUST fail and
+    ##% print the command that installs the extra.
     def query(pattern: str) -> tuple[int, str]:
         words = ["query", "-c", "coverage", "-f", "jacoco-xml", "-r", pattern, "-q", "lid"]
         done = subprocess.run(
@@ -240,7 +241,7 @@ def test_without_the_grammar(java: Path) -> None:
 def test_wrong_usage(args: str, message: str, duvet: Run) -> None:
     ##= man/spec/query.md#results
     ##= type=test
-    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if one fails or can't be run, and with 2 for a usage
+    ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if a check fails or cannot run, and with 2 for a usage
     ##% error.
     message = message.replace("CHECKS", "implementation, test, coverage, executed-coverage, duplicates")
     message = message.replace("REPORT", "--coverage-report <COVERAGE_REPORT>", 1) if "provided" in message else message
@@ -297,7 +298,7 @@ def test_no_check(duvet: Run) -> None:
 def test_what_is_written(duvet: Run, folder: Path) -> None:
     ##= man/spec/query.md#results
     ##= type=test
-    ##% `duvet query` MUST write requirement files as `duvet report` does, but no report and no snapshot.
+    ##% `duvet query` MUST write the same requirement files as `duvet report`, but no report and no snapshot.
     before = files(folder)
     assert duvet("query", "-c", "implementation,duplicates", "-r", "none.xml").code == 1
     new = files(folder).keys() - before.keys()
@@ -314,7 +315,7 @@ def test_quiet(duvet: Run) -> None:
 def test_annotations_that_are_wrong(duvet: Run, folder: Path) -> None:
     ##= man/spec/query.md#results
     ##= type=test
-    ##% `duvet query` MUST run no check if an annotation is wrong.
+    ##% If an annotation is invalid, `duvet query` MUST NOT run any check.
     make(folder, {"src/c.rs": annotate("heating", "It MUST explode.")})
     done = duvet("query", "-c", "implementation")
     assert done.code == 1
@@ -344,8 +345,8 @@ def test_quotes_with_one_wrong_character(duvet: Run, folder: Path, gold: Snapsho
 def test_tables_of_duplicates(schema: str, duvet: Run, folder: Path) -> None:
     ##= man/spec/query.md#duplicates
     ##= type=test
-    ##% duvet MUST accept the tables `[duplicates.claims]` and `[duplicates.targets]` of awslabs duvet in either schema,
-    ##% and ignore them.
+    ##% duvet MUST accept and ignore the tables `[duplicates.claims]` and `[duplicates.targets]` in its own schema and
+    ##% in that of awslabs duvet.
     tables = (
         '[duplicates.claims]\ntest = 2\nimplementation = 3\ntypes = ["test+todo"]\n'
         "[duplicates.targets]\ncount = 15\nsections = 2\ntypes = []\n"

@@ -51,7 +51,7 @@ def changed(folder: Path, before: dict[str, bytes]) -> set[str]:
 
 def test_all_is_well(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet report` MUST write nothing to standard output, except for a report or problems that are sent there.
+    ##% `duvet report` MUST write nothing to standard output except a report or problems that the user directs there.
     before = files(kettle)
     assert duvet("report") == Done(0, "", PROGRESS + SUMMARY)
     written = files(kettle)
@@ -69,7 +69,7 @@ def test_all_is_well(kettle: Path, duvet: Run) -> None:
 
 def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% When an annotation is wrong, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV or
+    ##% If an annotation is invalid, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV or
     ##% snapshot.
     make(reported, {"src/a.rs": WRONG, "src/b.rs": "//= spec.md#heating\n//# It MUST sing.\n\n//= nothing.md#here\n"})
     before = files(reported)
@@ -93,7 +93,7 @@ def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> N
 
 def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
+    ##% If the configuration is valid, duvet MUST report all problems of a run, sorted by path and place.
     more = '[[specification]]\nsource = "gone.md"\n[[source]]\npattern = "a**"\n'
     make(kettle, {".duvet/config.toml": CONFIG + more, ".duvet/todos/a.toml": "todo = 1\n", "src/b.rs": WRONG})
     make(kettle, {"src/a.rs": "//# stray\n\n" + SOURCE.replace("The kettle MUST boil", "The kettle MUST b0il")})

@@ -408,7 +408,7 @@ def test_gates_are_named(tmp_path: Path, duvet_command: str) -> None:
 
 def test_the_summary_fits_the_terminal(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/trace.md#reports
-    ##% On a terminal, the summary MUST fit its width and show each state in its colour.
+    ##% On a terminal, the summary MUST fit the width of the terminal, and show each state in its colour.
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})
     # The second run recalls its result.
     for _ in range(2):
@@ -433,8 +433,8 @@ def test_steps_are_printed_only_on_request_except_with_the_schema_of_upstream(
     tmp_path: Path, duvet_command: str
 ) -> None:
     ##= man/spec/trace.md#reports
-    ##% Except with the schema of awslabs duvet, `duvet report` MUST print its steps only with `--verbose`, or on a
-    ##% terminal if they are slow.
+    ##% Except with the schema of awslabs duvet, `duvet report` MUST print progress only with `--verbose`, or on a
+    ##% terminal if the run is slow.
     warning = run(duvet_command, tmp_path, "report").err
     assert warning.startswith("warning: no configuration") and "Scan" not in warning
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, "spec.md": SPECIFICATION, "src/a.rs": SOURCE})

@@ -51,8 +51,9 @@ def kept(folder: Path) -> list[str]:
 
 def test_nothing_is_written_by_default(folder: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirement-files
-    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
-    ##% and remove the files that duvet wrote and that nothing needs, but no others.
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`.
+    ##% With duvet's own schema, `duvet report` MUST remove exactly the requirement files that duvet wrote and no longer
+    ##% needs.
     before = files(folder)
     assert duvet("report") == Done(0, "", COUNTED)
     assert duvet("report") == Done(0, "", COUNTED)
@@ -82,8 +83,7 @@ def test_files_of_what_is_gone(folder: Path, written: Path, duvet: Run) -> None:
 def test_old_files_do_not_count(command: str, written: Path, duvet: Run) -> None:
     """Neither their requirements nor their problems: the specification has changed since."""
     ##= man/spec/trace.md#requirement-files
-    ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, and MUST NOT report a problem
-    ##% in one.
+    ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, or report problems in them.
     text = SPECIFICATION.replace("## Pouring\n\nThe spout MAY drip.\n", "").replace("whistle", "sing")
     make(written, {"spec.md": text, "src/a.rs": HALF})
     before = duvet("--no-cache", command)
@@ -96,7 +96,8 @@ def test_old_files_do_not_count(command: str, written: Path, duvet: Run) -> None
 
 def test_a_file_that_somebody_changed_stays(written: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirement-files
-    ##% duvet MUST warn about a file that it does not read because duvet extracts the requirements of its section.
+    ##% If duvet ignores a requirement file because it extracts the requirements of the same section itself, it MUST
+    ##% warn about the file.
     mine = f"{FOLDER}/mine.toml"
     make(
         written,

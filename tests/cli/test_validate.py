@@ -82,10 +82,10 @@ NAMES = [f"{number:02}.txt" for number in range(12)]
 )
 def test_what_is_checked(names: tuple[str, ...], code: int, said: str, folder: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check only the configuration and the named files and folders, or all inputs of the project
-    ##% if none are named.
+    ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
+    ##% project if none are named.
     ##= man/spec/trace.md#reports
-    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
+    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless `--quiet` is given.
     make(folder, dict.fromkeys(NAMES, ""))
     done = duvet("validate", *names)
     assert (done.code, done.out, done.err[-len(said) :]) == (code, "", said)
@@ -95,8 +95,8 @@ def test_what_is_checked(names: tuple[str, ...], code: int, said: str, folder: P
 
 def test_a_path_that_does_not_exist(duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that does not
-    ##% exist.
+    ##% `duvet validate` MUST skip a file that is not an input of the project, and name it in a notice. `duvet validate`
+    ##% MUST fail for a path that does not exist.
     done = failed("no such file or folder [DUV010]", "src/gone.rs", "write the path relative to the working directory")
     counted = done._replace(err=f"{done.err}\nchecked 1 annotation in 1 file: 1 error\n")
     assert duvet("validate", "src/gone.rs", "src/right.py") == counted
@@ -118,7 +118,7 @@ COOKED = RIGHT.replace("boil", "cook").encode()
 @pytest.mark.parametrize("path", ["src/right.py", "./src/right.py", "src/new/file.py"])
 def test_standard_input(path: str, folder: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
+    ##% With `-`, `duvet validate` MUST check standard input in place of the file that `--stdin-path` names.
     before = files(folder)
     args = ("validate", "--stdin-path", path, "-")
     assert duvet(*args, input=RIGHT.encode()) == Done(0, "", RIGHT_COUNT)
@@ -166,7 +166,7 @@ def test_standard_input_that_is_closed_and_a_folder_to_run_in(duvet_command: str
 
 def test_what_would_be_done_and_colours(folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#fixes
-    ##% With `--diff`, `duvet validate` MUST print the fixes as a unified diff and write nothing.
+    ##% With `--diff`, `duvet validate` MUST print its fixes as a unified diff without writing them.
     before = files(folder)
     done = duvet("validate", "--diff", "src/broken.rs")
     assert files(folder) == before
@@ -190,7 +190,7 @@ def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
 
 def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST report the problems that remain.
+    ##% `duvet validate --fix` MUST report the problems that it did not fix.
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST list each fix with the differing words marked.
     before = files(folder)
@@ -233,8 +233,8 @@ def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_com
 
 def test_a_pattern_that_matches_no_file(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification
-    ##% or requirement, and a specification that is not configured, as `duvet report` does.
+    ##% With duvet's own schema, `duvet validate` MUST warn, as `duvet report` does, if a pattern matches no file, if
+    ##% there is no specification or no requirement, or if a cited specification is not configured.
     config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'source/*.py'\n"
     texts = {
         ".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n",
@@ -260,8 +260,8 @@ def test_a_setup_that_is_incomplete(
     table: str, specification: str, code: str, tmp_path: Path, duvet_command: str
 ) -> None:
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn about a pattern that matches no file, a missing specification
-    ##% or requirement, and a specification that is not configured, as `duvet report` does.
+    ##% With duvet's own schema, `duvet validate` MUST warn, as `duvet report` does, if a pattern matches no file, if
+    ##% there is no specification or no requirement, or if a cited specification is not configured.
     config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n" + table
     cited = "//= spec.md#pot\n//# A pot MUST boil.\n" if code == "DUV046" else "fn a() {}\n"
     texts = {
@@ -280,7 +280,7 @@ def test_a_setup_that_is_incomplete(
 
 def test_annotations_are_counted_as_in_the_report(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST count the annotations that `duvet report` counts, and the files that they can be in.
+    ##% `duvet validate` MUST count the same annotations as `duvet report`, and the files that can contain annotations.
     config = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"
     texts = {
         ".duvet/config.toml": f"{config}[[specification]]\nsource = 'spec.md'\n",

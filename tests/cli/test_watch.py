@@ -26,11 +26,11 @@ HEATING = ".duvet/requirements/spec/heating.toml"
 
 def test_all_that_is_told(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
-    ##% match different files, until it is interrupted.
+    ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved or
+    ##% removed, or when the patterns match other files.
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` SHOULD run once for simultaneous changes, and MUST first name some of the
-    ##% changed files.
+    ##% `duvet report --watch` SHOULD run only once for simultaneous changes, and MUST first name some of the changed
+    ##% files.
     other = make(kettle.with_name("other"), {name: data.decode() for name, data in files(kettle).items()})
     once = [run(duvet_command, other, "report").err]
     for text in (HALF, WRONG):
@@ -71,8 +71,8 @@ def test_one_change(edit: Edit, told: tuple[str, int, str], kettle: Path, watch:
 @pytest.mark.parametrize("options", [(), ("--no-cache",)], ids=["cache", "no cache"])
 def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own writes and changes
-    ##% without an effect.
+    ##% `duvet report --watch` MUST notice changes that happen during a run. `duvet report --watch` MUST ignore files
+    ##% that it wrote itself, and changes that do not affect the result.
     # Patterns look through the folders that the reports are written to.
     text = (
         CONFIG.replace("src/**", "**") + "[[requirement]]\npattern = '**/todos/*.toml'\n[report.html]\nenabled = true\n"
@@ -92,7 +92,8 @@ def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: 
 
 def test_what_is_wrong_ends_nothing(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and keep watching.
+    ##% After a problem in the configuration or in an annotation, `duvet report --watch` MUST report it and keep
+    ##% watching.
     watched = watch("report", "--watch")
     watched.until()
     save_by_rename(".duvet/config.toml", "nothing =\n")(kettle)
@@ -179,8 +180,8 @@ def asked(watched: Watched) -> list[int]:
 @LINUX
 def test_who_is_asked(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% duvet MUST watch only folders that contain inputs, with the system's notifications, and poll only if
-    ##% `WATCHFILES_FORCE_POLLING` is set.
+    ##% duvet MUST watch only folders that contain inputs. duvet MUST use the file notifications of the operating
+    ##% system, and poll only if `WATCHFILES_FORCE_POLLING` is set.
     make(kettle, {"src/deep/b.rs": "", "node_modules/a/b/c.rs": "", "target/debug/d.rs": ""})
     watched, polling = watch("report", "--watch"), watch("report", "--watch", WATCHFILES_FORCE_POLLING="1")
     watched.until()
@@ -208,7 +209,7 @@ ANOTHER_USER = ("unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 > "/
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_limit_of_the_system(limit: str, reported: Path, duvet: Run) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% If the system does not allow enough watched folders, duvet MUST say so and suggest a remedy.
+    ##% If the operating system does not let duvet watch all of these folders, duvet MUST say so and suggest what to do.
     before = (*ANOTHER_USER, limit)
     if not shutil.which("unshare") or subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system has no users of users")
@@ -231,8 +232,8 @@ class Scripted(ChangeWatcher):
 
 def test_a_report_is_restored_once_before_an_input_changes() -> None:
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again before
-    ##% an input changes.
+    ##% `duvet report --watch` SHOULD restore a report that another program has changed or removed. `duvet report
+    ##% --watch` MUST NOT restore the same report twice unless an input has changed in between.
     changes = Scripted(("report",), ("report",), ("report",), ("a.rs", "report"), ("report",))
     first = wait_for_change(changes, restored=False)
     second = wait_for_change(changes, restored=first[1])

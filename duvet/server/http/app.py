@@ -228,8 +228,8 @@ class HttpApplication:
             Route(HEALTH_PATH, guards.AllowedMethods(serve_health, *_READ)),
             Route(READY_PATH, guards.AllowedMethods(ReadinessCheck(server.live), *_READ)),
             ##= man/spec/service.md#operations
-            ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may
-            ##% call tools.
+            ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST answer only callers that may call
+            ##% tools.
             authenticated(METRICS_PATH, telemetry.metrics, *_READ),
             authenticated(MCP_PATH, guards.MediaTypes(self._bodies), "GET", "POST", "DELETE"),
             authenticated(REST_PATH, self._bodies, *REST_METHODS),
@@ -255,7 +255,7 @@ class HttpApplication:
     async def end(self) -> None:
         """Answer requests for a limited time, and close every stream."""
         ##= man/spec/service.md#rest
-        ##% Before the server stops, it MUST answer the calls that it cannot finish with 503 and `Retry-After`.
+        ##% Before the server stops, it MUST answer 503 with `Retry-After` to each call that it cannot finish.
         # Accept requests that the system has already received.
         for _ in range(_TURNS):
             await anyio.lowlevel.checkpoint()
@@ -271,8 +271,8 @@ class HttpApplication:
 
 async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
     ##= man/spec/service.md#operations
-    ##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project
-    ##% can be read or else 503.
+    ##% `/health` and `/ready` MUST answer without a token. `/health` MUST answer 200 with `{"status":"ok"}`. `/ready`
+    ##% MUST answer 200 if the project can be read, and otherwise 503.
     await responses.send_json(send, 200, b'{"status":"ok"}')
 
 

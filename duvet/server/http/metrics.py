@@ -87,7 +87,7 @@ class ServerMetrics:
 
     def record_call(self, call: audit.CallRecord) -> None:
         ##= man/spec/service.md#operations
-        ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call
+        ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST answer only callers that may call
         ##% tools.
         # A label for each name that clients invent would fill the memory.
         tool = call.tool if call.is_known else UNKNOWN_LABEL

@@ -70,7 +70,7 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
 def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") -> dict[str, object]:
     """Return an error in the format of this path."""
     ##= man/spec/service.md#rest
-    ##% Both answers MUST contain an `error`, a `code` and a `hint`.
+    ##% Every error of `/api/mcp` MUST contain `error`, `code` and `hint`.
     if path.startswith(API_PREFIX):
         return {"status": "error", "error": message, "code": code.value, "hint": hint}
     return {"status": "error", "error": {"code": code.value, "message": message, "hint": hint}}

@@ -55,7 +55,7 @@ class RestEndpoint:
         headers = {REQUEST_ID_HEADER: request_id}
         async with anyio.create_task_group() as tasks:
             ##= man/spec/service.md#rest
-            ##% The server MUST cancel a call when its client disconnects.
+            ##% If a client disconnects, the server MUST cancel its call.
             tasks.start_soon(_cancel_on_disconnect, receive, tasks.cancel_scope)
             await _send_result(
                 scope,
@@ -68,7 +68,8 @@ class RestEndpoint:
 
     async def _describe_tools(self) -> dict[str, Any]:
         ##= man/spec/service.md#rest
-        ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
+        ##% `GET /api/mcp` MUST list the tools that the caller may call, with the name, description and input schema of
+        ##% each.
         granted, registry = current_caller().scopes, await self._dispatcher.tools()
         return {
             "name": self._identity.name,
@@ -107,7 +108,7 @@ class RestEndpoint:
         tool = await self._require(name, arguments, caller)
         answer = await self._dispatcher.call_tool(tool, arguments, caller)
         ##= man/spec/service.md#rest
-        ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
+        ##% `POST /api/mcp` MUST return the answer of the called tool, an object or a bare array, as `result`.
         return {"status": "ok", **split_answer(answer)}
 
     async def _require(self, name: str, arguments: dict[str, Any], caller: call_context.Caller) -> Tool:
@@ -148,8 +149,8 @@ async def _send_result(
 def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
     """Return the tool and its arguments; null means no arguments."""
     ##= man/spec/service.md#rest
-    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool or an invalid input, and 500 without
-    ##% details for an unexpected failure.
+    ##% `POST /api/mcp` MUST answer 400 for a body that is not JSON, an unknown tool or invalid input, and 500 without
+    ##% details for an unexpected exception.
     try:
         call = messages.decode_message(body)
     except messages.InvalidMessageError as error:

@@ -299,7 +299,9 @@ class Subscriptions:
             self._put(group, RESOURCES, self._outboxes.values())
         if self._registry is not self._dispatcher.registry:
             ##= man/spec/service.md#configuration
-            ##% After a valid edit, the server MUST notify its clients.
+            ##% After a valid edit of its configuration, the server MUST use the new configuration for the next request,
+            ##% except for `uploads` and `store` over HTTP. After a valid edit of its configuration, the server MUST
+            ##% notify its clients.
             self._registry = self._dispatcher.registry
             for event, kind in (
                 (subscriptions.ToolsListChanged(), TOOLS),

@@ -165,9 +165,10 @@ class ModelWantedError(PendingError):
 def make_state_seal(audience: str) -> RequestStateBoundary:
     """Return middleware that seals the state for clients, and accepts it back only unchanged and for the same call."""
     ##= man/spec/service.md#models-of-clients
-    ##% The server MUST refuse a client's state unless the server issued it for the same call.
+    ##% The server MUST refuse a request state that it did not issue for the same call.
     ##= man/spec/service.md#models-of-clients
-    ##% The server MUST fail a call after 32 rounds, or if its results are too large for the client.
+    ##% The server MUST fail a call after 32 round trips to the client, or if its results are too large for a request
+    ##% state.
     return RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=_STATE_SECONDS), default_audience=audience)
 
 
@@ -184,8 +185,8 @@ def read_rounds(state: str | None) -> CallState:
 def attach_client_model(caller: Caller, request: ServerRequest, params: types.CallToolRequestParams) -> Caller:
     """Return the caller, with the client's model if it offers one."""
     ##= man/spec/service.md#models-of-clients
-    ##% With a provider of the kind `client`, the server MUST ask the model of the calling client if that client offers
-    ##% it, and fail the step for an answer that is not text.
+    ##% For a provider of the kind `client`, the server MUST call the model of the calling client, if that client offers
+    ##% one. If the model of a client answers with anything but text, the server MUST fail the step.
     offered = request.session.client_capabilities
     if offered is None or offered.sampling is None:
         return caller

@@ -268,7 +268,7 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
         f"{path}:{line}" for line in locations.find_nearest_lines([one.lines.first for one in found], place.line)
     )
     ##= man/spec/show.md#references
-    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
+    ##% For a line without an annotation, duvet MUST name the nearest annotations in the file.
     raise errors.NotFoundError(f"no citation at {path}:{place.line}", hint=f"nearest: {near}")
 
 

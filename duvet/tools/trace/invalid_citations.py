@@ -193,7 +193,7 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
             error = _describe_errors(errors, annotation.target)
             found.append(InvalidCitation(annotation.path, annotation.line, comment, error))
     ##= man/spec/trace.md#coverage
-    ##% All commands, reports and tools MUST take their numbers from the same computation.
+    ##% Commands, reports and tools MUST show the same numbers for the same project.
     return sorted(found, key=attrgetter("file_path", "line_number"))
 
 

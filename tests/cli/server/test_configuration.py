@@ -73,12 +73,10 @@ def test_a_wrong_configuration_fails_calls_until_it_is_fixed(more: str, wire: St
 
 
 ##= man/spec/service.md#configuration
-##% The server MUST apply a valid edit of its configuration to the next request, except for edits of `uploads` and
-##% `store` over HTTP.
+##% After a valid edit of its configuration, the server MUST use the new configuration for the next request, except for
+##% `uploads` and `store` over HTTP. After a valid edit of its configuration, the server MUST notify its clients.
 ##= man/spec/service.md#configuration
-##% After a valid edit, the server MUST notify its clients.
-##= man/spec/service.md#configuration
-##% After an invalid edit, the server MUST keep the previous configuration.
+##% After an invalid edit of its configuration, the server MUST keep the previous configuration.
 @pytest.mark.parametrize("path", ["duvet.config.json", TRACE_CONFIG])
 def test_an_edit_applies_to_the_next_request(process: Wire, project: Path, path: str) -> None:
     before = tools_of(process)

@@ -99,7 +99,7 @@ async def test_requests_are_logged_without_secrets(duvet_command: str, project: 
 @pytest.mark.parametrize("names", ["", "abcdefghijkl", "".join(map(chr, range(0x1F600, 0x1F60C)))])
 def test_an_unread_log_does_not_block_the_server(duvet_command: str, project: Path, names: str) -> None:
     ##= man/spec/service.md#operations
-    ##% Logging MUST NOT block the server, and the server MUST log how many lines it left out.
+    ##% Logging MUST NOT block the server, and the server MUST log the number of lines that it dropped.
     (project / "duvet.config.json").write_text('{"server": {"logLevel": "info", "logFormat": "json"}}')
     # No pipe buffers so many lines; those with the names of arguments are longer than a page.
     calls, status = 600, 400 if names else 200

@@ -12,8 +12,8 @@ from tests.unit.tools.installed import GOOD, duvet, install_made, install_tutori
 
 def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
-    ##% The pack `trace` and installed packs MUST be enabled by default, and `introspect` and `knowledge` MUST be
-    ##% disabled by default.
+    ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
+    ##% `knowledge`.
     install_tutorial(site, tmp_path)
     listed = duvet(duvet_command, project, site, "tools", "--format", "json")
     packs = {row["name"]: row["pack"] for row in json.loads(listed.out)}
@@ -49,7 +49,8 @@ def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path,
 
 def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
-    ##% On every interface, the server MUST leave out disabled tools and, in a `read-only` pack, the tools that write.
+    ##% On every interface, the server MUST leave out disabled tools and, in a `read-only` pack, the tools that change
+    ##% something.
     install_tutorial(site, tmp_path)
     wanted: dict[str, Any] = {"kettle": {"mode": "read-only", "tools": {"owed": False}, "settings": {"watts": 1000}}}
     (project / "duvet.config.json").write_text(json.dumps({"toolPacks": {**wanted, "trace": {"enabled": False}}}))

@@ -129,8 +129,8 @@ CASES = {
 
 def test_problems(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
-    ##% key that was meant.
+    ##% duvet MUST report each unknown key, missing key and value of the wrong type with its path and line, and SHOULD
+    ##% suggest the most similar key.
     found: list[str] = []
     for name, (schema, text) in CASES.items():
         head = f"'$schema' = \"{schema}\"\n" if schema else ""

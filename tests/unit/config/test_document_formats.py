@@ -131,8 +131,8 @@ REFUSED = {
 
 def test_documents_that_are_refused(snapshot: Snapshot) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
-    ##% document.
+    ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML by the core schema of YAML 1.2, and
+    ##% refuse other tags and a second document.
     found = [f"{text[:40]!r}\n{refusal(text, ending)}\n" for ending, texts in REFUSED.items() for text in texts]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match("\n".join(found), "documents.txt")
@@ -162,8 +162,8 @@ def test_documents_that_are_refused(snapshot: Snapshot) -> None:
 )
 def test_limits(text: str | bytes, ending: str, said: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
-    ##% expands to more than 100,000 values or 4 Mi characters.
+    ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, that is nested more than 64 levels deep,
+    ##% or whose aliases expand to more than 100,000 values or 4 Mi characters.
     assert refusal(text, ending) == said
 
 

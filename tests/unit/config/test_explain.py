@@ -40,7 +40,8 @@ def shown(setting: Setting) -> str:
 
 def test_every_setting() -> None:
     ##= man/spec/trace.md#configuration
-    ##% `duvet config` MUST show each value in force and where it comes from.
+    ##% `duvet config` MUST show the value of each key and where the value comes from. The schema that `duvet config
+    ##% schema` prints MUST accept exactly the keys and types of values that duvet accepts.
     assert explained(TEXT) == [
         "config-path .duvet/config.toml default",
         "$schema duvet-cli/config/v1 file 1",

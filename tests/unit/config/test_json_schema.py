@@ -280,8 +280,8 @@ def is_accepted(document: dict[str, Any], ending: str) -> tuple[bool, bool]:
 @pytest.mark.parametrize("ending", DOCUMENT_ENDINGS)
 def test_duvet_and_the_schema_accept_the_same_service_files(ending: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, apart
-    ##% from names, variables and other spellings of keys.
+    ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, except
+    ##% for checks of names, variables and alternative spellings of keys.
     # TOML has no null.
     cases = [*((one, True) for one in GOOD), *((one, False) for one in BAD), *(WITH_NULL if ending != "toml" else ())]
     found = [(one, right, is_accepted(one, ending)) for one, right in cases]

@@ -49,8 +49,8 @@ def test_every_spelling_of_a_key() -> None:
 
 def test_each_key_may_be_spelled_in_three_ways() -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST accept each key of the service's configuration, of a recipe, and of `.duvet/config.toml` in its own
-    ##% schema in kebab-case, camelCase and snake_case.
+    ##% duvet MUST accept each key of a service configuration, of a recipe, and of a `.duvet/config.toml` in duvet's own
+    ##% schema, in kebab-case, camelCase and snake_case.
     tree = MemoryTree({"duvet.config.yaml": SERVICE.encode(), ".duvet/config.toml": PROJECT.encode()})
     with pytest.raises(ProblemsError) as both:
         load_service(tree, {"KEY_OF_IT": "x"})

@@ -99,8 +99,8 @@ def test_every_name_of_upstreams_schema(name: str) -> None:
 
 def test_our_schema_holds_upstreams_keys() -> None:
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
-    ##% in its own schema.
+    ##% duvet MUST read a configuration with the schema of awslabs duvet in the same way as awslabs duvet. duvet's own
+    ##% schema MUST accept all keys of the schema of awslabs duvet.
     ours = read(EVERYTHING, EXTENDED)
     theirs = convert(ours.report, settings.Report, from_attributes=True)
     # Only the default of requirement files differs.
@@ -147,7 +147,8 @@ def test_requirements_that_are_not_applicable() -> None:
 )
 def test_sources(text: str, sources: list[settings.SourceRule]) -> None:
     ##= man/spec/trace.md#sources
-    ##% With `language`, duvet MUST use the comment style and patterns of that language unless others are given.
+    ##% With `language`, duvet MUST use the comment style and the patterns of that language, unless the source sets its
+    ##% own.
     assert read(f"source = [{text}]", EXTENDED).sources == tuple(sources)
 
 

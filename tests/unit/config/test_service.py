@@ -49,8 +49,8 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str | None, path: str, origin: str) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
-    ##% and otherwise use the defaults.
+    ##% `CONTEXTIVE_CONFIG` names. If none of these is set, duvet MUST read `duvet.config.*` or `contextive.config.*` in
+    ##% the working directory, or else use the defaults.
     assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
 
 
@@ -62,7 +62,8 @@ def test_each_of_eight_names_is_found_or_else_none() -> None:
 
 def test_files_that_can_not_be_chosen() -> None:
     ##= man/spec/service.md#configuration
-    ##% If several files could be the configuration, or a named file is missing, duvet MUST fail and name the files.
+    ##% If several files could be the service configuration, or if a named file is missing, duvet MUST fail and name the
+    ##% files.
     found = MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b""))
     odd = MemoryTree({"a.json/x": b"", "config": b""})
     assert [
@@ -129,7 +130,8 @@ def test_the_example_with_every_section() -> None:
 
 def test_one_table_in_two_files() -> None:
     ##= man/spec/service.md#configuration
-    ##% A table that is in both this file and `.duvet/config.toml` MUST be an error that names both places.
+    ##% If the same table is in the service configuration and in `.duvet/config.toml`, duvet MUST report an error that
+    ##% names both places.
     tree = MemoryTree({"duvet.config.yaml": b"\nserver: {}\n", CONFIG_PATH: OF_PROJECT})
     with pytest.raises(ProblemsError) as error:
         load_service(tree, {})
@@ -205,7 +207,7 @@ def rule(data: bytes | None, path: str | None = None) -> ServerRule:
 @pytest.mark.parametrize("wrong", ["", "[[source]]\n", "[report.pdf]\n", "[[specification]]\nformat = 'x'\n"])
 def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str | None) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read `server` from the file that contains it.
+    ##% duvet MUST read the table `server` from the service configuration or from `.duvet/config.toml`.
     assert rule((BEGIN + SERVER + wrong).encode(), path) == TEA
     assert read_config((BEGIN + SERVER).encode(), CONFIG_PATH, {}).extended
 
@@ -234,7 +236,8 @@ def ingest_rules(text: bytes, **environ: str) -> tuple[IngestRule, StoreSection]
 
 def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables are invalid.
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables of the service configuration are
+    ##% invalid.
     assert load_service_ingest(MemoryTree({}), {}) == (IngestRule(), StoreSection())
     text = (
         b"providers:\n  a:\n    apiKey: $UNSET\ningest:\n  include: src\n  symbols: false\n  semantic: true\n"

@@ -64,11 +64,11 @@ TIMEOUT = "timeout: invalid type: string ***, expected a number"
 @pytest.mark.parametrize("name", ["service", "names"])
 def test_every_problem_is_listed(name: str, snapshot: Snapshot) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the format
-    ##% of the file.
+    ##% duvet MUST list all problems of a configuration, each with its line, column and key path. duvet MUST write the
+    ##% hints about a configuration in the syntax of its file.
     ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse unknown names of providers, packs and tools, and two names in a table that differ only in case
-    ##% or in `-` and `_`.
+    ##% duvet MUST refuse unknown names of providers, packs and tools. duvet MUST refuse two names in a table that
+    ##% differ only in case or in `-` and `_`.
     texts = {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}[name]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     lines = [line for text in texts for line in [*show_service_problems(text), ""]]
@@ -82,8 +82,9 @@ toolPacks: {x: {settings: {a: [{b: "$HOST"}], c: 1, $HOST: no}}}
 workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${vars.x}"}}]}}
 """
     ##= man/spec/service.md#configuration
-    ##% duvet MUST replace `$NAME` and `${NAME}` by environment variables and `$$` by a dollar, and report a variable
-    ##% that is not set with its place.
+    ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable, and `$$`
+    ##% with a dollar sign. duvet MUST report a variable that is not set, with the place where the configuration uses
+    ##% it.
     config = load(text).config
     assert (config.server.host, config.server.title) == ("kettle.example", "${HOST} is kettle.example$")
     assert config.tool_packs["x"].settings == {"a": [{"b": "kettle.example"}], "c": 1, "$HOST": "no"}
@@ -128,7 +129,7 @@ def shown(text: str, form: ProblemFormat = ProblemFormat.TEXT) -> str:
 @pytest.mark.parametrize("form", list(ProblemFormat))
 def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST NOT show the value of a secret or a variable in any message.
+    ##% duvet MUST NOT show the values of secrets and environment variables in messages.
     text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
     page = shown(text, form)
     assert "providers.a.apiKey" in page

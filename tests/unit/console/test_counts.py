@@ -22,7 +22,7 @@ class Counted(Struct):
 def test_a_lost_sentence_is_a_problem() -> None:
     ##= man/spec/trace.md#count-check
     ##= type=test
-    ##% `duvet report` MUST warn about each sentence that duvet neither counts nor has a reason for.
+    ##% `duvet report` MUST warn about each sentence with a keyword that it does not count without a reason.
     library = Library(MemoryTree({"spec.md": b"# Pot\n"}), "d", forms={})
     specification = library.load(locate_specification("spec.md"))
     counted = Census(1, 0, 0, (CensusReason("in code", (1,)),), ())

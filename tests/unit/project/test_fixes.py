@@ -54,8 +54,8 @@ FORMS: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("change", FORMS.values(), ids=FORMS)
 def test_the_form_of_a_file_is_kept(change: Callable[[str], str], folder: Path) -> None:
     ##= man/spec/validate.md#fixes
-    ##% A fix MUST make its annotation valid and MUST NOT change anything else in the file. A second `duvet validate
-    ##% --fix` MUST NOT change anything.
+    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file. If `duvet validate --fix`
+    ##% runs twice, the second run MUST NOT change anything.
     (folder / "src/broken.rs").write_bytes(change(BROKEN).encode())
     assert fix(folder) == ()
     assert (folder / "src/broken.rs").read_bytes() == change(FIXED).encode()
@@ -63,8 +63,8 @@ def test_the_form_of_a_file_is_kept(change: Callable[[str], str], folder: Path) 
 
 def test_permissions_and_links_are_kept(folder: Path, tmp_path: Path) -> None:
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and not write
-    ##% a file that is read-only or has changed since duvet read it.
+    ##% `duvet validate --fix` MUST write a file completely or not at all, and keep its permissions and symbolic links.
+    ##% `duvet validate --fix` MUST NOT write a file that is read-only or has changed since duvet read it.
     path, real = folder / "src/broken.rs", tmp_path / "real.rs"
     path.rename(real)
     real.chmod(0o755)

@@ -65,7 +65,7 @@ def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
     done = fix_project(changed, lambda findings: findings.files, lambda *_: True)
     before, after = wrong(done.first), wrong(done.findings)
     ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST find every problem that `duvet report` finds with an annotation.
+    ##% `duvet validate` MUST report every problem of an annotation that `duvet report` reports.
     assert {id for id in spoilt.how if id in before} == {id for id, right in spoilt.right.items() if not right}
     numbers = _numbers(project)
     styles = {path: styles for styles, paths in project.inputs.sources for path in paths}

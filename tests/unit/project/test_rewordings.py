@@ -68,7 +68,7 @@ def fix_quotes(project: Project) -> list[str]:
 )
 def test_a_reworded_requirement_is_quoted_as_a_whole(old: str, new: str) -> None:
     ##= man/spec/validate.md#fixes
-    ##% A fix MUST quote the whole requirement if the old quote was a whole sentence.
+    ##% If the old quote was a whole sentence, the fix MUST quote the whole requirement.
     assert codes(kettle(f"{old} {BEEP}", old)) == []
     assert fix_quotes(kettle(f"{new} {BEEP}", old)) == [new]
 
@@ -85,8 +85,8 @@ def test_a_part_of_a_requirement_remains_a_part() -> None:
 
 def test_a_cited_requirement_is_not_proposed() -> None:
     ##= man/spec/validate.md#fixes
-    ##% A reworded requirement MUST be proposed only if nothing cites it and no other requirement of the section is
-    ##% nearly as similar.
+    ##% duvet MUST propose a reworded requirement only if no annotation cites it and no other requirement of the section
+    ##% is nearly as similar to the quote.
     new = "The kettle MUST switch off the heating as soon as any water boils."
     assert fix_quotes(kettle(f"{new} {BEEP}", BOILS, BOILS)) == [new, new]
     assert fix_quotes(kettle(f"{new} {BEEP}", BOILS, new)) == [BOILS, new]
@@ -114,8 +114,8 @@ def test_a_cited_requirement_is_not_proposed() -> None:
 )
 def test_a_wrong_character_where_the_sentence_goes_on(specification: str, quote: str, is_cut: bool) -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence of the section
-    ##% continues there.
+    ##% With its own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence continues in
+    ##% the section.
     text = "The kettle MUST stop heating when the water "
     for config, refused in ((OURS, is_cut), (UPSTREAM, False)):
         assert codes(kettle(text + specification, text + quote, config=config)) == ["DUV050" if refused else "DUV051"]
@@ -147,7 +147,7 @@ def test_no_fix_lowers_a_state() -> None:
 )
 def test_notes_on_changed_meaning(old: str, new: str, note: str) -> None:
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate` MUST note when a keyword, a negation or a number changes.
+    ##% `duvet validate` MUST point out that a fix changes a keyword, a negation or a number.
     assert describe_changed_meaning(old, new) == note
 
 

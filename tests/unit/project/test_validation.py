@@ -313,8 +313,8 @@ def incomplete(
 )
 def test_the_words_that_quotes_leave_out(annotations: list[str], missing: dict[int, str | int]) -> None:
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that covers a requirement only in part, with the
-    ##% words that no annotation of its type quotes.
+    ##% With duvet's own schema, `duvet validate` MUST warn about a requirement that the annotations of a type quote
+    ##% only in part, and show the words that they leave out.
     words = ('"and clean at any time."', '"The pot MUST be"')
     assert incomplete(*annotations) == [
         f"{line} DUV094 this annotation quotes only a part of T-1; missing: "
@@ -326,8 +326,7 @@ def test_the_words_that_quotes_leave_out(annotations: list[str], missing: dict[i
 
 def test_quotes_of_no_requirement() -> None:
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that shares no words with a requirement of its
-    ##% specification.
+    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that contains no words of any requirement.
     quotes = ("citation: It is not water.", "test: The tea SHOULD be hot. It is not water.", "todo: not water")
     message = "DUV095 this quote is not part of a requirement"
     assert incomplete(*quotes) == [f"3 {message}", f"13 {message}"]

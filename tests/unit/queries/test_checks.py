@@ -68,8 +68,8 @@ def states(query: AnnotationQuery, check: AnnotationCheck) -> dict[str, str]:
 def test_implementations(annotations: list[str], state: str) -> None:
     ##= man/spec/query.md#checks
     ##= type=test
-    ##% `implementation` MUST pass only if citations, implications and exceptions quote each requirement completely and
-    ##% no todo quotes a part of it.
+    ##% The check `implementation` MUST pass only if citations, implications and exceptions together quote each whole
+    ##% requirement, and no todo quotes any part of it.
     others = ["a citation It MUST boil. It MUST whistle."]
     asked = query(*annotations, *others)
     found = asked.check_implementations()
@@ -93,7 +93,7 @@ def test_implementations(annotations: list[str], state: str) -> None:
 def test_tests(annotations: list[str], state: str) -> None:
     ##= man/spec/query.md#checks
     ##= type=test
-    ##% `test` MUST pass only if tests quote the text of each citation completely.
+    ##% The check `test` MUST pass only if tests quote the whole text that each citation quotes.
     asked = query("b citation It MUST stop.", "a citation ", *annotations)
     found = asked.check_tests()
     assert states(asked, found) == {"It MUST stop.": state, "": "complete"}
@@ -117,7 +117,7 @@ def test_tests(annotations: list[str], state: str) -> None:
 def test_duplicates(annotations: list[str], duplicates: list[tuple[Kind, int]]) -> None:
     ##= man/spec/query.md#checks
     ##= type=test
-    ##% `duplicates` MUST fail if other annotations of the same type quote the whole text of an annotation.
+    ##% The check `duplicates` MUST fail if other annotations of the same type quote the whole text of an annotation.
     found = query(*annotations).check_duplicates()
     counts = [(kind, verdicts.count(Completeness.COMPLETE)) for kind, verdicts in found.by_kind.items()]
     assert [(kind, count) for kind, count in counts if count] == duplicates
@@ -142,8 +142,9 @@ def test_duplicates(annotations: list[str], duplicates: list[tuple[Kind, int]]) 
 def test_filters(sections: tuple[str, ...], quotes: tuple[str, ...], selected: list[str]) -> None:
     ##= man/spec/query.md#filters
     ##= type=test
-    ##% `--section` MUST select annotations by their target as written, and `--quote` by a part of their quote, ignoring
-    ##% case; with both options, an annotation MUST match both.
+    ##% `--section` MUST select the annotations whose target, as written, is the given one. `--quote` MUST select the
+    ##% annotations whose quote contains the given text, ignoring case. With `--section` and `--quote`, `duvet query`
+    ##% MUST select the annotations that match both.
     asked = query("b citation It MUST stop.", filter=QueryFilter(sections, quotes))
     assert [*states(asked, asked.check_implementations())] == [
         *filter(lambda one: one == "It MUST stop.", selected),

@@ -40,7 +40,7 @@ def test_filters(wanted: gaps.RequirementFilter, indexes: list[int]) -> None:
 
 def test_a_numbered_section_includes_those_below_it() -> None:
     ##= man/spec/queries.md#filters
-    ##% A filter for a numbered section MUST include the sections below it.
+    ##% A filter for a numbered section MUST include its subsections.
     numbered = make_catalogue(NUMBERED_FILES)
     for sections, words in (
         (("section-1",), "One Two Three"),
@@ -98,8 +98,9 @@ def test_many_names_that_exist_are_cut() -> None:
 )
 def test_gaps(wanted: gaps.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int) -> None:
     ##= man/spec/queries.md#uncited
-    ##% duvet MUST count a requirement as uncited if nothing but todos cites it, as untested if it is not
-    ##% done and tests are missing, and as to do if a todo cites it.
+    ##% `duvet uncited` MUST list a requirement if only todos or no annotations cite it. With `--untested`, `duvet
+    ##% uncited` MUST list a requirement if it needs tests and is not done. With `--todo`, `duvet uncited` MUST list a
+    ##% requirement if a todo cites it.
     assert gaps.find_gaps(CATALOGUE, wanted, gap) == gaps.RequirementGaps(indexes, among)
 
 
@@ -111,8 +112,8 @@ def test_a_requirement_that_is_tested_in_part_needs_tests() -> None:
 
 def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
-    ##% are not applicable.
+    ##% `duvet uncited` MUST list requirements by specification and section, and print their number, the total, and the
+    ##% number of requirements that are not applicable.
     entry = '[[not-applicable]]\ntarget = "tea.md#brewing"\nreason = "Nobody brews."\n'
     catalogue = catalogue_of_files(**{".duvet/config.toml": CONFIG + entry})
     for gap in (*gaps.Gap, None):

@@ -36,10 +36,10 @@ CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.in
 
 def test_the_order_of_a_project_and_its_reasons() -> None:
     ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
-    ##% an option asks for them.
+    ##% Unless an option includes them, `duvet prioritize` MUST leave out requirements that are done, excepted with a
+    ##% reason, or not applicable.
     ##= man/spec/queries.md#priorities
-    ##% With `--explain` and in JSON, `duvet prioritize` MUST give the reason for each rank in words.
+    ##% With `--explain` and in JSON, `duvet prioritize` MUST explain each rank in words.
     explained = priority.make_explained_rows(CATALOGUE, RANKED)
     assert [(row.key, row.before_next) for row in explained] == COMPARISONS
     for wanted, expected in (
@@ -63,8 +63,8 @@ def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
 @given(CARDS)
 def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tuple[Level, State, int]]) -> None:
     ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST rank requirements by level, then by progress (started, not started, done),
-    ##% then by the number of todos, then by their order in the specifications.
+    ##% `duvet prioritize` MUST rank requirements by level, then by progress (started, not started, done), then by the
+    ##% number of todos, and then by their order in the specifications.
     ranked = priority.prioritize_requirements(made(cards), RequirementFilter(), finished=True)
     assert sorted(ranked) == [*range(len(cards))]
     for first, second in pairwise(ranked):

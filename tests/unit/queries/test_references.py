@@ -114,12 +114,12 @@ MEANT = {
 @pytest.mark.parametrize("reference", MEANT)
 def test_what_a_reference_means(reference: str) -> None:
     ##= man/spec/show.md#references
-    ##% duvet MUST accept any unambiguous prefix of an id with four or more digits.
+    ##% duvet MUST accept each prefix of a requirement id that is unambiguous and has at least four digits.
     ##= man/spec/show.md#references
-    ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
+    ##% duvet MUST find a file by its relative or absolute path, with slashes or backslashes.
     ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations right above it, and a line of a specification to
-    ##% the requirement that begins there.
+    ##% duvet MUST resolve a line of code to the annotations directly above it, and a line of a specification to the
+    ##% requirement that begins on it.
     assert shown(resolve_reference(CATALOGUE, reference, TREE)) == MEANT[reference]
 
 
@@ -151,7 +151,8 @@ CLASHING_NAMES = {
 
 def test_an_exact_name_wins_over_another_spelling() -> None:
     ##= man/spec/show.md#references
-    ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
+    ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as an id or as a
+    ##% variant of another name.
     rules = "".join(f'[[specification]]\nsource = "{name}"\n' for name in [*CLASHING, RFC_URL, HTML_URL])
     config = '"$schema" = "duvet-cli/config/v1"\n' + rules
     rfc = {".duvet/specifications/www.rfc-editor.org/rfc/rfc1.txt": "1. Cup\n"}
@@ -199,14 +200,14 @@ LINES_WITHOUT_ANNOTATION = {
 @pytest.mark.parametrize("reference", REFUSALS)
 def test_a_reference_that_means_nothing_or_several_things(reference: str) -> None:
     ##= man/spec/show.md#references
-    ##% `duvet show` MUST list all matches of an ambiguous reference, and similar names for an unknown one.
+    ##% `duvet show` MUST list all matches of an ambiguous reference, and suggest similar names for an unknown one.
     assert [refusal(reference, files) for files in (None, TREE)] == [REFUSALS[reference]] * 2
 
 
 @pytest.mark.parametrize("reference", LINES_WITHOUT_ANNOTATION)
 def test_a_line_without_an_annotation(reference: str) -> None:
     ##= man/spec/show.md#references
-    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
+    ##% For a line without an annotation, duvet MUST name the nearest annotations in the file.
     assert refusal(reference, TREE) == LINES_WITHOUT_ANNOTATION[reference]
 
 
@@ -226,8 +227,8 @@ def test_all_requirements_and_sections_of_an_ambiguous_reference_are_listed() ->
 
 def test_ids_that_were_saved_before() -> None:
     ##= man/spec/show.md#references
-    ##% If no requirement has an id of 12 or more digits, duvet SHOULD accept it as the id that the text has with its
-    ##% Markdown markup, as awslabs duvet extracts it.
+    ##% If no requirement has an id of 12 or more digits, duvet SHOULD look for the requirement to which awslabs duvet,
+    ##% which keeps Markdown markup, gives this id.
     text = "# Tea\n\n- **FR-001**: The *pot* MUST be `hot`.\n- [x] It MUST be full.\n\nTea SHOULD be __good__.\n"
     tables = '[[source]]\npattern = "*.py"\n[[specification]]\nsource = "tea.md"\n'
     schemas = ("https://awslabs.github.io/duvet/config/v0.4.0.json", "duvet-cli/config/v1")

@@ -52,7 +52,7 @@ def test_a_loose_query_splits_joined_words_but_not_phrases() -> None:
 @pytest.mark.parametrize("typed", SYNTAX)
 def test_syntax_of_the_search_engine_is_read_as_words(typed: str) -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST read a query as words, not as the syntax of the search engine, unless `--raw` is given.
+    ##% Unless `--raw` is given, `duvet search` MUST read a query as words, not in the syntax of the search engine.
     expression = parse_query(typed).all_of_it
     assert expression == "" or (expression.count('"') % 2 == 0 and expression[::2].strip('"') != typed)
     assert all(not outside.strip() for outside in expression.split('"')[::2])
@@ -60,8 +60,8 @@ def test_syntax_of_the_search_engine_is_read_as_words(typed: str) -> None:
 
 def test_common_words_do_not_count_but_keywords_do() -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so if a query has no
-    ##% other words.
+    ##% `duvet search` MUST ignore very common words, except the keywords of RFC 2119. If a query has only words that
+    ##% are ignored, `duvet search` MUST say so.
     found = parse_query("The what of it's")
     assert (found.terms, found.dropped) == ((), ("the", "what", "of", "it's"))
     keys = "must must not required shall shall not should should not recommended may optional"
@@ -129,14 +129,14 @@ MARKED = {
 @pytest.mark.parametrize("query", MARKED)
 def test_words_are_found_and_marked(query: str) -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
-    ##% specifications, and a quoted phrase as a phrase.
+    ##% `duvet search` MUST search requirements, titles of sections and names of specifications, for every form of a
+    ##% word, and for a quoted phrase as a whole.
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST find the requirements that contain every word or, if none does, those that contain any
-    ##% word, and then say so.
+    ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement contains every
+    ##% word, `duvet search` MUST list the requirements that contain some of the words, and say so.
     ##= man/spec/search.md#results
-    ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
-    ##% words or names for an unknown word.
+    ##% `duvet search` MUST highlight the words that it found, and print the number of results that it does not show.
+    ##% For an unknown word, `duvet search` MUST suggest similar words or names.
     found = search(query)
     assert (marked(found), found.is_loose) == (MARKED[query], query == "boil cups")
 
@@ -158,15 +158,15 @@ UNSPACED = "# Tea\n\n## Pots\n\nパスワードは平文で保存してはなら
 )
 def test_words_without_spaces_between_them(query: str, found: list[str]) -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST find Chinese, Japanese and Thai words inside longer stretches of text.
+    ##% `duvet search` MUST find Chinese, Japanese and Thai words in text without spaces.
     catalogue = make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": UNSPACED})
     assert marked(search(query, catalogue=catalogue)) == found
 
 
 def test_titles_count_for_more() -> None:
     ##= man/spec/search.md#results
-    ##% `duvet search` MUST list the best match first, give a word in a title more weight than one in the text, and keep
-    ##% equal matches in report order.
+    ##% `duvet search` MUST list the best matches first, and equally good matches in the order of the report. `duvet
+    ##% search` MUST give a word in a title more weight than a word in the text.
     tea = "# Tea\n\n## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n"
     found = search("cups", catalogue=make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": tea}))
     assert marked(found) == ["One MUST hold it.", "Two MUST hold **cups**."]
@@ -196,8 +196,8 @@ def test_a_query_without_words_is_refused(query: str) -> None:
 
 def test_what_a_query_names_comes_first() -> None:
     ##= man/spec/search.md#results
-    ##% `duvet search` MUST list the requirements that a query names by id, `file:line`, file, target, section or
-    ##% specification before those that contain its words.
+    ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST list the
+    ##% requirements that it names before all others.
     tea = SEARCH_FILES["tea.md"] + "The packet MUST name d587 and tea.\n"
     found = search("d587", catalogue=make_catalogue(SEARCH_FILES | {"tea.md": tea}))
     assert [(row.text, row.score is None) for row in found.rows] == [
@@ -235,7 +235,7 @@ def test_raw_queries() -> None:
 @pytest.mark.parametrize("query", ['"', "AND", "nothing : pot", "pot AND", "(" * 5000, "NEAR(", "", "\0", "pot\ud800"])
 def test_an_invalid_raw_query_is_refused(query: str) -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
+    ##% `duvet search` MUST refuse a query without words, an invalid query with `--raw`, and `--raw` together with
     ##% `--semantic`.
     with pytest.raises(QueryError, match="invalid FTS5 query: "):
         search(query, is_raw=True)
@@ -267,8 +267,8 @@ def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
 
 def test_other_words_of_the_same_meaning() -> None:
     ##= man/spec/search.md#queries
-    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find the same
-    ##% references as without it.
+    ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors. With and without
+    ##% `--semantic`, `duvet search` MUST find the same requirements for a reference.
     assert search("throw away messages").rows == ()
     assert search("throw away messages", embedder=EMBEDDER).rows[0].text == DISCARD
     found = [row.text for row in search("the pot without any water", embedder=EMBEDDER).rows]

@@ -88,8 +88,8 @@ def test_the_snapshot_and_json_list_the_entries() -> None:
 
 def test_without_entries_nothing_is_different() -> None:
     ##= man/spec/trace.md#reports
-    ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal those of awslabs
-    ##% duvet, except for awslabs duvet's defects.
+    ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal the files that awslabs
+    ##% duvet writes, except for known defects of awslabs duvet.
     # With our own schema, neither markup nor the ends of lines are a part of a requirement.
     files = {path: text.replace("<b>brown</b>", "brown") for path, text in made.with_entries("").items()}
     files["tea.md"] = re.sub(r"(?<=\S)\n *(?=[^\n# ])", " ", files["tea.md"])
@@ -114,7 +114,7 @@ DAYS = st.none() | st.dates(date(2030, 1, 29), date(2030, 2, 2))
 @given(st.lists(st.tuples(st.sampled_from(TARGETS), DAYS), max_size=4))
 def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]) -> None:
     ##= man/spec/trace.md#coverage
-    ##% All commands, reports and tools MUST take their numbers from the same computation.
+    ##% Commands, reports and tools MUST show the same numbers for the same project.
     entries = "".join(
         f'\n[[not-applicable]]\ntarget = "{target}"\nreason = "no"\n' + (f"expiry = {day}\n" if day else "")
         for target, day in chosen

@@ -61,7 +61,7 @@ def shown(problems: Sequence[Problem], read_line: LineReader = read_line, *, col
 
 def test_places_are_shown(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% duvet MUST show a problem with its line and a mark under the part that is wrong.
+    ##% duvet MUST print the line of a problem, and mark the part of it that is wrong.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match(shown(PROBLEMS), "plain.txt")
     snapshot.assert_match(shown((PROBLEMS[0], PROBLEMS[6]), colour=True), "colours.txt")

@@ -56,14 +56,14 @@ def test_tables(name: str, report: Finished, snapshot: Snapshot) -> None:
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_the_table_takes_the_width_of_the_terminal(width: int, snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#reports
-    ##% On a terminal, the summary MUST fit its width and show each state in its colour.
+    ##% On a terminal, the summary MUST fit the width of the terminal, and show each state in its colour.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
     snapshot.assert_match(summary_of(FORTY, TableLook(width)), f"width_{width}.txt")
 
 
 def test_states_have_their_colours(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#reports
-    ##% On a terminal, the summary MUST fit its width and show each state in its colour.
+    ##% On a terminal, the summary MUST fit the width of the terminal, and show each state in its colour.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
     report = finished(*(requirement(name, Level.MUST, State.DONE) for name in "ab"), *ONE.requirements)
     text = summary_of(report, TableLook(colour=True))

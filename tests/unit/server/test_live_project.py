@@ -399,7 +399,7 @@ async def test_sources_are_never_newer_than_their_specification(kettle: Path) ->
 @on_linux
 async def test_readings_leave_neither_memory_nor_descriptors(kettle: Path) -> None:
     ##= man/spec/watch.md#reporting-again
-    ##% A process that watches or serves MUST NOT use more memory with each run.
+    ##% The memory use of `duvet report --watch` and of the server MUST NOT grow with the number of runs.
     gc.collect()
     descriptors = len(os.listdir("/proc/self/fd"))
     async with living(kettle) as live:

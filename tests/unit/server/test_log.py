@@ -64,7 +64,8 @@ def test_a_level_leaves_out_what_is_less_important(level: EventLevel, messages: 
 
 
 ##= man/spec/service.md#operations
-##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
+##% A line of the log MUST have at most 4,000 bytes and MUST NOT contain arguments or answers. A client MUST NOT be able
+##% to forge a line of the log.
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("text", ["x", "\U0001f600", '"\\', "\n"])
 def test_a_long_line_is_cut(as_json: bool, text: str) -> None:

@@ -62,14 +62,14 @@ def test_every_field() -> None:
 )
 def test_annotations(text: str, style: comments.SourceStyle, expected: list[tuple[int, str, str]]) -> None:
     ##= man/spec/trace.md#annotations
-    ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
-    ##% text MUST start the next one.
+    ##% Consecutive lines that start with one of the two prefixes of a comment style MUST form one annotation. A target
+    ##% after quoted text MUST start the next annotation.
     assert show(text, style) == expected
 
 
 def test_the_type_of_the_source_counts_where_none_is_given() -> None:
     ##= man/spec/trace.md#annotations
-    ##% An annotation without a type MUST have the type of its source, or else be a citation.
+    ##% An annotation without a type MUST have the type of its source, by default `citation`.
     annotation = Annotation("a.rs", 1, Kind.TEST, "spec.md#pot", "", source=Source(4, 15, 4, 15))
     assert comments.scan_comments("a.rs", "//= spec.md#pot\n", comments.SourceStyle(kind=Kind.TEST)) == (
         [annotation],
@@ -156,10 +156,10 @@ STRAYS = [
 
 def test_problems(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#annotations
-    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for its
-    ##% type, where it is written.
+    ##% duvet MUST report an annotation without a target with its path and line. duvet MUST report a key that is
+    ##% unknown, repeated or not allowed for the type of the annotation with its path and line.
     ##= man/spec/trace.md#annotations
-    ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
+    ##% duvet SHOULD warn about quoted text that has no target, or that a gap separates from its target.
     found: list[str] = []
     for text in [*("\n".join(f"  //= {field}" for field in fields) for fields in MISTAKES), *STRAYS]:
         annotations, problems = comments.scan_comments("a.rs", text, comments.SourceStyle())

@@ -101,7 +101,7 @@ def write(path: Path, lines: list[str]) -> None:
 @given(st.lists(LINES, max_size=4), st.lists(LINES, max_size=3), st.lists(LINES, max_size=2))
 def test_equals_git(repository: Path, top: list[str], inner: list[str], innermost: list[str]) -> None:
     ##= man/spec/trace.md#sources
-    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
+    ##% duvet MUST skip the files that `exclude` matches. With `gitignore`, duvet MUST skip the files that git ignores.
     write(repository / ".gitignore", top)
     write(repository / "d/.gitignore", inner)
     write(repository / "d/e/.gitignore", innermost)

@@ -209,8 +209,8 @@ def found(tree: Tree, pattern: str) -> list[str]:
 )
 def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
     ##= man/spec/trace.md#sources
-    ##% `**` MUST match any number of folders, including hidden and linked ones, but enter a folder that contains itself
-    ##% only once.
+    ##% `**` MUST match any number of folders, including hidden folders and symbolic links to folders. duvet MUST enter
+    ##% a folder that contains a link to itself only once.
     assert found(touch(tmp_path, *FILES), pattern) == paths
     assert found(MemoryTree(dict.fromkeys(FILES, b"")), pattern) == paths
 

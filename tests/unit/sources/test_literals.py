@@ -22,8 +22,8 @@ INSIDE = {
 @pytest.mark.parametrize("path", INSIDE)
 def test_literals_of_a_language(path: str) -> None:
     ##= man/spec/validate.md#checks
-    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
-    ##% excepted text.
+    ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about code
+    ##% or tests that cite excepted text.
     lines = INSIDE[path].split("\n")
     expected = [number for number, line in enumerate(lines, 1) if line.startswith("!")]
     text = "\n".join(line.removeprefix("!") for line in lines)

@@ -58,8 +58,8 @@ def count(text: str, form: RequirementForm | None = None, path: str = "spec.md")
 def test_each_sentence_with_a_keyword_counts_or_has_a_reason() -> None:
     ##= man/spec/trace.md#count-check
     ##= type=test
-    ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
-    ##% requirement, or with the reason for not counting it.
+    ##% With its own schema, duvet MUST either count each sentence with a keyword as a requirement, or have a reason for
+    ##% not counting it.
     found = count(SPECIFICATION)
     assert found.description == "19 sentences with a keyword, 7 requirements, 3 of them without their own keyword"
     assert [one.description for one in found.reasons] == [
@@ -152,8 +152,8 @@ WORDS += ["<!-- ", " -->", "[a](MUST)", "FR-1: ", "    ", "```\n", ">", "\n- FR-
 def test_the_introduction_of_items_with_ids_has_a_reason(item: str) -> None:
     ##= man/spec/trace.md#count-check
     ##= type=test
-    ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
-    ##% requirement, or with the reason for not counting it.
+    ##% With its own schema, duvet MUST either count each sentence with a keyword as a requirement, or have a reason for
+    ##% not counting it.
     found = count(f"The pot MUST:\n\n- {item}\n")
     assert [one.description for one in found.reasons] == ["1 in the introduction of a list (line 1)"]
     assert found.lost == ()
@@ -163,8 +163,8 @@ def test_the_introduction_of_items_with_ids_has_a_reason(item: str) -> None:
 def test_a_keyword_that_markup_joins_to_a_word_has_a_reason(text: str) -> None:
     ##= man/spec/trace.md#count-check
     ##= type=test
-    ##% duvet MUST account for each sentence with a keyword in a specification of a project with its own schema: as a
-    ##% requirement, or with the reason for not counting it.
+    ##% With its own schema, duvet MUST either count each sentence with a keyword as a requirement, or have a reason for
+    ##% not counting it.
     found = count(f"{text}\n")
     assert [one.description for one in found.reasons] == ["1 in a longer word (line 1)"]
     assert (found.requirements, found.lost) == (0, ())

@@ -84,10 +84,10 @@ def test_refusals(held: Held, path: Path, name: str, policy: Policy, why: str) -
     ##= man/spec/trace.md#specifications
     ##% With `--offline`, duvet MUST NOT download anything.
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
-    ##% takes too long.
+    ##% duvet MUST download only over HTTPS, unless the user allows HTTP. duvet MUST cancel a download that is too large
+    ##% or takes too long.
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
+    ##% duvet MUST refuse an HTML page as a specification. duvet MUST NOT leave a file after a failed download.
     held.held = {"/slow/a"}
     url = name if "://" in name else f"{held.url}/{name}"
     with pytest.raises(FetchError) as caught:

@@ -54,8 +54,8 @@ def test_requirements_folder(source: str, out: str, downloads: str, folder: str)
 )
 def test_requirements_file(id: str, path: str) -> None:
     ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
-    ##% specification, and leave unchanged ones alone.
+    ##% `duvet extract` MUST write the same requirement files as awslabs duvet, in the folder of the specification, and
+    ##% MUST NOT rewrite a file that has not changed.
     assert extraction.requirements_file("r", id) == path
     assert extraction.requirements_file("r", "a", "rs") == "r/a.rs"
     assert len(extraction.requirements_file("", "é" * 300).encode()) < 255
@@ -91,8 +91,8 @@ def test_each_section_that_asks_for_something_has_a_file() -> None:
 
 def test_a_file_that_nothing_asks_for() -> None:
     ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
-    ##% `--prune`.
+    ##% duvet SHOULD warn about requirement files that are no longer needed. With `--prune`, duvet MUST remove exactly
+    ##% these files.
     message = "this extracted file is outdated: its section no longer contains requirements"
     warning = Problem("DUV036", message, CUP, Place(1), hint="remove it with `--prune`", severity=Severity.WARNING)
     assert list(map(extraction.make_stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]

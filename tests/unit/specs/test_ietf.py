@@ -91,7 +91,8 @@ SECTIONS: dict[str, Outline] = {
 @pytest.mark.parametrize(("text", "expected"), SECTIONS.items())
 def test_sections(text: str, expected: Outline) -> None:
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
+    ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
+    ##% as `References`, by title.
     assert outline(text) == expected
 
 
@@ -139,7 +140,7 @@ def test_lines(text: str, lines: list[str]) -> None:
 @pytest.mark.parametrize("line", [*HEADS.split("|"), *LINES.split("|")])
 def test_headers_and_footers(line: str) -> None:
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST leave the headers and footers of pages out of sections.
+    ##% duvet MUST leave page headers and page footers out of sections.
     kept = [] if line in HEADS.split("|") else [line]
     assert body(f"   a\n{line}\n   b") == ["   a", *kept, "   b"]
 

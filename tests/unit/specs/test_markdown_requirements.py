@@ -56,21 +56,23 @@ def found(text: str, **form: object) -> list[str]:
 )  # fmt: skip
 def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     ##= man/spec/trace.md#markdown
-    ##% With its own schema, duvet MUST make one requirement of each list item, table row, and other sentence of Markdown
-    ##% that has a keyword of RFC 2119.
+    ##% With its own schema, duvet MUST treat each list item, each table row and each other sentence of Markdown that
+    ##% has a keyword of RFC 2119 as one requirement.
     ##= man/spec/trace.md#markdown
-    ##% duvet MUST count nested items and further paragraphs as a part of their item, unless they have their
+    ##% A nested item, or a further paragraph of an item, MUST be a part of the item's requirement, unless it has its
     ##% own id.
     ##= man/spec/trace.md#markdown
-    ##% A sentence with a keyword that introduces a list MUST be a part of each of its items that has no keyword.
+    ##% If a sentence with a keyword introduces a list, the sentence MUST be a part of the requirement of each item that
+    ##% has no keyword.
     ##= man/spec/trace.md#markdown
-    ##% Bullets, check boxes, emphasis, the targets of links and other markup MUST NOT be a part of a requirement's text.
+    ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and the targets of
+    ##% links.
     assert found(text) == expected
 
 
 def test_code_comments_and_front_matter_hold_no_requirements() -> None:
     ##= man/spec/trace.md#markdown
-    ##% Code, comments and front matter MUST NOT contain requirements.
+    ##% duvet MUST NOT find requirements in code, comments and front matter.
     text = "---\ntitle: A MUST b.\n---\n# Spec\n\n```\nA MUST b.\n```\n\n    A MUST b.\n\n<!--\nA MUST b.\n-->\n"
     (section,) = sections(text)
     assert (section.title, section.plain and section.plain.statements) == ("Spec", ())
@@ -93,7 +95,8 @@ def test_code_comments_and_front_matter_hold_no_requirements() -> None:
 )  # fmt: skip
 def test_ends_of_sentences(text: str, expected: list[str]) -> None:
     ##= man/spec/trace.md#markdown
-    ##% duvet MUST NOT end a sentence at an abbreviation such as "e.g.", or inside code, quotation marks or parentheses.
+    ##% duvet MUST NOT end a sentence after an abbreviation such as "e.g.", or within code, quotation marks or
+    ##% parentheses.
     assert [one.partition(": ")[2] for one in found(text)] == expected
 
 
@@ -122,8 +125,8 @@ def test_ends_of_sentences(text: str, expected: list[str]) -> None:
 )
 def test_ids_at_the_head_of_requirements(text: str, expected: str) -> None:
     ##= man/spec/trace.md#markdown
-    ##% An id at the head of a list item, paragraph, table row or heading MUST be the name of the requirement and not a
-    ##% part of its text.
+    ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement, and
+    ##% MUST NOT be a part of its text.
     assert found(text) == [expected]
 
 
@@ -143,7 +146,7 @@ def test_ids_in_headings(text: str, expected: list[str]) -> None:
 
 def test_keywords_in_any_case() -> None:
     ##= man/spec/trace.md#markdown
-    ##% With `keywords = "any"`, `must`, `shall` and `should` MUST count in lower case, too.
+    ##% With `keywords = "any"`, duvet MUST also recognise `must`, `shall` and `should` in lower case.
     text = "A must b. C Should d. E may f. G MAY h. A must-have.\n"
     assert found(text) == ["MAY: G MAY h."]
     assert found(text, any_case=True) == ["MUST: A must b.", "SHOULD: C Should d.", "MAY: G MAY h."]
@@ -166,8 +169,8 @@ def test_keywords_in_any_case() -> None:
 )
 def test_a_warning_about_keywords_in_lower_case(keys: str, expected: list[str]) -> None:
     ##= man/spec/trace.md#markdown
-    ##% duvet SHOULD warn once about a specification with sentences that are no requirements because their keywords are in
-    ##% lower case, unless the configuration sets `keywords`.
+    ##% If a specification has keywords in lower case that duvet does not count, duvet SHOULD warn once, unless the
+    ##% configuration sets `keywords`.
     config = f"'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'spec.md'\n{keys}\n"
     files = {".duvet/config.toml": config.encode(), "spec.md": b"# A\n\nB must c. D MUST e.\n\n- F should g.\n"}
     problems = Project(tree=MemoryTree(files)).trace.problems
@@ -180,8 +183,8 @@ def test_a_warning_about_keywords_in_lower_case(keys: str, expected: list[str]) 
 
 def test_requirements_with_ids_alone() -> None:
     ##= man/spec/trace.md#markdown
-    ##% With `requirements = "ids"`, exactly the items, rows, paragraphs and headings with an id MUST be requirements,
-    ##% whatever their keywords.
+    ##% With `requirements = "ids"`, exactly the list items, table rows, paragraphs and headings that have an id MUST be
+    ##% requirements.
     text = "A MUST b.\n\n- **FR-1**: log\n- wait\n\n| Req | Test |\n|-|-|\n| FR-1 | a.py |\n\n- SC-1: [placeholder]\n"
     assert found(text, needs_id=True) == ["AUTO FR-1: log"]
     assert found("A MUST b.\n\n- REQ: c\n- X_7 d\n", needs_id=True, ids=r"X_\d+") == ["AUTO X_7: d"]
@@ -189,7 +192,7 @@ def test_requirements_with_ids_alone() -> None:
 
 def test_equal_texts_with_different_ids_are_different_requirements() -> None:
     ##= man/spec/trace.md#markdown
-    ##% Requirements of a section with the same text and different ids MUST be different requirements.
+    ##% If requirements of a section have the same text and different ids, they MUST be different requirements.
     assert found("- FR-1: A MUST b\n- FR-2: A MUST b\n") == ["MUST FR-1: A MUST b", "MUST FR-2: A MUST b"]
 
 
@@ -220,7 +223,7 @@ def test_the_map_to_the_bytes_of_the_file() -> None:
 def test_a_keyword_between_letters_without_spaces_counts() -> None:
     ##= man/spec/trace.md#markdown
     ##= type=test
-    ##% In Chinese, Japanese and Korean text, a keyword MUST count without spaces around it.
+    ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
     assert found("- サーバーはMUST応答する。\n- 系统SHALL运行。\n- 서버는 MUST해야 한다.\n- La dataéMUST non.\n") == [
         "MUST: サーバーはMUST応答する。",
         "MUST: 系统SHALL运行。",

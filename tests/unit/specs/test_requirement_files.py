@@ -54,8 +54,9 @@ def read(text: str) -> tuple[list[Annotation], list[str]]:
 
 def test_every_key() -> None:
     ##= man/spec/trace.md#annotations
-    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, use the target of the
-    ##% file for entries without one, and report each problem with its place.
+    ##% duvet MUST accept every table name that awslabs duvet accepts in a requirement file. If an entry of a
+    ##% requirement file has no target, duvet MUST use the target of the file. duvet MUST report each problem in a
+    ##% requirement file with its path and line.
     top, data = (9, 23), EVERY_KEY.encode()
     door = "The door MUST\n  stay closed.\n\n"
     light = {"target": "oven.md#light", "format": Format.MARKDOWN}

@@ -48,8 +48,8 @@ def find(known: Specification, name: str) -> list[str]:
 def test_paths_tell_sections_with_one_heading_apart() -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish them by the
-    ##% headings above them or, in IETF text, by their titles.
+    ##% With its own schema, duvet MUST keep all sections with the same heading or number. With its own schema, duvet
+    ##% MUST distinguish such sections by the headings above them or, in IETF text, by their titles.
     assert [(one.id, one.name, one.breadcrumb) for one in parse(FEATURE).sections] == [
         ("feature", "feature", "Feature"),
         ("requirement-1", "requirement-1", "Requirement 1"),
@@ -95,11 +95,11 @@ def test_paths_tell_sections_with_one_heading_apart() -> None:
 def test_a_path_of_headings_is_a_name(name: str, names: list[str]) -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% duvet MUST accept as a section's name the end of its path of headings, such as
-    ##% `requirement-2/acceptance-criteria`, or, after a slash, its whole path.
+    ##% duvet MUST accept the last parts of a section's path of headings as its name, such as
+    ##% `requirement-2/acceptance-criteria`. After a slash, duvet MUST accept only a whole path of headings.
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% duvet MUST distinguish sections with the same path by numbers, such as `notes~2` for the second.
+    ##% duvet MUST distinguish sections with the same path of headings by numbers, such as `notes~2` for the second.
     known = parse(FEATURE)
     assert find(known, name) == names
     index = find_section_index(known, name)
@@ -140,7 +140,7 @@ def test_an_added_section_never_takes_a_path(
 ) -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% After another section is added, a path MUST NOT name a different section unless both have the same path.
+    ##% A path of headings MUST NOT change its meaning if a section with another path is added.
     before = parse(write(headings))
     place = min(place, len(headings))
     after = parse(write([*headings[:place], (level, title), *headings[place:]]))
@@ -171,8 +171,8 @@ def test_an_added_section_never_takes_a_path(
 def test_text_above_all_headings(text: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% duvet MUST treat the text above the first heading of a Markdown specification as a section named after the file
-    ##% if it has a keyword or an id, or if there is no heading.
+    ##% duvet MUST treat the text above the first heading of a Markdown file as a section with the name of the file, if
+    ##% the text has a keyword or an id, or if the file has no heading.
     tree = MemoryTree({"docs/Tea Time.md": text.encode()})
     known = Library(tree, "d", forms={}).load(locate_specification("docs/Tea Time.md"))
     assert [(one.id, one.lines) for one in known.sections] == found
@@ -222,8 +222,8 @@ Abstract
 def test_a_text_of_several_rfcs() -> None:
     ##= man/spec/trace.md#sections
     ##= type=test
-    ##% In a text that consists of several RFCs, duvet MUST name sections by their RFC, such
-    ##% as `rfc8174/section-2`, and keep the sections of each RFC.
+    ##% In a text that contains several RFCs, duvet MUST keep the sections of each RFC, and put the RFC into their
+    ##% names, such as `rfc8174/section-2`.
     sections = parse_ietf(COMPOSITE.encode(), has_paths=True)
     assert sections[0].breadcrumb == "RFC 2119 › Abstract"  # noqa: RUF001
     assert [(one.name, one.path, one.title, one.lines) for one in sections] == [

@@ -66,8 +66,8 @@ BAD = {
 
 def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: Path, site: Path) -> None:
     ##= man/spec/service.md#packs
-    ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
-    ##% name of a tool, report it, and serve the others.
+    ##% If an installed pack cannot be loaded, takes too long to load, is malformed, or repeats the name of a tool, the
+    ##% server MUST report it and serve only the other packs.
     for name, (code, _) in BAD.items():
         install_made(site, name, code)
     install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))

@@ -53,8 +53,7 @@ def test_segments_tile_each_line(cited: tuple[str, tuple[Annotation, ...]]) -> N
 @given(cited_texts())
 def test_each_byte_has_what_refers_to_it(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
-    ##% duvet MUST count a byte of a requirement as covered by an annotation type if any annotation of that type refers
-    ##% to it.
+    ##% A byte of a requirement MUST count as covered by a type of annotation if an annotation of that type quotes it.
     text, annotations = cited
     covered = [bytes_of(text, one) for one in annotations]
     seen: set[int] = set()
@@ -121,16 +120,17 @@ def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation,
 @given(cited_texts())
 def test_states(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `done` when each of its bytes is implied, or implemented and tested, and `excepted` when
-    ##% exceptions with a reason cover all other bytes.
+    ##% A requirement MUST be `done` if each of its bytes is implied, or both implemented and tested. A requirement MUST
+    ##% be `excepted` if exceptions with a reason cover each byte that is neither implied nor both implemented and
+    ##% tested.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `needs tests` when each of its bytes is implemented, implied or excepted with a reason, but
-    ##% not all are tested, and `needs code` when each byte is tested, implied or excepted with a reason, but not all
-    ##% are implemented.
+    ##% A requirement MUST be `needs tests` if each of its bytes is implemented, implied or excepted with a reason, but
+    ##% not all are tested. A requirement MUST be `needs code` if each of its bytes is tested, implied or excepted with
+    ##% a reason, but not all are implemented.
     ##= man/spec/trace.md#coverage
-    ##% A requirement that is partly covered, or excepted without a reason, MUST be `in progress`.
+    ##% A requirement that is partly covered or that is excepted without a reason MUST be `in progress`.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be `to do` when only todos cite it, and `uncited` when nothing does.
+    ##% A requirement MUST be `to do` if only todos cite it, and `uncited` if no annotation cites it.
     text, annotations = cited
     covered = trace_of(text, *annotations).coverages[0]
     for stated in records.list_requirements(covered, annotations):

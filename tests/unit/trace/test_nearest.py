@@ -100,7 +100,7 @@ def test_no_answer_is_clear(quote: str) -> None:
 def test_what_is_clear(score: float, second: float, is_clear: bool) -> None:
     ##= man/spec/validate.md#fixes
     ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, if
-    ##% exactly one correction fits.
+    ##% there is exactly one correction.
     assert TextStretch("", score, second).is_clear is is_clear
     assert not TextStretch("", score, second, is_whole=False).is_clear
 

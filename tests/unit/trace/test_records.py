@@ -63,7 +63,8 @@ def test_states(state: State) -> None:
 
 def test_states_have_an_order_and_words() -> None:
     ##= man/spec/trace.md#coverage
-    ##% Commands, reports and tools MUST use these words for states.
+    ##% Commands, reports and tools MUST use these names of states. Filters MUST also accept the names of states of
+    ##% earlier versions.
     assert [state.words for state in sorted(State)] == [
         *("uncited", "to do", "in progress", "needs code", "needs tests", "excepted", "done", "not applicable")
     ]
@@ -111,7 +112,7 @@ def test_neither_spacing_nor_wrapping_makes_another_requirement() -> None:
 
 def test_a_requirement_of_one_byte_or_without_text() -> None:
     ##= man/spec/trace.md#requirements
-    ##% duvet MUST treat each annotation of type `spec` as a requirement.
+    ##% Each annotation of type `spec` MUST be a requirement.
     (requirement,) = found("a b", citing("a", Kind.SPEC), citing("a"))
     assert (requirement.state, requirement.related) == (State.UNCITED, ())
     (requirement,) = found("ab", citing("", Kind.SPEC), citing(""), citing("", Kind.TEST))

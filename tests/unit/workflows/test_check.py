@@ -39,7 +39,8 @@ def test_nothing_is_wrong() -> None:
 
 def test_everything_that_is_wrong_is_listed() -> None:
     ##= man/spec/workflows.md#checks
-    ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
+    ##% duvet MUST be able to check a workflow without running it. The check of a workflow MUST list every problem with
+    ##% the path of its key.
     found = faults(
         search("a", params={"quer": "${vars.x}"}),
         tool("a", "serch", expect={"a b": "${"}),
@@ -90,8 +91,8 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
 @pytest.mark.parametrize(("step", "path", "message", "hint"), UNKNOWN, ids=range(len(UNKNOWN)))
 def test_an_unknown_name_is_reported_at_its_key(step: Step, path: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#checks
-    ##% The check MUST report unknown names, missing and mistyped arguments, references to later steps, and waits
-    ##% for tools that write.
+    ##% The check of a workflow MUST report unknown names, missing and mistyped arguments, references to later steps,
+    ##% and a wait for a tool that changes something.
     assert faults(step, variables={"query": text("")}) == [(f"steps[0].{path}", message, hint)]
 
 

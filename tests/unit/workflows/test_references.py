@@ -54,8 +54,8 @@ HOW = "write a reference like ${vars.NAME}, and a literal ${ as $${"
 )
 def test_references_are_filled_in(written: object, value: object) -> None:
     ##= man/spec/workflows.md#references
-    ##% If a reference is the whole text, its value MUST keep its type. Inside a longer text, the engine MUST insert
-    ##% strings unchanged and other values as JSON.
+    ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value. If a
+    ##% reference is a part of a longer text, the engine MUST insert a string unchanged, and any other value as JSON.
     found = expand_references(written, SCOPE, ("params",))
     assert (found, type(found)) == (value, type(value))
 
@@ -76,7 +76,7 @@ def test_references_are_filled_in(written: object, value: object) -> None:
 )
 def test_two_dollars_and_inserted_values_are_literal(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
-    ##% The engine MUST replace `$${` with a literal `${`, and MUST NOT search inserted values for references.
+    ##% The engine MUST replace `$${` with a literal `${`. The engine MUST NOT evaluate references in inserted values.
     assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
@@ -252,8 +252,8 @@ TOO_DEEP = "it is nested deeper than 64 levels, or contains too many values"
 )
 def test_values_that_are_too_large_or_no_json_are_refused(value: object, message: str) -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST reject values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
-    ##% MB, and results above 16 MB or 64 MB in total.
+    ##% The engine MUST reject values that are not JSON or that are nested more than 64 levels deep. The engine MUST
+    ##% reject arguments, prompts and outputs above 1 MB, a result above 16 MB, and results above 64 MB in total.
     with pytest.raises(UnresolvedError) as raised:
         copy_plain_value(value, 100, "it")
     assert raised.value.message == message

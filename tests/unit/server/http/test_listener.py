@@ -151,7 +151,7 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
     with anyio.fail_after(serving.LONGEST):
         async with (
             ##= man/spec/service.md#rest
-            ##% Before the server stops, it MUST answer the calls that it cannot finish with 503 and `Retry-After`.
+            ##% Before the server stops, it MUST answer 503 with `Retry-After` to each call that it cannot finish.
             serving.running(server, limits=HttpLimits(stopping=0.1)) as (where, served),
             serving.asking(where) as client,
             anyio.create_task_group() as tasks,

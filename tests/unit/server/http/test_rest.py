@@ -19,7 +19,8 @@ pytestmark = pytest.mark.anyio
 
 async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -> None:
     ##= man/spec/service.md#rest
-    ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
+    ##% `GET /api/mcp` MUST list the tools that the caller may call, with the name, description and input schema of
+    ##% each.
     async with serving.serving(server, tokens=serving.BOTH) as where:
         async with serving.asking(where, serving.READER) as client:
             answer = await client.get(serving.API)
@@ -52,11 +53,11 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
 )
 async def test_a_tool_answers_the_same_as_by_mcp(http: httpx2.AsyncClient, name: str, given: dict[str, Any]) -> None:
     ##= man/spec/service.md#rest
-    ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
+    ##% `POST /api/mcp` MUST return the answer of the called tool, an object or a bare array, as `result`.
     ##= man/spec/service.md#calls
-    ##% A tool MUST return the same answer over MCP, over `/api/mcp` and by `duvet call`.
+    ##% A tool MUST return the same answer through MCP, `/api/mcp` and `duvet call`.
     ##= man/spec/service.md#calls
-    ##% `duvet call` MUST also find the tools of disabled packs.
+    ##% `duvet call` MUST also call tools of disabled packs.
     found = (await http.post(serving.API, json={"tool": name, "input": given})).json()
     told = (await serving.call(http, name, given)).json()["result"]
     notes = " ".join(filter(None, (found.pop("warning", ""), found.pop("next_step", ""))))
@@ -98,10 +99,10 @@ BODIES: list[tuple[Any, tuple[str, str]]] = [
 @pytest.mark.criterion("pages 7.1", "pages 7.2", "pages 8.1", "pages 8.3")
 async def test_wrong_bodies_are_refused(http: httpx2.AsyncClient) -> None:
     ##= man/spec/service.md#rest
-    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool or an invalid input, and 500 without
-    ##% details for an unexpected failure.
+    ##% `POST /api/mcp` MUST answer 400 for a body that is not JSON, an unknown tool or invalid input, and 500 without
+    ##% details for an unexpected exception.
     ##= man/spec/service.md#rest
-    ##% Both answers MUST contain an `error`, a `code` and a `hint`.
+    ##% Every error of `/api/mcp` MUST contain `error`, `code` and `hint`.
     for body, error in BODIES:
         answer = await http.post(serving.API, content=body if isinstance(body, bytes) else json.dumps(body).encode())
         assert (answer.status_code, answer.json()) == (400, serving.refused("invalid_request", *error)), body

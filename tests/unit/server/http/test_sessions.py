@@ -156,7 +156,7 @@ async def begin_calls(stack: AsyncExitStack, where: serving.Where, count: int, w
 
 async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: Waiting) -> None:
     ##= man/spec/service.md#rest
-    ##% The server MUST cancel a call when its client disconnects.
+    ##% If a client disconnects, the server MUST cancel its call.
     many = 20
     with anyio.fail_after(serving.LONGEST):
         async with serving.serving(server, limits=HttpLimits(requests=many)) as where, serving.asking(where) as client:

@@ -131,8 +131,8 @@ def error_of(answer: types.CallToolResult) -> dict[str, Any]:
 
 async def test_the_model_of_the_client_is_asked(kettle: Path, mode: str) -> None:
     ##= man/spec/service.md#models-of-clients
-    ##% With a provider of the kind `client`, the server MUST ask the model of the calling client if that client offers
-    ##% it, and fail the step for an answer that is not text.
+    ##% For a provider of the kind `client`, the server MUST call the model of the calling client, if that client offers
+    ##% one. If the model of a client answers with anything but text, the server MUST fail the step.
     model = Model()
     async with Client(asking_server(kettle), mode=mode, sampling_callback=model) as client:
         answer = await client.call_tool("workflow_sum", {"about": "tea"})
@@ -149,8 +149,8 @@ async def test_the_model_of_the_client_is_asked(kettle: Path, mode: str) -> None
 )
 async def test_clients_that_refuse_dots_in_names(kettle: Path, mode: str, client: str, name: str) -> None:
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME` to callers who may call
-    ##% every tool in it.
+    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME`, but only to callers that may
+    ##% call every tool in the workflow.
     info = types.Implementation(name=client, version="1")
     async with Client(asking_server(kettle), mode=mode, client_info=info, sampling_callback=Model()) as connected:
         names = [tool.name for tool in (await connected.list_tools()).tools]
@@ -177,7 +177,7 @@ async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.
 )
 async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path, mode: str, model: Any, message: str) -> None:
     ##= man/spec/service.md#workflows
-    ##% For a workflow that fails, the server MUST answer with the error code and the record of the run.
+    ##% If a workflow fails, the server MUST answer with the error code and the record of the run.
     async with Client(asking_server(kettle), mode=mode, sampling_callback=model) as client:
         error = error_of(await client.call_tool(**SUM))
     assert (error["code"], error["message"]) == ("model_failed", f"sum failed in step first: mine: {message}")
@@ -216,7 +216,7 @@ async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: 
 )
 async def test_each_step_runs_once(project: Path, mode: str, name: str, counts: Sequence[int]) -> None:
     ##= man/spec/workflows.md#steps
-    ##% When a client repeats a call to continue a workflow, the engine MUST NOT run finished steps again.
+    ##% If a client repeats a call to continue a workflow, the engine MUST NOT run completed steps again.
     kettle, model = Kettle(), Model()
     async with Client(asking_server(project, kettle), mode=mode, sampling_callback=model) as client:
         answer = await client.call_tool("relay" if name == "relay" else f"workflow.{name}")
@@ -237,9 +237,10 @@ async def begin(client: Client, name: str, arguments: dict[str, Any] | None = No
 
 async def test_state_of_another_call_is_refused(project: Path) -> None:
     ##= man/spec/service.md#models-of-clients
-    ##% The server MUST refuse a client's state unless the server issued it for the same call.
+    ##% The server MUST refuse a request state that it did not issue for the same call.
     ##= man/spec/service.md#models-of-clients
-    ##% The server MUST fail a call after 32 rounds, or if its results are too large for the client.
+    ##% The server MUST fail a call after 32 round trips to the client, or if its results are too large for a request
+    ##% state.
     kettle, model = Kettle(), Model()
     said = types.CreateMessageResult(role="assistant", content=types.TextContent(text="yes"), model="theirs")
     async with Client(asking_server(project, kettle), mode=MODERN, sampling_callback=model) as client:
