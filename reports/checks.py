@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from duvet.model import Annotation, Kind
 from duvet.queries.checks import (
@@ -39,7 +40,12 @@ _NO_IMPLEMENTATION_HELP = (
 _UNFOUND_HELP = "This is likely a multiline comment and the second line is missing `-` or other list operator."
 _KIND_NAMES = {Kind.CITATION: "implementation"}
 
-_Diagnostics = Iterator[Diagnostic]
+# The order in which annotations are described; the last ones only with `--verbose`.
+_ORDER = (
+    *(Completeness.NONE, Completeness.INCOMPLETE, Completeness.MIXED, Completeness.PENDING),
+    Completeness.COMPLETE,
+)
+_Labels = tuple[str, dict[Completeness, tuple[str, Callable[[Verdict], Diagnostic]]]]
 
 
 class CheckRenderer:
@@ -49,6 +55,29 @@ class CheckRenderer:
         self.annotations = annotations
         self.canvas = canvas
         self.verbose = verbose
+        self._labels: dict[CheckName, _Labels] = {
+            CheckName.IMPLEMENTATION: (
+                "Implementation",
+                {
+                    Completeness.COMPLETE: (
+                        "Fully implemented",
+                        partial(self._describe_complete, "Fully Implemented", "Implemented"),
+                    ),
+                    Completeness.INCOMPLETE: ("Incomplete implementation", self._describe_incomplete),
+                    Completeness.MIXED: ("Mixed implementation", self._describe_mixed),
+                    Completeness.PENDING: ("TODO", self._describe_todo),
+                    Completeness.NONE: ("Not implemented", self._describe_missing_implementation),
+                },
+            ),
+            CheckName.TEST: (
+                "Tests",
+                {
+                    Completeness.COMPLETE: ("Fully tested", partial(self._describe_complete, "Fully tested", "Test")),
+                    Completeness.INCOMPLETE: ("Incomplete tests", self._describe_incomplete_test),
+                    Completeness.NONE: ("Not tested", self._describe_missing_test),
+                },
+            ),
+        }
 
     def render(self, results: Sequence[CheckResult]) -> Iterator[str]:
         """Yield the text of all results piece by piece; it may be much longer than the results."""
@@ -60,10 +89,9 @@ class CheckRenderer:
                 yield from self._render_duplicates(result)
             elif isinstance(result, CoverageCheck):
                 yield from self._render_coverage(result)
-            elif result.name is CheckName.TEST:
-                yield from self._render_tests(result)
             else:
-                yield from self._render_implementations(result)
+                yield from self._render_annotations(result)
+                yield from ("\n",) if result.name is CheckName.TEST else ()
         yield f"\nOverall: {_judge(all(result.has_passed for result in results))}\n"
 
     def render_unfound(self, ids: Iterable[int]) -> Iterator[str]:
@@ -75,52 +103,15 @@ class CheckRenderer:
         yield from (f"{line}\n" for line in self.canvas.draw_errors(errors))
         yield "\n"
 
-    def _render_implementations(self, check: AnnotationCheck) -> Iterator[str]:
+    def _render_annotations(self, check: AnnotationCheck) -> Iterator[str]:
+        title, rows = self._labels[check.name]
         verdicts = check.verdicts
-        yield f"\nImplementation: {_judge(check.has_passed)}\n\n"
-        yield from _list_counts(
-            verdicts,
-            ("Total requirements", None),
-            ("Fully implemented", Completeness.COMPLETE),
-            ("Incomplete implementation", Completeness.INCOMPLETE),
-            ("Mixed implementation", Completeness.MIXED),
-            ("TODO", Completeness.PENDING),
-            ("Not implemented", Completeness.NONE),
-        )
-        groups: tuple[tuple[Completeness, Callable[[Verdict], Diagnostic]], ...] = (
-            (Completeness.NONE, self._describe_missing_implementation),
-            (Completeness.INCOMPLETE, self._describe_incomplete),
-            (Completeness.MIXED, self._describe_mixed),
-            (Completeness.PENDING, self._describe_todo),
-        )
-        if self.verbose:
-            groups = (*groups, (Completeness.COMPLETE, self._describe_implemented))
-        for completeness, describe in groups:
-            if verdicts.of(completeness):
+        yield f"\n{title}: {_judge(check.has_passed)}\n\n  Total requirements: {verdicts.count()}\n"
+        yield from (f"  {label}: {verdicts.count(completeness)}\n" for completeness, (label, _) in rows.items())
+        for completeness in _ORDER if self.verbose else _ORDER[:-1]:
+            if found := verdicts.of(completeness):
                 yield "\n"
-                yield from self._draw(map(describe, verdicts.of(completeness)))
-
-    def _render_tests(self, check: AnnotationCheck) -> Iterator[str]:
-        verdicts = check.verdicts
-        yield f"\nTests: {_judge(check.has_passed)}\n\n"
-        yield from _list_counts(
-            verdicts,
-            ("Total requirements", None),
-            ("Fully tested", Completeness.COMPLETE),
-            ("Incomplete tests", Completeness.INCOMPLETE),
-            ("Not tested", Completeness.NONE),
-        )
-        yield "\n"
-        groups: tuple[tuple[Completeness, Callable[[Verdict], Diagnostic]], ...] = (
-            (Completeness.NONE, self._describe_missing_test),
-            (Completeness.INCOMPLETE, self._describe_incomplete_test),
-        )
-        if self.verbose:
-            groups = (*groups, (Completeness.COMPLETE, self._describe_tested))
-        for completeness, describe in groups:
-            if verdicts.of(completeness):
-                yield from self._draw(map(describe, verdicts.of(completeness)))
-                yield "\n"
+                yield from self._draw(map(rows[completeness][1], found))
 
     def _render_coverage(self, check: CoverageCheck) -> Iterator[str]:
         passed = [one for one in check.correlations if one.has_passed]
@@ -156,7 +147,7 @@ class CheckRenderer:
             for kind, verdicts in check.by_kind.items():
                 yield from self._draw(self._list_overlaps(_name_kind(kind), verdicts))
 
-    def _list_overlaps(self, name: str, verdicts: Verdicts) -> _Diagnostics:
+    def _list_overlaps(self, name: str, verdicts: Verdicts) -> Iterator[Diagnostic]:
         for one in verdicts.of(Completeness.INCOMPLETE):
             message = f"{name.capitalize()} annotations with some overlap"
             first, *more = self._slices(one.primary.ids, "Some overlap")
@@ -184,9 +175,6 @@ class CheckRenderer:
         first, *more = self._slices(verdict.secondary.ids, "Implement this")
         return Diagnostic("Todo annotations", first, more)
 
-    def _describe_implemented(self, verdict: Verdict) -> Diagnostic:
-        return self._describe_complete("Fully Implemented", "Implemented", verdict)
-
     def _describe_missing_test(self, verdict: Verdict) -> Diagnostic:
         return Diagnostic(
             "Missing test", self._slice(verdict.id, "Implementation"), help=self._suggest(verdict.id, "test")
@@ -196,9 +184,6 @@ class CheckRenderer:
         message = f"Incomplete test:\n {self.annotations[verdict.id].quote}"
         tests = self._slices(verdict.primary.ids, "Incomplete test")
         return Diagnostic(message, self._slice(verdict.id, "Implementation"), tests)
-
-    def _describe_tested(self, verdict: Verdict) -> Diagnostic:
-        return self._describe_complete("Fully tested", "Test", verdict)
 
     def _describe_complete(self, message: str, label: str, verdict: Verdict) -> Diagnostic:
         first, *more = self._slices(verdict.primary.ids if verdict.primary.groups else (verdict.id,), label)
@@ -255,10 +240,6 @@ class CheckRenderer:
 
 def _judge(has_passed: bool) -> str:
     return "\u2713 PASS" if has_passed else "\u2717 FAIL"
-
-
-def _list_counts(verdicts: Verdicts, *counts: tuple[str, Completeness | None]) -> Iterator[str]:
-    return (f"  {label}: {verdicts.count(completeness)}\n" for label, completeness in counts)
 
 
 def _name_kind(kind: Kind) -> str:

@@ -1,10 +1,11 @@
 """The tables of a configuration file with duvet's own schema."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+import re
 from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from msgspec import Meta, field
 from msgspec.structs import replace
@@ -253,12 +254,7 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
     ids: Annotated[str, settings.doc("Regular expression for ids of requirements beside the usual ones")] = ""
 
     def __post_init__(self) -> None:
-        if not self.ids:
-            return
-        from duvet.config.id_pattern import find_pattern_fault
-
-        fault = find_pattern_fault(self.ids)
-        if fault:
+        if self.ids and (fault := find_pattern_fault(self.ids)):
             raise settings.TableError(
                 CONFIG_BAD_VALUE, f"invalid pattern: {fault}", "write a simpler pattern, such as `[A-Z]+-\\d+`", "ids"
             )
@@ -296,3 +292,52 @@ class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
             writes_requirements=self.report.requirements.enabled,
             notes=tuple(one.rule() for one in self.pages) or None,
         )
+
+
+_MOST_REPEATS = 4
+
+
+def find_pattern_fault(pattern: str) -> str:
+    """Return what is wrong with a pattern for ids; empty for a valid pattern."""
+    ##= man/spec/trace.md#markdown
+    ##% duvet MUST refuse an id pattern that can take exponential time to match.
+    from re import _parser  # type: ignore[attr-defined]
+
+    repeats = [0]
+    try:
+        fault = _find_nested_repeat(_parser.parse(pattern), repeats, within=False)
+        if fault:
+            return fault
+        compiled = re.compile(f"(?P<own>{pattern})")
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"not a regular expression: {error}"
+    if compiled.match(""):
+        return "it matches an empty text"
+    if compiled.groupindex.keys() != {"own"}:
+        return "it has named groups"
+    return f"it has more than {_MOST_REPEATS} open repetitions" if repeats[0] > _MOST_REPEATS else ""
+
+
+def _find_nested_repeat(node: Any, repeats: list[int], *, within: bool) -> str:
+    for name, value in node:
+        kind = str(name)
+        if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+            low, high, body = value
+            is_open = high - low > 1
+            if is_open and within:
+                return "a repetition inside a repetition can take exponential time"
+            repeats[0] += is_open
+            fault = _find_nested_repeat(body, repeats, within=within or is_open)
+        elif kind == "SUBPATTERN":
+            fault = _find_nested_repeat(value[-1], repeats, within=within)
+        elif kind == "BRANCH":
+            if within:
+                return "alternatives inside a repetition can take exponential time"
+            fault = next(filter(None, (_find_nested_repeat(one, repeats, within=within) for one in value[1])), "")
+        elif kind in ("GROUPREF", "GROUPREF_EXISTS", "ASSERT", "ASSERT_NOT", "ATOMIC_GROUP"):
+            fault = "references, conditions and look-around are not supported"
+        else:
+            fault = ""
+        if fault:
+            return fault
+    return ""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, json
 
-from duvet.config.keys import ConfigurationKey, find_keys, list_keys, simplify_key
+from duvet.config.key_styles import list_spellings
+from duvet.config.schema import json_schema, service_schema
+from duvet.config.settings import EXTENDED_SCHEMA
 from duvet.errors import NotFoundError
 from duvet.queries.gaps import STATES_BY_WORD, fold_word
 from duvet.rules import list_rules
@@ -133,3 +138,159 @@ def _list_key_lines(key: ConfigurationKey) -> Iterator[str]:
     yield from (f"- {name}: {value}" for name, value in facts.items() if value)
     if key.example:
         yield from ("", "Example, as TOML:", "", *(f"    {line}" for line in key.example.splitlines()))
+
+
+_PROJECT_FILE, _SERVICE_FILE = ".duvet/config.toml", "duvet.config.toml, .yaml or .json"
+_ANY_NAME = "NAME"  # The part of a path that stands for a name chosen by users.
+_SAMPLES = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
+
+JsonSchema = Mapping[str, Any]
+
+
+class ConfigurationKey(Struct, frozen=True):
+    """A key or a table of a configuration file."""
+
+    path: str  # For example `report.html.path`; NAME stands for a name that users choose.
+    file: str
+    schema: str  # The schemas that contain the key.
+    description: str
+    type: str
+    default: str
+    example: str
+    below: tuple[str, ...] = ()  # The keys of a table.
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        return tuple(self.path.split("."))
+
+
+def find_keys(path: str) -> tuple[ConfigurationKey, ...]:
+    """Return the keys with this path in either file, or else the keys whose path ends with it.
+
+    Case, `-` and `_` are ignored, and so are the brackets of tables and of list items.
+    """
+    wanted = [simplify_key(part) for part in re.sub(r"\[\d*\]|[][\"' ]", "", path).split(".")]
+    if not all(wanted):
+        return ()
+    whole = tuple(key for key in list_keys() if _matches(key.sections, wanted))
+    return whole or tuple(key for key in list_keys() if _matches(key.sections[-len(wanted) :], wanted))
+
+
+def _matches(sections: Sequence[str], wanted: Sequence[str]) -> bool:
+    return len(sections) == len(wanted) and all(
+        own == _ANY_NAME or simplify_key(own) == part for own, part in zip(sections, wanted, strict=True)
+    )
+
+
+def simplify_key(part: str) -> str:
+    """Return a key in lower case without `-` and `_`."""
+    return part.lower().replace("-", "").replace("_", "")
+
+
+@cache
+def list_keys() -> tuple[ConfigurationKey, ...]:
+    """Return every key and table: first those of the project's file, then those of the service's."""
+    upstream = json_schema(extended=False)
+    shared = {path for path, *_ in _walk(upstream, upstream, ())}
+    keys = []
+    for file, schema in ((_PROJECT_FILE, json_schema(extended=True)), (_SERVICE_FILE, service_schema())):
+        for parts, arrays, node in _walk(schema, schema, ()):
+            own = (
+                f'only "{EXTENDED_SCHEMA}"'
+                if parts not in shared
+                else f'that of awslabs duvet, and "{EXTENDED_SCHEMA}"'
+            )
+            keys.append(_make_key(parts, arrays, node, file, own if file == _PROJECT_FILE else "", schema))
+    return tuple(keys)
+
+
+_Parts = tuple[str, ...]
+
+
+def _walk(
+    node: JsonSchema, schema: JsonSchema, parts: _Parts, arrays: int = 0
+) -> Iterator[tuple[_Parts, int, JsonSchema]]:
+    """Yield each key below a table: its path, whether it is in a list of tables, and its schema."""
+    for name, value in _resolve(node, schema).get("properties", {}).items():
+        inner, path = _resolve(value, schema), (*parts, name)
+        yield path, arrays, inner
+        yield from _walk(inner, schema, path, arrays)
+        if "items" in inner:
+            yield from _walk(inner["items"], schema, path, len(path))
+        if isinstance(more := inner.get("additionalProperties"), dict):
+            yield from _walk(more, schema, (*path, _ANY_NAME), arrays)
+
+
+def _resolve(node: JsonSchema, schema: JsonSchema) -> JsonSchema:
+    if "$ref" not in node:
+        return node
+    return {**schema["$defs"][node["$ref"].rpartition("/")[2]], **node}
+
+
+def _make_key(
+    parts: _Parts, arrays: int, node: JsonSchema, file: str, own_schema: str, schema: JsonSchema
+) -> ConfigurationKey:
+    is_table = "properties" in node
+    has_items = "properties" in _resolve(node.get("items", {}), schema)
+    default = "" if is_table or has_items or "default" not in node else _encode(node["default"])
+    inner = _resolve(node.get("items", {}), schema) if has_items else node
+    # TOML keys are in kebab-case; names that users choose are unchanged.
+    written = tuple(part if part == _ANY_NAME else list_spellings(part)[0] for part in parts)
+    heading = written if is_table or has_items else written[:-1]
+    arrays = len(heading) if has_items else arrays
+    lines = [f"[[{'.'.join(heading[:arrays])}]]"] if arrays else []
+    lines += [f"[{'.'.join(heading)}]"] if arrays < len(heading) else []
+    if not (is_table or has_items):
+        lines.append(f"{_quote_key(written[-1])} = {default or _make_sample(node, schema)}")
+    return ConfigurationKey(
+        path=".".join(parts),
+        file=file,
+        schema=own_schema,
+        description=node.get("description", ""),
+        type=_describe_type(node, schema),
+        default=default,
+        example="\n".join(lines),
+        below=tuple(inner.get("properties", ())),
+    )
+
+
+def _quote_key(name: str) -> str:
+    return name if name.replace("-", "_").isidentifier() else f"'{name}'"
+
+
+def _encode(value: Any) -> str:
+    return json.encode(value).decode().replace('","', '", "')
+
+
+def _make_sample(node: JsonSchema, schema: JsonSchema) -> str:
+    """Return a value of the right type, for a key without a default."""
+    if "anyOf" in node:
+        return _make_sample(_resolve(node["anyOf"][0], schema), schema)
+    if "enum" in node:
+        return _encode(node["enum"][0])
+    if node.get("format") == "date":
+        return "2027-12-31"
+    return _SAMPLES.get(node.get("type", ""), '"…"')
+
+
+def _describe_type(node: JsonSchema, schema: JsonSchema) -> str:
+    if "properties" in node:
+        return "table"
+    if "anyOf" in node and "type" not in node:
+        return " or ".join(_describe_type(_resolve(one, schema), schema) for one in node["anyOf"])
+    if "enum" in node:
+        return f"one of {', '.join(map(_encode, node['enum']))}" if len(node["enum"]) > 1 else _encode(node["enum"][0])
+    match node.get("type"):
+        case "array":
+            items = _resolve(node.get("items", {}), schema)
+            return "list of tables" if "properties" in items else f"list of {_describe_type(items, schema)}s"
+        case "object":
+            return "table with names that you choose"
+        case "string":
+            return "date" if node.get("format") == "date" else "string"
+        case "integer" | "number" as kind:
+            low = f" from {node['minimum']:,}" if "minimum" in node else ""
+            low = low or (f" above {node['exclusiveMinimum']:,}" if "exclusiveMinimum" in node else "")
+            return f"{kind}{low}{' to ' if low else ''}{node['maximum']:,}" if "maximum" in node else f"{kind}{low}"
+        case kind:
+            return kind or "any value"

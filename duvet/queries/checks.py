@@ -23,10 +23,6 @@ class CheckName(StrEnum):
     EXECUTED_COVERAGE = "executed-coverage"
     DUPLICATES = "duplicates"
 
-    @property
-    def needs_reports(self) -> bool:
-        return self in (CheckName.COVERAGE, CheckName.EXECUTED_COVERAGE)
-
 
 _IMPLEMENTING = frozenset({Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION})
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
+from duvet.commands.cite import CiteOptions, insert_citation, write_cited_file
 from duvet.errors import OutputError
 from duvet.project.project import Project
-from duvet.queries.new_citation import CiteOptions, insert_citation, write_cited_file
 from duvet.queries.references import CitableText
 from tests.cli.made_tea import TEA_PROJECT
 from tests.cli.running import Done, Run, files

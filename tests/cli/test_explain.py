@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.keys import find_keys, list_keys
 from duvet.config.toml import parse_toml
-from duvet.console.explanations import explain_topic, list_topics
+from duvet.console.explanations import explain_topic, find_keys, list_keys, list_topics
 from duvet.errors import NotFoundError
 from duvet.rules import list_rules
 from tests.cli.made import KETTLE, SPECIFICATION, make

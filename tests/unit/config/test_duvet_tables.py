@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.id_pattern import find_pattern_fault
+from duvet.config.duvet_tables import find_pattern_fault
 
 NESTED = "a repetition inside a repetition can take exponential time"
 
