@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from duvet.model import Level, PlainText, RequirementForm, Section, Statement, Uncounted
 from duvet.specs.keywords import INTRODUCTION, LOWER_CASE, find_level
 from duvet.specs.plain_text import CELL_BREAK, Block, split_run
-from duvet.specs.requirement_ids import IdPattern, compile_ids
+from duvet.specs.requirement_ids import IdPattern, compile_ids, skip_boxes
 from duvet.specs.sentences import Span, split_sentences
 from duvet.text import byte_length
 
@@ -28,6 +28,25 @@ _ID_HEAD = re.compile(
 )
 _NEGATIVE = frozenset(("", "-", "\u2013", "\u2014", "no", "n", "none", "false", "n/a", "✗", "✘", "❌", "☐", "0"))
 _FEW_WORDS = 4
+_FIELD_HEAD = re.compile(
+    r"(?:(?:test|verif|trace?|implement|cover|depend|accept|review|approv)\w*(?: (?:by|in|method|coverage|cases?|files?|paths?|status))?"
+    r"|(?:priority|prio|importance|status|state|progress|owner|author|assignee|stakeholder|category|type|kind|group|area|"
+    r"component|module|epic|phase|milestone|release|version|sprint|iteration|effort|risk|date|updated|added|"
+    r"(?:user )?stor(?:y|ies)|source(?: files?)?|origin|links?|ref(?:erence)?s?|see(?: also)?|issues?|tickets?|"
+    r"notes?|comments?|remarks?|rationale|reason|why|done|confidence|level)"
+    r"|\u4f18\u5148\u7ea7|\u512a\u5148\u5ea6|\u512a\u5148\u7d1a|\u72b6\u6001|\u72c0\u614b|\u72b6\u614b|"
+    r"\u7c7b\u522b|\u5206\u7c7b|\u5099\u8003|\u5907\u6ce8|\uc6b0\uc120\uc21c\uc704|\uc0c1\ud0dc|\ube44\uace0|prioridade?|estado)",
+    re.IGNORECASE,
+)
+"""The headings of columns that describe a requirement."""
+_FIELD_VALUE = re.compile(
+    r"(?:[^\w\s]\s*)*(?:\[x\]|(?:must|should|could|won'?t|will not|nice to|may)(?: have)?|highest|high|medium|low|lowest|critical|"
+    r"major|minor|normal|p[0-9]|draft|open|closed|done|to ?do|tbd|wip|planned|proposed|approved|accepted|rejected|"
+    r"implemented|verified|in progress|in review|blocked|deferred|pending|partial|complete[d]?|pass(?:ed)?|fail(?:ed)?|"
+    r"yes|no|n/?a|none)?",
+    re.IGNORECASE,
+)
+"""Priorities and states, with or without pictures."""
 _PLACEHOLDER = re.compile(r"(?:\[[^\[\]]*\][\s|]*)+\Z")
 _LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
 
@@ -174,13 +193,19 @@ class _SectionReader:
             last += self._count_unnamed(last)
         if not last and self.form.needs_id and self._count_unnamed(0) == count:
             last = count
-        ranges = [(self.offsets[one], self.offsets[one + 1] - 1) for one in range(last)]
+        ranges = [self._find_words(one) for one in range(last)]
         level = max((self._find_level(*one) for one in ranges), default=Level.AUTO)
         if not (ranges and (level or self.form.needs_id)):
             self.heading_id = found.name
             return 0
         self._state(ranges, level, found.name)
         return last
+
+    def _find_words(self, index: int) -> Span:
+        """Return the range of a block without the check box or id at its head."""
+        block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
+        found = self.ids.split(text, block.marked) if block.opens_item else None
+        return at + (found.end if found else skip_boxes(text)), at + len(text)
 
     def _list_named_lines(self, index: int) -> list[tuple[str, int, int]]:
         """If a paragraph begins with an id, return the id and range of each line group that begins with one."""
@@ -214,7 +239,8 @@ class _SectionReader:
             return taken, ""
         at, lead = self.offsets[index], ""
         text = self.texts[index]
-        for low, high in split_sentences(text, self.blocks[index].code):
+        for start, high in split_sentences(text, self.blocks[index].code):
+            low = skip_boxes(text, start)
             level = self._find_level(at + low, at + high)
             if has_list and high == len(text) and level and _LEAD_END.search(text):
                 lead = text[low:high]
@@ -266,7 +292,7 @@ class _SectionReader:
             item.level = max(item.level, self._find_level(self.offsets[index], self.offsets[index + 1] - 1))
         return top
 
-    def _gather(self, item: _Item) -> tuple[list[int], list[_Item], Level]:
+    def _gather(self, item: _Item, lead: str = "") -> tuple[list[int], list[_Item], Level]:
         """Return the blocks of an item with dependent nested items, the independent nested items, and the level."""
         blocks, alone, level = list(item.blocks), [], item.level
         waiting = item.children[::-1]
@@ -275,7 +301,7 @@ class _SectionReader:
             ##= man/spec/trace.md#markdown
             ##% A nested item, or a further paragraph of an item, MUST be a part of the item's requirement, unless it
             ##% has its own id.
-            if child.name or (not item.name and (child.level or not item.level)):
+            if child.name or (not item.name and (child.level or not (item.level or lead))):
                 alone.append(child)
                 continue
             blocks += child.blocks
@@ -287,25 +313,38 @@ class _SectionReader:
         waiting = [(item, lead)]
         while waiting:
             item, lead = waiting.pop()
-            blocks, alone, level = self._gather(item)
+            if self._introduces(item, lead):
+                low, high = self._find_words(item.blocks[0])[0], self._find_words(item.blocks[-1])[1]
+                self.uncounted.append(("no id" if self.form.needs_id else INTRODUCTION, low, high))
+                lead = f"{lead} {self.text[low:high]}".strip().replace("\n", " ")
+                waiting += [(child, lead) for child in reversed(item.children)]
+                continue
+            blocks, alone, level = self._gather(item, lead)
             ranges: list[Span] = []
             for index in blocks:
-                low, high = self.offsets[index], self.offsets[index + 1] - 1
-                if index == item.blocks[0]:
-                    found = self.ids.split(self.texts[index], self.blocks[index].marked)
-                    low += found.end if found else 0
+                low, high = self._find_words(index)
                 if ranges and ranges[-1][1] + 1 == low:
                     ranges[-1] = (ranges[-1][0], high)
                 elif low < high:
                     ranges.append((low, high))
             if ranges:
                 ##= man/spec/trace.md#markdown
-                ##% If a sentence with a keyword introduces a list, the sentence MUST be a part of the requirement of
-                ##% each item that has no keyword.
+                ##% If a sentence with a keyword, or a list item without an id, introduces a list, it MUST be a part of the
+                ##% requirement of each item that has no keyword.
                 own = lead if lead and not level else ""
                 level = level or (find_level(lead, any_case=self.form.any_case) if lead else level)
                 self._state(ranges, level, item.name, lead="" if item.name else own)
             waiting += [(child, "") for child in reversed(alone)]
+
+    def _introduces(self, item: _Item, lead: str) -> bool:
+        """Return whether an item such as "The pot MUST:" is an introduction of the items inside it."""
+        return (
+            not item.name
+            and bool(item.level or lead)
+            and any(not (child.level or child.name) for child in item.children)
+            and item.blocks[-1] < item.children[0].blocks[0]
+            and self.texts[item.blocks[-1]].endswith((":", "\uff1a"))
+        )
 
     # Tables
 
@@ -317,26 +356,23 @@ class _SectionReader:
             return cells
         heads = heads + [""] * (len(cells) - len(heads))
         name, named, skip = self._find_row_id(heads, cells)
-        kept = [(low + (skip if number == named else 0), high) for number, (low, high) in enumerate(block.cells)]
-        kept = [(low, high) for low, high in kept if text[low:high].strip()]
+        kept = [
+            (head, low + skip if number == named else skip_boxes(text, low), high)
+            for number, (head, (low, high)) in enumerate(zip(heads, block.cells, strict=False))
+        ]
+        kept = [(head, low, high) for head, low, high in kept if text[low:high].strip()]
         if not kept:
             return heads
-        ranges = [(at + low, at + high) for low, high in kept]
-        level = max(self._find_level(*one) for one in ranges)
+        level = max(self._find_level(at + low, at + high) for _, low, high in kept)
         headed, head_level = self._join_headed_cells(heads, cells, named) if not level else ("", Level.AUTO)
-        if name and not level and any(self.ids.is_id(text[low:high]) for low, high in kept):
+        if name and not level and any(self.ids.is_id(text[low:high]) for _, low, high in kept):
             # A row of a matrix refers to requirements.
-            self.uncounted.append((f"refers to {name}", at + kept[0][0], at + kept[-1][1]))
+            self.uncounted.append((f"refers to {name}", at + kept[0][1], at + kept[-1][2]))
             return heads
-        if name and not headed:
-            kept = _drop_fields(block, text, kept)
-        words = headed or CELL_BREAK.join([text[low:high] for low, high in kept])
-        # Only the sentence has to be quoted; other cells are context.
-        ranges = [(at + low, at + high) for low, high in kept]
-        speaking = [one for one in ranges if self._find_level(*one)]
-        if speaking and all(len(self.text[low:high].split()) >= _FEW_WORDS for low, high in speaking):
-            ranges = speaking
-        self._state(ranges, level or head_level, name, words)
+        if not headed:
+            kept = _drop_fields(text, kept)
+        words = headed or CELL_BREAK.join([text[low:high] for _, low, high in kept])
+        self._state([(at + low, at + high) for _, low, high in kept], level or head_level, name, words)
         return heads
 
     def _find_row_id(self, heads: list[str], cells: list[str]) -> tuple[str, int, int]:
@@ -368,17 +404,25 @@ class _SectionReader:
         return CELL_BREAK.join(pairs), level
 
 
-def _drop_fields(block: Block, text: str, cells: list[Span]) -> list[Span]:
-    """Drop the cells that only contain fields, such as a priority, a status or the path of a test."""
-    longest = max(cells, key=lambda one: one[1] - one[0])
-    words = text[slice(*longest)]
-    if len(words.split()) < (_FEW_WORDS - 1 if find_level(words) else _FEW_WORDS):
-        return cells
-    covered = set(block.code)
+def _drop_fields(text: str, cells: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """Leave out the cells that only describe a requirement, such as its priority, its state, or the path of its test.
+
+    The cells are ranges of the text, each after the heading of its column.
+    """
     kept = [
-        one for one in cells if one == longest or (len(text[slice(*one)].split()) >= _FEW_WORDS and one not in covered)
+        (head, low, high)
+        for head, low, high in cells
+        if not (
+            _FIELD_VALUE.fullmatch(text[low:high].strip())
+            or (_FIELD_HEAD.fullmatch(head.strip()) and not find_level(text[low:high]))
+        )
     ]
-    return kept if len(kept) == 1 else cells
+    ##= man/spec/trace.md#markdown
+    ##% All cells of a table row MUST be a part of its requirement, except its id and cells that only describe the
+    ##% requirement, such as its priority or state.
+    words = max((text[low:high].split() for _, low, high in kept), key=len, default=[])
+    # A few words may be a name, and the cell left out may say what is required of it.
+    return kept if len(words) >= (_FEW_WORDS - 1 if find_level(" ".join(words)) else _FEW_WORDS) else cells
 
 
 def _blank(text: str, spans: Iterable[Span]) -> str:

@@ -94,7 +94,7 @@ class _BlockReader:
         kind, tag, value, start, end = event
         ##= man/spec/trace.md#markdown
         ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and the targets of
-        ##% links.
+        ##% links, or pictures before its first word.
         if kind == "Start":
             self._open(tag, value)
         elif kind == "End":

@@ -9,7 +9,7 @@ from typing import NamedTuple
 _LONGEST = 48  # Maximum length of an id, which limits the time that a pattern can take.
 _ID = r"[A-Z][A-Z0-9]{0,15}(?:[-_.][A-Z0-9]{1,15}){0,4}?[-_]?\d{1,6}(?:\.\d{1,4}){0,3}(?:-?[A-Z]{1,3}\d{1,3})?[a-z]?"
 _NUMBERED = r"\d{1,4}(?:\.\d{1,4}){1,3}(?:-[A-Z]{1,3}\d{1,3})?"
-_USUAL = re.compile(r"(?:FR|NFR|REQ|AC|SC|US|UR|SR|BR|TR|IR|CR|DR|UC|SRS|SYS|RQ)(?:[-_.][A-Z0-9]+)*[-_]?\d")
+_USUAL = re.compile(r"(?:FR|NFR|REQ|AC|SC|US|UR|SR|BR|TR|IR|CR|DR|UC|SRS|SYS|RQ)(?:[-_.][A-Z0-9]+)*[-_]?\d|R\d+\.\d")
 """Ids that need no punctuation after them."""
 _STANDARDS = re.compile(
     r"(?:UTF|UCS|ISO|IEC|RFC|BCP|STD|SHA|AES|DES|RSA|HMAC|ED|EC|MD|CRC|IEEE|CVE|CWE|PEP|ES|ECMA|HTTP|TLS|SSL|IPV|WCAG|ANSI|"
@@ -23,8 +23,8 @@ _BEGINNING = re.compile(
 """A sentence, as opposed to the rest of a sentence that begins with a reference."""
 _AFTER = re.compile(r"\s*(?:[:\uff1a|]|[\u2014\u2013](?!\d)|-(?=\s)|\.(?=\s))\s*|\s+--\s+")
 _QUALIFIER = re.compile(r"\s*[(\[\uff08][^()\[\]\uff08\uff09]{1,60}[)\]\uff09](?=\s*[:\uff1a\u2014\u2013-])")
-_PICTURES = re.compile(r"(?:[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?\s*)*")
-"""Pictures such as a green check mark, which show the state of a requirement as a check box does."""
+_BOXES = re.compile(r"(?:(?:[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?|\[[ xX~/*-]\](?=\s))\s*)*")
+"""Check boxes, and pictures such as a green check mark, which show the state of a requirement as a check box does."""
 _OPENERS = {"[": "]", "(": ")", "\u3010": "\u3011"}
 
 
@@ -48,8 +48,7 @@ class IdPattern:
         ##= man/spec/trace.md#markdown
         ##% An id at the beginning of a list item, paragraph, table row or heading MUST be the name of the requirement,
         ##% and MUST NOT be a part of its text.
-        pictures = _PICTURES.match(text, 0, _LONGEST)
-        first = pictures.end() if pictures else 0
+        first = skip_boxes(text)
         opener = text[first : first + 1]
         is_bracketed = opener in _OPENERS
         first += is_bracketed
@@ -95,6 +94,12 @@ class IdPattern:
         """Return True if the whole text is an id."""
         found = self.split(text, len(text))
         return found is not None and found.end >= len(text)
+
+
+def skip_boxes(text: str, start: int = 0) -> int:
+    """Return the offset after the check boxes and pictures at an offset."""
+    boxes = _BOXES.match(text, start, start + _LONGEST)
+    return boxes.end() if boxes else start
 
 
 @lru_cache(maxsize=32)

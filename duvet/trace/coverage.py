@@ -198,7 +198,8 @@ def _list_missing_words(coverage: Coverage, match: Match, flags: int) -> Iterato
                 section.plain.words_between(low, high) if section.plain else data[low:high].decode(errors="replace")
                 for low, high in found
             )
-            if words := " ".join(" ".join(texts).split()):
+            # The signs between the cells of a row are no words.
+            if words := " ".join(" ".join(texts).split()).strip("| "):
                 yield words
 
 

@@ -38,12 +38,20 @@ def found(text: str, **form: object) -> list[str]:
         ("Go. The server MUST:\n- log\n- It MAY wait\n", ["MUST: The server MUST: log", "MAY: It MAY wait"]),
         ("These MUST hold:\n- A MUST b\n", ["MUST: These MUST hold:", "MUST: A MUST b"]),
         ("It MUST:\n- **FR-1**: log\n", ["MUST FR-1: log"]),
+        ("- A MUST:\n  - b\n  - C MAY d\n  - by day:\n    - e\n\n    f\n",
+         ["MUST: A MUST: b", "MAY: C MAY d", "MUST: A MUST: by day: e f"]),
+        ("- A MUST:\n  - **FR-1**: b\n  - c\n", ["MUST FR-1: b", "MUST: A MUST: c"]),
+        ("- **FR-1**: A MUST:\n  - b\n", ["MUST FR-1: A MUST: b"]),
+        ("- A MUST:\n  - B MUST c\n", ["MUST: A MUST:", "MUST: B MUST c"]),
         # Rows of tables.
         ("| ID | Rule | Prio |\n|-|-|-|\n| R-1 | The server MUST log | P1 |\n", ["MUST R-1: The server MUST log"]),
         ("| Rule | On |\n|-|-|\n| It MUST log all | start |\n", ["MUST: It MUST log all | start"]),
         ("| Thing | MUST | MAY |\n|-|-|-|\n| TLS | x | - |\n| IP | no | x |\n", [
             "MUST: Thing: TLS | MUST: x | MAY: -", "MAY: Thing: IP | MUST: no | MAY: x",
         ]),
+        ("| Rule | Limit | Notes | State |\n|-|-|-|-|\n| A MUST b c | 20 ms | fast | ✅ Done |\n", ["MUST: A MUST b c | 20 ms"]),
+        ("| Rule | Notes | [x] |\n|-|-|-|\n| A MUST b c | It MAY d | [x] |\n", ["MUST: A MUST b c | It MAY d"]),
+        ("| Name | Level |\n|-|-|\n| TLS | MUST |\n", ["MUST: TLS | MUST"]),
         # What holds no requirement.
         ("    code MUST x\n\n<!-- A MUST b. -->\n\n```\nA MUST b\n", []),
         ("`A MUST b.` is code.", []),
@@ -62,11 +70,14 @@ def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     ##% A nested item, or a further paragraph of an item, MUST be a part of the item's requirement, unless it has its
     ##% own id.
     ##= man/spec/trace.md#markdown
-    ##% If a sentence with a keyword introduces a list, the sentence MUST be a part of the requirement of each item that
-    ##% has no keyword.
+    ##% If a sentence with a keyword, or a list item without an id, introduces a list, it MUST be a part of the
+    ##% requirement of each item that has no keyword.
+    ##= man/spec/trace.md#markdown
+    ##% All cells of a table row MUST be a part of its requirement, except its id and cells that only describe the
+    ##% requirement, such as its priority or state.
     ##= man/spec/trace.md#markdown
     ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and the targets of
-    ##% links.
+    ##% links, or pictures before its first word.
     assert found(text) == expected
 
 
@@ -111,7 +122,11 @@ def test_ends_of_sentences(text: str, expected: list[str]) -> None:
         ("- [AC-1.2] A MUST b", "MUST AC-1.2: A MUST b"),
         ("- ✅ **FR-001**: A MUST b", "MUST FR-001: A MUST b"),
         ("- ☑️ 🚀 [AC-1.2] A MUST b", "MUST AC-1.2: A MUST b"),
-        ("- ✅ A MUST b", "MUST: ✅ A MUST b"),
+        ("- ✅ A MUST b", "MUST: A MUST b"),
+        ("- [-] A MUST b", "MUST: A MUST b"),
+        ("[ ] ❌ A MUST b", "MUST: A MUST b"),
+        ("| What |\n|-|\n| ☑️ A MUST b |", "MUST: A MUST b"),
+        ("R1.1 A MUST b", "MUST R1.1: A MUST b"),
         ("- R12.3: A MUST b", "MUST R12.3: A MUST b"),
         ("- 1.1 A MUST b", "MUST 1.1: A MUST b"),
         ("**NFR-2**: A MUST b. It MAY c.", "MUST NFR-2: A MUST b. It MAY c."),
