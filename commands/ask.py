@@ -10,7 +10,6 @@ import click
 from duvet.console.application import read_service
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
-from duvet.console.output import detect_table_look
 from duvet.console.project import (
     load_specification,
     open_blobs,
@@ -20,13 +19,14 @@ from duvet.console.project import (
     require_catalogue,
 )
 from duvet.console.streams import FAILED, print_remark, write_stdout
+from duvet.console.terminal import detect_table_look
 from duvet.errors import QueryError
 from duvet.llm.ask import ASK_TASK, NOTHING_FOUND, AnswerSource, ModelAnswer, ProjectRetriever, answer_question
 from duvet.llm.records import ModelError, ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
 from duvet.queries.full_text import RequirementIndex
-from duvet.reports.cells import escape_cell, wrap_cells
-from duvet.reports.tables import TableLook, encode_json
+from duvet.reports.cells import TableLook, escape_cell, wrap_cells
+from duvet.reports.tables import encode_json
 from duvet.tree.cache import Cache
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"

@@ -13,9 +13,9 @@ from duvet.config.service import find_service_file, load_service
 from duvet.console.command import OldOption, SubcommandGroup, current_settings
 from duvet.console.discovery import show_path
 from duvet.console.options import add_config_option, add_service_option
-from duvet.console.output import detect_table_look, is_on_terminal
 from duvet.console.problems import add_problem_format, has_errors, list_error_problems, make_problem_output
 from duvet.console.streams import FAILED, print_remark, write_stdout
+from duvet.console.terminal import detect_table_look, is_on_terminal
 from duvet.errors import DuvetError
 from duvet.reports.cells import escape_cell, measure_width
 from duvet.reports.tables import Column, Listing, encode_json, render_list_table

@@ -10,8 +10,9 @@ from msgspec import json
 from duvet.console.command import SubcommandGroup
 from duvet.console.knowledge_store import locate_store
 from duvet.console.options import add_list_format, add_service_option
-from duvet.console.output import detect_table_look, print_list
+from duvet.console.output import print_list
 from duvet.console.streams import print_remark, write_stdout
+from duvet.console.terminal import detect_table_look
 from duvet.knowledge.feedback import Vote, read_votes
 from duvet.reports.tables import Column, ListFormat, Listing, render_listing
 

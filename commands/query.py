@@ -335,7 +335,7 @@ def describe_models(reports: Iterable[ReportLines], models: FileModels, progress
 def make_renderer(project: Project, settings: TerminalSettings) -> CheckRenderer:
     from functools import cache
 
-    from duvet.console.output import detect_table_look
+    from duvet.console.terminal import detect_table_look
     from duvet.reports.checks import CheckRenderer
     from duvet.reports.graphics import Canvas, DrawnFile
     from duvet.trace.records import AnnotationPlaces

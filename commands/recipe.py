@@ -23,9 +23,10 @@ from duvet.console.options import (
     add_unused_options,
     add_variable_options,
 )
-from duvet.console.output import is_on_terminal, print_detail, print_list
+from duvet.console.output import print_detail, print_list
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output, print_problems
 from duvet.console.streams import FAILED, OK, is_standard_output, print_remark, write_stdout
+from duvet.console.terminal import is_on_terminal
 from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import print_run
 from duvet.errors import DuvetError, ProblemsError

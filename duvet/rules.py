@@ -143,6 +143,9 @@ MODEL_UNAVAILABLE = Rule("DUV121", "model-unavailable")
 COMMAND_FAILED = Rule("DUV122", "command-failed")
 INDEX_UNUSABLE = Rule("DUV123", "index-unusable")
 
+SETUP_CODES = frozenset(rule.code for rule in (CONFIG_ABSENT, PATTERN_UNMATCHED, NO_SPECIFICATION, NO_REQUIREMENTS))
+"""The warnings that become errors with a gate, because the gate would have nothing to check."""
+
 
 @cache
 def list_rules() -> dict[str, Rule]:

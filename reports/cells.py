@@ -1,12 +1,43 @@
-"""Text in terminal cells: escaped, measured, cut and padded."""
+"""Text in terminal cells: escaped, measured, cut, padded and coloured."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
 
 TAB = "    "
+COLUMN_GAP = "  "
 CUT_MARK = "…"
+
+
+class TableLook(Struct, frozen=True):
+    width: int = 100
+    colour: bool = False
+
+
+class HighlightMarks(Struct, frozen=True):
+    before: str
+    after: str
+
+
+_RED, _GREEN, _YELLOW, _MAGENTA, _GREY = (HighlightMarks(f"\x1b[{code}m", "\x1b[0m") for code in (31, 32, 33, 35, 90))
+STATE_MARKS: Mapping[str, HighlightMarks] = {
+    "uncited": _RED,
+    "to do": _MAGENTA,
+    "in progress": _YELLOW,
+    "needs code": _YELLOW,
+    "needs tests": _YELLOW,
+    "excepted": _GREY,
+    "done": _GREEN,
+    "not applicable": _GREY,
+}
+"""The colours of states on a terminal, the same as in the HTML report (`templates/page/tokens.css`)."""
+
+
+def paint_text(text: str, marks: HighlightMarks | None) -> str:
+    return f"{marks.before}{text}{marks.after}" if marks and text else text
 
 
 def escape_cell(text: str) -> str:

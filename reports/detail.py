@@ -12,7 +12,18 @@ from msgspec.structs import replace
 
 from duvet.queries import records
 from duvet.reports import tables
-from duvet.reports.cells import CUT_MARK, align_left, escape_cell, fit_cells, measure_width, wrap_cells
+from duvet.reports.cells import (
+    CUT_MARK,
+    STATE_MARKS,
+    HighlightMarks,
+    TableLook,
+    align_left,
+    escape_cell,
+    fit_cells,
+    measure_width,
+    paint_text,
+    wrap_cells,
+)
 from duvet.reports.summary import describe_exemption
 from duvet.text import format_count
 from duvet.trace.coverage import format_state
@@ -303,16 +314,16 @@ def make_page_blocks(page: PageDetail) -> Iterator[Block]:
 
 
 _INDENT = "  "
-_BOLD, _FAINT = tables.HighlightMarks("\x1b[1m", "\x1b[0m"), tables.HighlightMarks("\x1b[2m", "\x1b[0m")
-_CYAN = tables.HighlightMarks("\x1b[36m", "\x1b[0m")
+_BOLD, _FAINT = HighlightMarks("\x1b[1m", "\x1b[0m"), HighlightMarks("\x1b[2m", "\x1b[0m")
+_CYAN = HighlightMarks("\x1b[36m", "\x1b[0m")
 _COLOURS = {
-    **tables.STATE_MARKS,
-    "valid": tables.STATE_MARKS[State.DONE.words],
-    "invalid": tables.STATE_MARKS[State.UNCITED.words],
+    **STATE_MARKS,
+    "valid": STATE_MARKS[State.DONE.words],
+    "invalid": STATE_MARKS[State.UNCITED.words],
 }
 
 
-def render_blocks_text(blocks: Iterable[Block], look: tables.TableLook) -> bytes:
+def render_blocks_text(blocks: Iterable[Block], look: TableLook) -> bytes:
     lines: list[str] = []
     for block in blocks:
         for line in _Writer(look).lines(block):
@@ -325,7 +336,7 @@ def render_blocks_text(blocks: Iterable[Block], look: tables.TableLook) -> bytes
 
 
 class _Writer:
-    def __init__(self, look: tables.TableLook) -> None:
+    def __init__(self, look: TableLook) -> None:
         self.look = look
 
     def lines(self, block: Block) -> Iterator[str]:
@@ -364,7 +375,7 @@ class _Writer:
                 before = " " * measure_width(head) if number else self._painted(head, _FAINT)
                 yield f"{before}{text[start:end]}"
 
-    def _wrapped(self, text: str, indent: str, marks: tables.HighlightMarks | None = None) -> Iterator[str]:
+    def _wrapped(self, text: str, indent: str, marks: HighlightMarks | None = None) -> Iterator[str]:
         shown = escape_cell(text)
         for start, end in wrap_cells(shown, max(self.look.width - measure_width(indent), 20)):
             yield f"{indent}{self._painted(shown[start:end], marks)}".rstrip()
@@ -381,5 +392,5 @@ class _Writer:
             yield f"{_INDENT}{gutter} {self._painted(text, _CYAN if own else None)}".rstrip()
         yield ""
 
-    def _painted(self, text: str, marks: tables.HighlightMarks | None) -> str:
-        return tables.paint_text(text, marks) if self.look.colour else text
+    def _painted(self, text: str, marks: HighlightMarks | None) -> str:
+        return paint_text(text, marks) if self.look.colour else text

@@ -7,8 +7,18 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from duvet.model import Level, Problem
-from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, measure_width, wrap_cells
-from duvet.reports.tables import COLUMN_GAP, STATE_MARKS, TableLook, paint_text
+from duvet.reports.cells import (
+    COLUMN_GAP,
+    STATE_MARKS,
+    TableLook,
+    align_left,
+    align_right,
+    cut_middle,
+    escape_cell,
+    measure_width,
+    paint_text,
+    wrap_cells,
+)
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
 from duvet.trace.coverage import GateResult, Total, compute_totals, format_state, group_totals, judge_run
 from duvet.trace.records import Finished, NotApplicable, State

@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, json, to_builtins
 
-from duvet.reports.cells import escape_cell, measure_width, wrap_cells
-from duvet.trace.records import State
+from duvet.reports.cells import (
+    COLUMN_GAP,
+    STATE_MARKS,
+    HighlightMarks,
+    TableLook,
+    escape_cell,
+    measure_width,
+    wrap_cells,
+)
 
 if TYPE_CHECKING:
     from duvet.queries.records import RequirementRow
 
-COLUMN_GAP = "  "
 _INDENT = 2
 _NARROWEST, _NARROW, _LINES = 20, 40, 4
 """A wrapping column moves below the others if it would be narrower than the first width, or narrower than the second
@@ -73,32 +79,10 @@ def _packed(widths: Mapping[int, int], room: int) -> Iterator[dict[int, int]]:
 HighlightSpans = Sequence[tuple[int, int]]  # Ranges of a text, in order and without overlap.
 
 
-class HighlightMarks(Struct, frozen=True):
-    before: str
-    after: str
-
-
 PLAIN_MARKS = HighlightMarks("**", "**")
 MARKDOWN_MARKS = HighlightMarks("**", "**")
 BOLD_MARKS = HighlightMarks("\x1b[1;33m", "\x1b[0m")
 HEAD_MARKS = HighlightMarks("\x1b[1m", "\x1b[0m")
-
-_RED, _GREEN, _YELLOW, _MAGENTA, _GREY = (HighlightMarks(f"\x1b[{code}m", "\x1b[0m") for code in (31, 32, 33, 35, 90))
-STATE_MARKS: Mapping[str, HighlightMarks] = {
-    State.UNCITED.words: _RED,
-    State.TO_DO.words: _MAGENTA,
-    State.IN_PROGRESS.words: _YELLOW,
-    State.NEEDS_CODE.words: _YELLOW,
-    State.NEEDS_TESTS.words: _YELLOW,
-    State.EXCEPTED.words: _GREY,
-    State.DONE.words: _GREEN,
-    State.NOT_APPLICABLE.words: _GREY,
-}
-"""The colours of states on a terminal, the same as in the HTML report (`templates/page/tokens.css`)."""
-
-
-def paint_text(text: str, marks: HighlightMarks | None) -> str:
-    return f"{marks.before}{text}{marks.after}" if marks and text else text
 
 
 def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, shown: Callable[[str], str]) -> str:
@@ -168,11 +152,6 @@ class Listing(Struct, frozen=True):
         if self.heading is None:
             return [("", list(self.rows))]
         return [(heading, list(rows)) for heading, rows in groupby(self.rows, self.heading)]
-
-
-class TableLook(Struct, frozen=True):
-    width: int = 100
-    colour: bool = False
 
 
 def render_listing(listing: Listing, format: ListFormat, look: TableLook = TableLook()) -> bytes:  # noqa: B008 - immutable

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
-from duvet.console.command import current_settings, wants_colour
 from duvet.console.streams import write_stdout
-from duvet.reports.tables import ListFormat, Listing, TableLook, encode_json, render_listing
+from duvet.console.terminal import detect_table_look, is_on_terminal
+from duvet.reports.tables import ListFormat, Listing, encode_json, render_listing
 
 if TYPE_CHECKING:
     from duvet.reports.detail import Block
-
-_WIDTH = 100  # The width of tables in a file or a pipe.
-_MIN_WIDTH = 20
 
 add_list_format = click.option(
     "--format",
@@ -55,21 +49,3 @@ def print_detail(detail: object, blocks: Iterable[Block], format: str) -> None:
         write_stdout(render_blocks_markdown(blocks))
     else:
         write_stdout(render_blocks_text(blocks, detect_table_look()))
-
-
-def is_on_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
-
-
-def detect_table_look(stream: TextIO | None = None) -> TableLook:
-    """Return the width and the colours for a stream, by default standard output."""
-    settings, stream = current_settings(), stream or sys.stdout
-    colour = stream is not None and wants_colour(settings.colours, settings.environ, stream)
-    if stream is None or not stream.isatty():
-        return TableLook(_WIDTH, colour)
-    columns = settings.environ.get("COLUMNS", "")
-    with suppress(OSError):
-        width = int(columns) if columns.isdecimal() else os.get_terminal_size(stream.fileno()).columns
-        # A terminal of unknown size has 0 columns.
-        return TableLook(max(width or _WIDTH, _MIN_WIDTH), colour)
-    return TableLook(_WIDTH, colour)

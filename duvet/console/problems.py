@@ -26,9 +26,8 @@ from duvet.errors import (
 from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems, render_problems_text
-from duvet.rules import find_broken_rule
+from duvet.rules import SETUP_CODES, find_broken_rule
 from duvet.text import colour_diff_line, format_count, make_unified_diff
-from duvet.trace.gates import SETUP_CODES
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_changed
 

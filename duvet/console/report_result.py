@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.console.command import current_settings
 from duvet.console.discovery import show_path
-from duvet.console.output import detect_table_look
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
 from duvet.console.streams import FAILED, OK, print_notice
+from duvet.console.terminal import detect_table_look
 from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.reports.cells import escape_cell

@@ -13,48 +13,27 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.settings import PageRule
 from duvet.console.command import current_settings
 from duvet.console.discovery import show_path
 from duvet.console.problems import has_errors, promote_setup_problems, promote_warnings, reword_problem
 from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents
 from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
-from duvet.console.streams import is_stream_output, print_notice, print_remark, render_bytes, write_outputs
-from duvet.errors import DuvetError, NotFoundError, OutputError, UnreadableError, describe_os_error
-from duvet.model import Kind, Place, Problem, Severity, Specification
+from duvet.console.streams import is_stream_output, print_remark, render_bytes, write_outputs
+from duvet.errors import DuvetError, OutputError, UnreadableError, describe_os_error
+from duvet.model import Place, Problem, Severity, Specification
 from duvet.project.project import Project
-from duvet.project.validation import find_missing_reasons, find_setup_problems
-from duvet.queries.citations import list_comment_styles, read_code_below
-from duvet.queries.gaps import RequirementFilter
-from duvet.queries.priority import make_priority_rows, prioritize_requirements
-from duvet.queries.revisions import SnapshotDiff, compare_snapshots
-from duvet.reports.cells import escape_cell
-from duvet.reports.html.anchors import ReportData
+from duvet.project.setup import find_missing_reasons, find_setup_problems
 from duvet.reports.snapshot import render_snapshot
 from duvet.reports.summary import summarize_run
 from duvet.sources.scan import make_unreadable_problem
 from duvet.specs import extraction
-from duvet.text import colour_diff_line, format_count, make_unified_diff
-from duvet.trace.catalogue import Catalogue
+from duvet.text import format_count
 from duvet.trace.coverage import GateResult
-from duvet.trace.gates import (
-    check_gates,
-    find_freed_annotations,
-    find_unimplemented,
-    find_untested,
-    has_implementation,
-    word_like_upstream,
-)
-from duvet.trace.records import AnnotationPlaces, Finished, Requirement
-from duvet.tree.files import FolderMembership
-from duvet.tree.git import GitCommand, GitRepository
+from duvet.trace.records import AnnotationPlaces, Finished
 from duvet.tree.outputs import store_changed, store_together
-from duvet.tree.recorder import FileChangedError, RecordedTree
-from duvet.version import VERSION
 
 if TYPE_CHECKING:
-    from duvet.knowledge.pages.catalogue import PageCollection
     from duvet.progress import Progress
     from duvet.specs.census import Census
 
@@ -91,8 +70,9 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
     if project.config and project.config.extended:
         found += _find_reasonless_exceptions(project)
         found += check_counts(project)
-    gates = list_gates(project, request)
-    if gates or _is_ci(project, request):
+    is_ci = _is_ci(project, request)
+    gates = _list_gates(project, request, is_ci=is_ci)
+    if gates or is_ci:
         found = promote_setup_problems(found)
     problems = _sort_problems((*finished.trace.problems, *found))
     problems = tuple(_offer_fix(problem, project.is_like_upstream) for problem in problems)
@@ -162,7 +142,7 @@ def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
 
 def _find_changed_snapshot(project: Project, files: ReportFiles) -> str:
     """Return the path of the snapshot if the run replaces it with another one."""
-    path = find_snapshot_path(project)
+    path = project.snapshot_path
     for name, render in files:
         with suppress(DuvetError):
             if name == path and project.disk.read(name) != render():
@@ -172,8 +152,8 @@ def _find_changed_snapshot(project: Project, files: ReportFiles) -> str:
 
 def _find_reasonless_exceptions(project: Project) -> Iterator[Problem]:
     places = AnnotationPlaces(project.tree)
-    for finding in find_missing_reasons(project.trace, places):
-        yield replace(finding.problem, severity=Severity.WARNING)
+    for _, problem in find_missing_reasons(project.trace, places):
+        yield replace(problem, severity=Severity.WARNING)
 
 
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -257,30 +237,12 @@ class Gate(NamedTuple):
     check: Callable[[bytes], list[Problem]]  # Called with the snapshot of the run.
 
 
-def list_gates(project: Project, request: ReportRequest) -> list[Gate]:
-    """Return the gates of a run: those of `--ci`, and those that `true` and targets request."""
-    gates = [*_list_ci_gates(project, request)] if _is_ci(project, request) else []
-    ##= man/spec/gates.md#gates-for-targets
-    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, even
-    ##% without `--ci`.
-    ##= man/spec/gates.md#gates-for-targets
-    ##% `--require-tests TARGET` MUST list each requirement of the target that is neither done nor fully tested, even
-    ##% without `--ci`.
-    for gate, option, noun, state, find in (
-        (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
-        (request.require_tests, "--require-tests", "tests", "tested", find_untested),
-    ):
-        ##= man/spec/gates.md#gates-for-targets
-        ##% Except with awslabs duvet's schema, `--require-citations true` and `--require-tests true` MUST have the same
-        ##% effect as naming every specification.
-        if gate.everything and not project.is_like_upstream:
-            check = partial(_check_targets, project, gate, option, find)
-            gates.append(Gate(noun, f"every requirement is {state}", check))
-        elif gate.targets:
-            names = ", ".join(gate.targets)
-            check = partial(_check_targets, project, gate, option, find)
-            gates.append(Gate(f"{noun} of {names}", f"every requirement of {names} is {state}", check))
-    return gates
+def _list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list[Gate]:
+    if not is_ci and request.require_citations == request.require_tests == ReportGate():
+        return []
+    from duvet.console.report_gates import list_gates
+
+    return list_gates(project, request, is_ci=is_ci)
 
 
 def run_gates(gates: Iterable[Gate], snapshot: bytes | None) -> tuple[tuple[GateResult, ...], list[Problem]]:
@@ -296,108 +258,11 @@ def run_gates(gates: Iterable[Gate], snapshot: bytes | None) -> tuple[tuple[Gate
     return tuple(results), problems
 
 
-def _check_targets(
-    project: Project,
-    gate: ReportGate,
-    option: str,
-    find: Callable[[Iterable[Requirement]], Iterator[Problem]],
-    snapshot: bytes,
-) -> list[Problem]:
-    selected, unknown = _select_targets(project, gate, option)
-    ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if no code cites a requirement. Except with
-    ##% awslabs duvet's schema, a gate on a target MUST fail if the target has no requirements.
-    if not (gate.everything or selected or unknown or project.is_like_upstream):
-        names = " and ".join(gate.targets)
-        message = f"{names} {'has' if len(gate.targets) == 1 else 'have'} no requirements, so {option} checks nothing"
-        hint = "name a specification or a section with requirements, or remove the target"
-        return [rules.GATE_UNKNOWN_TARGET.problem(message, hint=hint)]
-    return [*find(project.requirements if gate.everything else selected), *unknown]
-
-
 def _is_ci(project: Project, request: ReportRequest) -> bool:
     if request.ci is not None:
         return request.ci
     # awslabs duvet treats an empty `CI` as true.
-    return find_snapshot_path(project) is not None and project.environ.get("CI", "false") not in ("false", "0")
-
-
-def find_snapshot_path(project: Project) -> str | None:
-    config = project.config
-    return config.report.snapshot.path if config and config.report.snapshot.enabled else None
-
-
-def _list_ci_gates(project: Project, request: ReportRequest) -> Iterator[Gate]:
-    path = find_snapshot_path(project)
-    if path is not None:
-        yield Gate(f"snapshot {path}", f"snapshot {path} is up to date", partial(_check_snapshot, project, path))
-        return
-    citations, tests = (
-        gate.everything is None or (gate.everything and project.is_like_upstream)
-        for gate in (request.require_citations, request.require_tests)
-    )
-    nouns = [noun for noun, wanted in (("citations", citations), ("tests", tests)) if wanted]
-    # awslabs duvet accepts a project without requirements. There is nothing to pass then.
-    if nouns and (project.requirements or not project.is_like_upstream):
-        success = "every requirement is cited" if citations else "every cited requirement is tested"
-        success += " and tested" if citations and tests else ""
-        yield Gate(" and ".join(nouns), success, partial(_check_lines, project, citations, tests))
-
-
-def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes) -> list[Problem]:
-    ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
-    freed = find_freed_annotations(project.requirements) if project.not_applicable else frozenset()
-    problems = check_gates(project.trace, citations=citations, tests=tests, freed=freed)
-    ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if no code cites a requirement. Except with
-    ##% awslabs duvet's schema, a gate on a target MUST fail if the target has no requirements.
-    if not (citations or has_implementation(project.trace) or project.is_like_upstream):
-        path = project.config.path if project.config else ""
-        hint = "cite requirements in the code that implements them, or leave out `--require-citations false`"
-        return [rules.GATE_NOT_TESTED.problem("no code cites a requirement, so no test is required", path, hint=hint)]
-    return _choose_words(project, problems)
-
-
-def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems with awslabs duvet's messages if the project has its schema."""
-    return [word_like_upstream(one) if project.is_like_upstream else one for one in problems]
-
-
-def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Problem]:
-    project.progress.begin(f"Checking {show_path(path)}")
-    try:
-        committed = project.tree.read(path)
-    except DuvetError as error:
-        message = f"can't read the snapshot: {error.message}" if project.tree.exists(path) else "no snapshot yet"
-        hint = f"run `duvet report` and commit {path}"
-        return _choose_words(project, [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)])
-    if committed != snapshot:
-        old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot))
-        lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, context=4)]
-        if not lines:
-            lines = ["(only the line endings differ)"]
-        diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
-        print_notice(f"\nDifferences detected in {escape_cell(show_path(path))}:\n\n{diff}\n")
-        hint = f"if you intended the change, run `duvet report` and commit {path}"
-        return _choose_words(project, [rules.SNAPSHOT_DIFFERS.problem("the snapshot is out of date", path, hint=hint)])
-    project.progress.end(f"Checked {show_path(path)}")
-    return []
-
-
-def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[list[Requirement], list[Problem]]:
-    """Return the requirements of all targets, each once and in order, and a problem for each unknown target."""
-    found: set[int] = set()
-    unknown = []
-    for target in gate.targets:
-        try:
-            found.update(project.scopes.of(target))
-        except NotFoundError as error:
-            ##= man/spec/gates.md#gates-for-targets
-            ##% duvet MUST refuse an unknown target of a gate, and SHOULD suggest similar names.
-            message = f"{error.message}, which {option} names"
-            unknown.append(rules.GATE_UNKNOWN_TARGET.problem(message, hint=error.hint))
-    return [project.requirements[index] for index in sorted(found)], unknown
+    return project.snapshot_path is not None and project.environ.get("CI", "false") not in ("false", "0")
 
 
 def _render_files(
@@ -411,6 +276,7 @@ def _render_files(
     """Yield every file that the options or the configuration name; after errors, only the HTML report."""
 
     def render_html(out: BinaryIO) -> None:
+        from duvet.console.report_data import make_report_data
         from duvet.reports.html.render import render_html
 
         render_html(make_report_data(project, finished, problems, snapshot, gates), out)
@@ -444,7 +310,7 @@ def _render_files(
         citations, tests = (gate.everything is not False for gate in (request.require_citations, request.require_tests))
         for name, data in render_lcov(finished, citations, tests):
             yield os.path.join(request.lcov, name), partial(bytes, data)
-    snapshot_path = find_snapshot_path(project)
+    snapshot_path = project.snapshot_path
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the configured snapshot
     ##% with the current one instead of overwriting it.
@@ -508,129 +374,3 @@ def _identify_file(path: str) -> object:
 
 def _make_unwritable_problem(error: OutputError) -> Problem:
     return rules.FILE_UNWRITABLE.problem(error.message, error.path, hint=error.hint)
-
-
-def make_report_data(
-    project: Project,
-    finished: Finished,
-    problems: tuple[Problem, ...],
-    snapshot: bytes | None,
-    gates: tuple[GateResult, ...] = (),
-) -> ReportData:
-    """Collect the data of the HTML report; after errors it contains no snapshot, JSON or changes."""
-    config, catalogue = project.config, project.catalogue
-    rule = config.page if config else PageRule()
-    commit = _find_commit(project)
-    ##= man/spec/page.md#overview
-    ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
-    urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 10)
-    ##= man/spec/page.md#working-with-the-report
-    ##% With `embed-json`, the HTML report MUST contain the JSON report, unless an annotation is invalid.
-    embedded = None
-    if rule.embeds_json and snapshot is not None:
-        from duvet.reports.json_v1 import render_json_v1
-
-        embedded = render_bytes(partial(render_json_v1, finished))
-    ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the code below each citation, as far as the next annotation and at most `snippet-lines`
-    ##% lines.
-    citations = enumerate(one for one in finished.trace.annotations if one.kind is not Kind.SPEC)
-    comments = ((index, one.path, one.source.text) for index, one in citations if not one.from_file)
-    snippets = read_code_below(comments, _make_reader(project), rule.snippet_lines)
-    pages = _load_pages(project, catalogue)
-    ##= man/spec/page.md#working-with-the-report
-    ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
-    # So the data contains neither the date nor the path of the project.
-    ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo. Without a configured title, the report MUST have the name of
-    ##% the repository to which it links as its title, or else the names of its specifications.
-    return ReportData(
-        finished=finished,
-        catalogue=catalogue,
-        problems=problems,
-        gates=gates,
-        title=rule.title,
-        logo=rule.logo,
-        whole_text=rule.whole_text,
-        snippets=snippets,
-        version=VERSION,
-        commit=commit,
-        config_path=config.path if config else "",
-        next=tuple(urgent),
-        since=None if snapshot is None else _compare_with_commit(project, commit, snapshot),
-        comments=list_comment_styles((*(config.sources if config else ()), *project.options.sources)),
-        embedded=embedded,
-        notes=pages,
-        texts=_load_page_texts(project, pages) if pages else {},
-    )
-
-
-def _find_commit(project: Project) -> str:
-    """Return the commit that is checked out; empty outside a repository."""
-    # The folders above the project are not recorded, so changes there don't trigger runs.
-    repository = GitRepository(project.disk, project.root)
-    top = repository.top(repository.start)
-    if top is None:
-        project.tree.exists(".git")
-        return ""
-    ##= man/spec/page.md#overview
-    ##% The report MUST show the version of duvet, the path of the configuration and the checked-out commit.
-    return GitRepository(project.tree, project.root).head(top)
-
-
-def _make_reader(project: Project) -> Callable[[str], str | None]:
-    """Return a function that reads sources of the project; it returns None for a link that leads out of the project."""
-    members, tree = FolderMembership(project.root, project.disk), project.tree
-    read_file = tree.read_again if isinstance(tree, RecordedTree) else tree.read
-
-    def read(path: str) -> str | None:
-        ##= man/spec/page.md#safety
-        ##% The report MUST NOT contain text of files outside the project, even through symbolic links.
-        if not members.has(path):
-            return None
-        try:
-            return read_file(path).decode()
-        except FileChangedError:
-            raise
-        except (DuvetError, UnicodeDecodeError):
-            return None
-
-    return read
-
-
-def _load_pages(project: Project, catalogue: Catalogue) -> PageCollection | None:
-    from duvet.knowledge.pages.files import find_page_files
-
-    files = find_page_files(project)
-    if not files.prefixes:
-        return None
-    from duvet.knowledge.pages.catalogue import PageCollection, load_pages
-
-    store = load_pages(project, files)
-    return PageCollection(store, catalogue) if store.pages else None
-
-
-def _load_page_texts(project: Project, pages: PageCollection) -> dict[str, str]:
-    from duvet.knowledge.pages.page import decode_page_body
-
-    texts = {}
-    for page in pages.pages:
-        # A page may have been removed since it was listed.
-        with suppress(DuvetError):
-            texts[page.path] = decode_page_body(project.tree.read(page.path), page.path)
-    return texts
-
-
-def _compare_with_commit(project: Project, commit: str, snapshot: bytes) -> SnapshotDiff | None:
-    """Return the changes since the commit's snapshot; None if the commit has none."""
-    path = find_snapshot_path(project)
-    if path is None or not commit:
-        return None
-    # In a git hook, the variables of git may name another repository.
-    environ = {name: value for name, value in current_settings().environ.items() if not name.startswith("GIT_")}
-    try:
-        before = GitCommand(project.root, environ).content("cat-file", "blob", f"{commit}:./{path}")
-    except DuvetError:
-        # The commit lacks the file, or git is not installed.
-        return None
-    return None if before is None else compare_snapshots(before.decode(errors="replace"), snapshot.decode())

@@ -19,6 +19,7 @@ from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Annotation, Format, Place, Problem, RequirementForm, Specification
 from duvet.progress import Progress
+from duvet.project.setup import find_obstacles
 from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
@@ -265,6 +266,11 @@ class Project:
             return bool(self.options.sources or self.options.requirements)
         return not self.config.extended
 
+    @property
+    def snapshot_path(self) -> str | None:
+        """The path of the snapshot; None if the configuration has none."""
+        return self.config.report.snapshot.path if self.config and self.config.report.snapshot.enabled else None
+
     @cached_property
     def library(self) -> Library:
         """The specifications, loaded when they are needed."""
@@ -434,9 +440,7 @@ class Project:
     @property
     def setup_problems(self) -> tuple[Problem, ...]:
         """The warnings that make every gate fail, because the gate would have nothing to check."""
-        from duvet.trace.gates import find_setup_problems
-
-        found = find_setup_problems(self.config, self.requirements, self.inputs.unmatched)
+        found = find_obstacles(self.config, self.requirements, self.inputs.unmatched)
         # The requirements of a specification that can't be loaded are unknown.
         return tuple(one for one in found if one.code != NO_REQUIREMENTS.code or not self.library.failures)
 

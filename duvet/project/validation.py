@@ -18,9 +18,9 @@ from duvet.project.findings import Finding, Findings
 from duvet.project.fixes import AnnotationFixer
 from duvet.project.history import TextHistory
 from duvet.project.project import Project
+from duvet.project.setup import find_missing_reasons, find_setup_problems
 from duvet.sources.editor import apply_edits
 from duvet.sources.fragments import lines_in_literals, may_have_literals
-from duvet.specs.locator import locate_specification
 from duvet.text import join_names, quote_text, shorten_text
 from duvet.trace.build import find_second_spellings, make_two_spellings_problem
 from duvet.trace.coverage import find_other_quotes, find_partial_quotes
@@ -49,7 +49,7 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
     found = [
         *_find_trace_problems(project, places),
         *_find_literals(project, by_path, places),
-        *find_missing_reasons(trace, places),
+        *(Finding(problem, id) for id, problem in find_missing_reasons(trace, places)),
         *_find_duplicates(trace, places),
         *_find_cited_exceptions(trace, places),
         *([] if project.is_like_upstream else _find_incomplete_quotes(project, places)),
@@ -65,36 +65,6 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
     ordered = tuple(sorted(fixed, key=lambda one: one.problem.sort_key))
     generated = tuple(path for path in project.extraction.files if path in files)
     return Findings(files, ordered, project.config.path if project.config else "", generated)
-
-
-def find_setup_problems(project: Project) -> Iterator[Problem]:
-    """Yield warnings about a setup that awslabs duvet accepts and duvet's own schema discourages."""
-    config = project.config
-    if config is None or not config.extended:
-        return
-    ##= man/spec/gates.md#verdicts
-    ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
-    ##% exception without a reason.
-    ##= man/spec/gates.md#verdicts
-    ##% Without a gate, and except with awslabs duvet's schema, duvet MUST warn if there is no configuration, no
-    ##% specification or no requirement, or if a source pattern matches no file.
-    yield from project.setup_problems
-    trace, places = project.trace, AnnotationPlaces(project.tree)
-    known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}
-    # A second spelling has a separate problem.
-    known |= {other.locator.name for other, _ in find_second_spellings(trace.coverages, project.root)}
-    for coverage in trace.coverages:
-        specification = coverage.specification
-        ids = [id for match in coverage.matches for id in match.ids]
-        is_stated = any(trace.annotations[id].kind is Kind.SPEC for id in ids)
-        if not ids or is_stated or specification.locator.name in known:
-            continue
-        first = trace.annotations[min(ids)]
-        message = f"{quote_text(specification.locator.name)} is cited, but not configured"
-        hint = f"add a `[[specification]]` table with `source = {quote_text(specification.locator.name)}`"
-        place = places.of(first, first.source.target)
-        label = "its requirements are unknown"
-        yield rules.SPECIFICATION_UNCONFIGURED.problem(message, first.path, place, label=label, hint=hint)
 
 
 def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
@@ -145,16 +115,6 @@ def _find_literals(project: Project, by_path: dict[str, list[int]], places: Anno
             for id in by_path[path] if lines.inside else ():
                 if annotations[id].line in lines.inside:
                     yield Finding(_problem(rules.CITATION_IN_STRING, message, annotations[id], places, hint), id)
-
-
-def find_missing_reasons(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding]:
-    ##= man/spec/validate.md#checks
-    ##% `duvet validate` MUST report an exception without a reason as an error.
-    for id, annotation in enumerate(trace.annotations):
-        if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
-            hint = "add a line `reason=…` below the target"
-            message = "this exception has no reason"
-            yield Finding(_problem(rules.EXCEPTION_NO_REASON, message, annotation, places, hint), id)
 
 
 def _find_duplicates(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding]:
@@ -231,7 +191,6 @@ def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Itera
 
 _LABELS = {
     rules.CITATION_IN_STRING.code: "inside a string literal",
-    rules.EXCEPTION_NO_REASON.code: "exception without a reason",
     rules.CITATION_REPEATED.code: "repeated annotation",
     rules.CITATION_EXCEPTED.code: "citation of excepted text",
 }

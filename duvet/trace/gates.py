@@ -31,35 +31,6 @@ _IMPLEMENTED = records.CITATION | records.EXCEPTION | records.IMPLICATION
 _TESTED = records.TEST | records.EXCEPTION | records.IMPLICATION
 
 
-SETUP_CODES = frozenset(
-    rule.code for rule in (rules.CONFIG_ABSENT, rules.PATTERN_UNMATCHED, rules.NO_SPECIFICATION, rules.NO_REQUIREMENTS)
-)
-"""The warnings that become errors with a gate, because the gate would have nothing to check."""
-
-
-def find_setup_problems(
-    config: Config | None, requirements: Collection[records.Requirement], unmatched: Iterable[Problem]
-) -> Iterator[Problem]:
-    """Yield a warning for each mistake in the setup that leaves a gate nothing to check.
-
-    This applies only to duvet's own schema.
-    """
-    if config is None or not config.extended:
-        return
-    yield from unmatched
-    if not requirements and config.specifications:
-        ##= man/spec/trace.md#markdown
-        ##% If a project has no requirements, duvet MUST suggest `keywords = "any"` and `requirements = "ids"`.
-        hint = (
-            "requirements contain MUST, SHOULD or MAY in capitals; check `source` and `format`, or set "
-            '`keywords = "any"` for lower-case keywords or `requirements = "ids"` for ids such as FR-001'
-        )
-        yield rules.NO_REQUIREMENTS.problem("the specifications contain no requirements", config.path, hint=hint)
-    elif not requirements:
-        hint = "run `duvet init --yes` to add those in this folder, or `duvet init --specification URL|FILE`"
-        yield rules.NO_SPECIFICATION.problem("no specification is configured", config.path, hint=hint)
-
-
 def check_gates(
     trace: records.Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
 ) -> tuple[Problem, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
 
 from duvet import errors, model
 from duvet.config.settings import Config, NotesRule, SourceRule
-from duvet.knowledge.pages.page import find_pattern_prefix
 from duvet.project.project import Project
 from duvet.rules import PAGE_UNREAD
 from duvet.sources.scan import InnerTree, RuleOrigin, find_sources
@@ -17,6 +17,7 @@ from duvet.specs.locator import is_url
 from duvet.tree.files import DiskTree, FolderMembership, MemoryTree, Tree
 from duvet.tree.recorder import RecordedTree
 
+_WILDCARD = re.compile(r"[*?\[]")
 DEFAULT_PAGE_RULES = (NotesRule(patterns=("docs/**/*.md",)),)
 
 
@@ -110,3 +111,11 @@ def find_modification_time(project: Project, path: str) -> float:
         except errors.DuvetError:
             return 0.0
     return 0.0
+
+
+def find_pattern_prefix(pattern: str) -> str:
+    """Return the folders before the first wildcard of a pattern, with a slash at the end."""
+    wildcard = _WILDCARD.search(pattern)
+    fixed = pattern[: wildcard.start()] if wildcard else pattern
+    folder, slash, _ = fixed.removeprefix("./").rpartition("/")
+    return folder + slash

@@ -45,7 +45,6 @@ _CONTROL_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
 _BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 """Blanks except control characters, which make a slug invalid."""
-_WILDCARD = re.compile(r"[*?\[]")
 _LINK = re.compile(rb"(?<!\\)\[\[([^\[\]|\\]{1,1200})(?:\\?\|([^\[\]]{0,2000}))?\]\](?!\()")
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _LABELLED = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
@@ -252,14 +251,6 @@ def make_slug(path: str, prefix: str) -> str:
     ##= man/spec/pages.md#files
     ##% duvet MUST find a page by every Unicode normalization of its slug.
     return normalise_slug(_ENDING.sub("", path.removeprefix(prefix)))
-
-
-def find_pattern_prefix(pattern: str) -> str:
-    """Return the folders before the first wildcard of a pattern, with a slash at the end."""
-    wildcard = _WILDCARD.search(pattern)
-    fixed = pattern[: wildcard.start()] if wildcard else pattern
-    folder, slash, _ = fixed.removeprefix("./").rpartition("/")
-    return folder + slash
 
 
 def find_slug_fault(slug: str) -> str:

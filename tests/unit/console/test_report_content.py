@@ -9,7 +9,7 @@ import click
 import pytest
 
 from duvet.console.command import TerminalSettings
-from duvet.console.report_run import make_report_data
+from duvet.console.report_data import make_report_data
 from duvet.console.streams import render_bytes
 from duvet.project.project import Options, Project
 from duvet.queries.citations import CommentStyle

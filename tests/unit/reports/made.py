@@ -10,7 +10,7 @@ from typing import Any
 
 from duvet.project.project import Project
 from duvet.reports import json_v1, json_v2, snapshot, summary
-from duvet.reports.tables import TableLook
+from duvet.reports.cells import TableLook
 from duvet.trace.records import Finished
 from duvet.tree.files import MemoryTree
 from tests.made import read_files

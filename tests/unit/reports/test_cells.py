@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, fit_cells, measure_width, wrap_cells
+from duvet.reports.cells import (
+    STATE_MARKS,
+    align_left,
+    align_right,
+    cut_middle,
+    escape_cell,
+    fit_cells,
+    measure_width,
+    wrap_cells,
+)
+from duvet.trace.records import State
 
 TEXTS = st.text(st.sampled_from("ab 日\N{COMBINING ACUTE ACCENT}\x1b\t\n|é"), max_size=60)
+
+
+def test_every_state_has_a_colour() -> None:
+    assert {state.words for state in State} == STATE_MARKS.keys()
 
 
 def test_nothing_drives_a_terminal() -> None:

@@ -8,8 +8,9 @@ from msgspec import json
 from msgspec.structs import replace
 
 from duvet.console.workflow_run import make_run_blocks
+from duvet.reports.cells import TableLook
 from duvet.reports.detail import render_blocks_text
-from duvet.reports.tables import TableLook, encode_json
+from duvet.reports.tables import encode_json
 from duvet.workflows.workflow import FailureCode, StepRun, WorkflowFailure, WorkflowRun
 
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

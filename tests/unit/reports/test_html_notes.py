@@ -7,7 +7,7 @@ import re
 import html5lib
 import pytest
 
-from duvet.console.report_run import make_report_data
+from duvet.console.report_data import make_report_data
 from duvet.reports.html import render
 from duvet.reports.html.notes import render_markdown
 from tests.unit.knowledge.pages.made import project_of

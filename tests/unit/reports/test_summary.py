@@ -11,8 +11,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Level
 from duvet.reports import json_v1
-from duvet.reports.cells import measure_width
-from duvet.reports.tables import TableLook
+from duvet.reports.cells import TableLook, measure_width
 from duvet.trace.coverage import compute_totals
 from duvet.trace.records import Finished, Requirement, State
 from tests.conftest import ROOT

@@ -14,7 +14,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.commands.config import render_settings_table
 from duvet.config.schema import Setting, SettingOrigin
 from duvet.reports import tables
-from duvet.reports.cells import escape_cell, measure_width
+from duvet.reports.cells import COLUMN_GAP, TableLook, escape_cell, measure_width
 from tests.conftest import ROOT
 from tests.unit.reports.test_cells import TEXTS
 
@@ -38,7 +38,7 @@ HOSTILE = (
 )
 
 
-def shown(rows: Sequence[Cup], format: str, look: tables.TableLook = tables.TableLook(), **more: Any) -> str:  # noqa: B008 - immutable
+def shown(rows: Sequence[Cup], format: str, look: TableLook = TableLook(), **more: Any) -> str:  # noqa: B008 - immutable
     return tables.render_listing(
         tables.Listing((NAME, PLACE, TEXT), rows, **more), tables.ListFormat(format), look
     ).decode()
@@ -81,7 +81,7 @@ def test_values_come_back_from_csv_as_they_are_seen(rows: list[tuple[str, str]])
     assert found == [[escape_cell(name), "shelf", escape_cell(text)] for name, text in rows]
 
 
-COLOURED = tables.TableLook(100, colour=True)
+COLOURED = TableLook(100, colour=True)
 HEADING = "\x1b[1mname  place  text\x1b[0m\n"
 
 
@@ -95,7 +95,7 @@ def test_colours() -> None:
     )
     # A mark goes on in the next line.
     marked = Cup("blue", CUPS[1].text, "table", ((3, 30),))
-    assert shown((marked,), "table", tables.TableLook(40, colour=True)) == (
+    assert shown((marked,), "table", TableLook(40, colour=True)) == (
         f"{HEADING}blue  table  It \x1b[1;33mholds coffee, and never\x1b[0m\n"
         "             \x1b[1;33many\x1b[0mthing else.\n"
     )
@@ -111,17 +111,17 @@ SHARED = tables.Listing(
 def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = GOLD
     found = {
-        "40: long texts are wrapped": shown(CUPS, "table", tables.TableLook(40)),
-        "30: long texts stand below": shown(CUPS, "table", tables.TableLook(30)),
+        "40: long texts are wrapped": shown(CUPS, "table", TableLook(40)),
+        "30: long texts stand below": shown(CUPS, "table", TableLook(30)),
         "16: with headings": shown(
-            CUPS, "table", tables.TableLook(16), heading=lambda cup: f"on the {cup.place} of the house"
+            CUPS, "table", TableLook(16), heading=lambda cup: f"on the {cup.place} of the house"
         ),
-        "8: columns stand below one another": shown(CUPS[:1], "table", tables.TableLook(8)),
-        "40: wide characters take two cells": shown(WIDE, "table", tables.TableLook(40)),
-        "40: words that are longer than a line": shown(LONG, "table", tables.TableLook(40)),
+        "8: columns stand below one another": shown(CUPS[:1], "table", TableLook(8)),
+        "40: wide characters take two cells": shown(WIDE, "table", TableLook(40)),
+        "40: words that are longer than a line": shown(LONG, "table", TableLook(40)),
         "a row without values is a line": shown((Cup("", "", ""), CUPS[0]), "table"),
         "50: columns leave one another what they do not need": tables.render_listing(
-            SHARED, tables.ListFormat.TABLE, tables.TableLook(50)
+            SHARED, tables.ListFormat.TABLE, TableLook(50)
         ).decode(),
     }
     snapshot.assert_match(with_names(found), "widths.txt")
@@ -130,7 +130,7 @@ def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.integers(8, 90), st.booleans())
 def test_no_line_is_wider_than_the_terminal(rows: list[tuple[str, str, str]], room: int, grouped: bool) -> None:
     cups = [Cup(*row) for row in rows]
-    written = shown(cups, "table", tables.TableLook(room), **({"heading": by_place} if grouped else {}))
+    written = shown(cups, "table", TableLook(room), **({"heading": by_place} if grouped else {}))
     assert [line for line in written.splitlines() if measure_width(line) > room] == []
     assert all(escape_cell(line) == line for line in written.splitlines())
 
@@ -174,7 +174,7 @@ def test_each_column_stands_somewhere_and_fits(needs: list[int], data: st.DataOb
     found = tables.arrange_bands(needs, wrapping, room)
     assert sorted(index for band in found for index in band.widths) == [*range(len(needs))]
     for band in found:
-        assert band.indent + sum(band.widths.values()) + len(tables.COLUMN_GAP) * (len(band.widths) - 1) <= room
+        assert band.indent + sum(band.widths.values()) + len(COLUMN_GAP) * (len(band.widths) - 1) <= room
         assert all(width <= needs[index] for index, width in band.widths.items())
 
 

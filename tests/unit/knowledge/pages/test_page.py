@@ -9,6 +9,7 @@ import pytest
 
 from duvet.knowledge.pages import page as pages
 from duvet.knowledge.pages.catalogue import find_page_problems
+from duvet.knowledge.pages.files import find_pattern_prefix
 from duvet.knowledge.pages.page import decode_page_body, read_page
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree
@@ -52,7 +53,7 @@ def test_a_wrong_pattern_is_reported() -> None:
 
 def test_prefixes_of_patterns() -> None:
     prefixes = {"docs/**/*.md": "docs/", "*.md": "", "./a/b*/c.md": "a/", "a/b.md": "a/", "README.md": ""}
-    assert {pattern: pages.find_pattern_prefix(pattern) for pattern in prefixes} == prefixes
+    assert {pattern: find_pattern_prefix(pattern) for pattern in prefixes} == prefixes
 
 
 def test_titles() -> None:

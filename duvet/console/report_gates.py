@@ -1,0 +1,145 @@
+"""The gates of a report run: the comparison with the snapshot, and required citations and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from duvet import rules
+from duvet.console.command import current_settings
+from duvet.console.discovery import show_path
+from duvet.console.report_result import ReportGate, ReportRequest
+from duvet.console.report_run import Gate
+from duvet.console.streams import print_notice
+from duvet.errors import DuvetError, NotFoundError
+from duvet.model import Problem
+from duvet.project.project import Project
+from duvet.reports.cells import escape_cell
+from duvet.text import colour_diff_line, make_unified_diff
+from duvet.trace.gates import (
+    check_gates,
+    find_freed_annotations,
+    find_unimplemented,
+    find_untested,
+    has_implementation,
+    word_like_upstream,
+)
+from duvet.trace.records import Requirement
+
+
+def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list[Gate]:
+    """Return the gates of a run: those of `--ci`, and those that `true` and targets request."""
+    gates = [*_list_ci_gates(project, request)] if is_ci else []
+    ##= man/spec/gates.md#gates-for-targets
+    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, even
+    ##% without `--ci`.
+    ##= man/spec/gates.md#gates-for-targets
+    ##% `--require-tests TARGET` MUST list each requirement of the target that is neither done nor fully tested, even
+    ##% without `--ci`.
+    for gate, option, noun, state, find in (
+        (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
+        (request.require_tests, "--require-tests", "tests", "tested", find_untested),
+    ):
+        ##= man/spec/gates.md#gates-for-targets
+        ##% Except with awslabs duvet's schema, `--require-citations true` and `--require-tests true` MUST have the same
+        ##% effect as naming every specification.
+        if gate.everything and not project.is_like_upstream:
+            check = partial(_check_targets, project, gate, option, find)
+            gates.append(Gate(noun, f"every requirement is {state}", check))
+        elif gate.targets:
+            names = ", ".join(gate.targets)
+            check = partial(_check_targets, project, gate, option, find)
+            gates.append(Gate(f"{noun} of {names}", f"every requirement of {names} is {state}", check))
+    return gates
+
+
+def _list_ci_gates(project: Project, request: ReportRequest) -> Iterator[Gate]:
+    path = project.snapshot_path
+    if path is not None:
+        yield Gate(f"snapshot {path}", f"snapshot {path} is up to date", partial(_check_snapshot, project, path))
+        return
+    citations, tests = (
+        gate.everything is None or (gate.everything and project.is_like_upstream)
+        for gate in (request.require_citations, request.require_tests)
+    )
+    nouns = [noun for noun, wanted in (("citations", citations), ("tests", tests)) if wanted]
+    # awslabs duvet accepts a project without requirements. There is nothing to pass then.
+    if nouns and (project.requirements or not project.is_like_upstream):
+        success = "every requirement is cited" if citations else "every cited requirement is tested"
+        success += " and tested" if citations and tests else ""
+        yield Gate(" and ".join(nouns), success, partial(_check_lines, project, citations, tests))
+
+
+def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes) -> list[Problem]:
+    ##= man/spec/gates.md#not-applicable
+    ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
+    freed = find_freed_annotations(project.requirements) if project.not_applicable else frozenset()
+    problems = check_gates(project.trace, citations=citations, tests=tests, freed=freed)
+    ##= man/spec/gates.md#verdicts
+    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if no code cites a requirement. Except with
+    ##% awslabs duvet's schema, a gate on a target MUST fail if the target has no requirements.
+    if not (citations or has_implementation(project.trace) or project.is_like_upstream):
+        path = project.config.path if project.config else ""
+        hint = "cite requirements in the code that implements them, or leave out `--require-citations false`"
+        return [rules.GATE_NOT_TESTED.problem("no code cites a requirement, so no test is required", path, hint=hint)]
+    return _choose_words(project, problems)
+
+
+def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems with awslabs duvet's messages if the project has its schema."""
+    return [word_like_upstream(one) if project.is_like_upstream else one for one in problems]
+
+
+def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Problem]:
+    project.progress.begin(f"Checking {show_path(path)}")
+    try:
+        committed = project.tree.read(path)
+    except DuvetError as error:
+        message = f"can't read the snapshot: {error.message}" if project.tree.exists(path) else "no snapshot yet"
+        hint = f"run `duvet report` and commit {path}"
+        return _choose_words(project, [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)])
+    if committed != snapshot:
+        old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot))
+        lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, context=4)]
+        if not lines:
+            lines = ["(only the line endings differ)"]
+        diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
+        print_notice(f"\nDifferences detected in {escape_cell(show_path(path))}:\n\n{diff}\n")
+        hint = f"if you intended the change, run `duvet report` and commit {path}"
+        return _choose_words(project, [rules.SNAPSHOT_DIFFERS.problem("the snapshot is out of date", path, hint=hint)])
+    project.progress.end(f"Checked {show_path(path)}")
+    return []
+
+
+def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[list[Requirement], list[Problem]]:
+    """Return the requirements of all targets, each once and in order, and a problem for each unknown target."""
+    found: set[int] = set()
+    unknown = []
+    for target in gate.targets:
+        try:
+            found.update(project.scopes.of(target))
+        except NotFoundError as error:
+            ##= man/spec/gates.md#gates-for-targets
+            ##% duvet MUST refuse an unknown target of a gate, and SHOULD suggest similar names.
+            message = f"{error.message}, which {option} names"
+            unknown.append(rules.GATE_UNKNOWN_TARGET.problem(message, hint=error.hint))
+    return [project.requirements[index] for index in sorted(found)], unknown
+
+
+def _check_targets(
+    project: Project,
+    gate: ReportGate,
+    option: str,
+    find: Callable[[Iterable[Requirement]], Iterator[Problem]],
+    snapshot: bytes,
+) -> list[Problem]:
+    selected, unknown = _select_targets(project, gate, option)
+    ##= man/spec/gates.md#verdicts
+    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if no code cites a requirement. Except with
+    ##% awslabs duvet's schema, a gate on a target MUST fail if the target has no requirements.
+    if not (gate.everything or selected or unknown or project.is_like_upstream):
+        names = " and ".join(gate.targets)
+        message = f"{names} {'has' if len(gate.targets) == 1 else 'have'} no requirements, so {option} checks nothing"
+        hint = "name a specification or a section with requirements, or remove the target"
+        return [rules.GATE_UNKNOWN_TARGET.problem(message, hint=hint)]
+    return [*find(project.requirements if gate.everything else selected), *unknown]
