@@ -36,7 +36,7 @@ _NAME_HINT = f"end a file name with {' or '.join(BACKUP_ENDINGS)}, and the name 
 
 
 class ArchiveError(DuvetError):
-    """An archive is damaged or not a backup."""
+    """Raised when an archive is damaged, or is not a duvet backup."""
 
     rule_code = "DUV123"
 
@@ -47,7 +47,7 @@ class ManifestEntry(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """The first file of an archive."""
+    """The manifest of an archive: its first file, which lists the others."""
 
     format: int = ARCHIVE_FORMAT
     duvet: str  # The version of duvet that wrote it.
@@ -62,7 +62,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
 
 def decode_manifest(data: bytes, path: str) -> Manifest:
-    """Decode the manifest of an archive; raise ArchiveError if it can't be trusted."""
+    """Decode the manifest of an archive; raise ArchiveError if its content is invalid."""
     try:
         found = json.decode(data, type=Manifest)
     except DecodeError as error:
@@ -79,7 +79,7 @@ def decode_manifest(data: bytes, path: str) -> Manifest:
 
 
 def copy_and_digest(source: BinaryIO, target: BinaryIO | None = None) -> ManifestEntry:
-    """Return the size and the digest of a stream; copy it to `target` if one is given."""
+    """Return the size and digest of a stream, and copy the stream to `target` if one is given."""
     digest, size = blake3(), 0
     while data := source.read(_BLOCK):
         digest.update(data)
@@ -95,15 +95,21 @@ class Backup(Struct, frozen=True):
 
 
 def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup:
-    """Write an archive to a new file, or to a folder under a name with the time; raise DuvetError on failure."""
+    """Write an archive to a file, or into a folder under a name with the current time.
+
+    Raise DuvetError if the file exists or can't be written.
+    """
     check_backup_name(destination)
     is_inside = leads_into_folder(places.root, destination)
     # Write scratch files outside the project, because the store's folder may be read-only.
-    with _copied(places, now, gettempdir() if is_inside else find_existing_folder(destination)) as (folder, names):
+    with _copy_to_scratch(places, now, gettempdir() if is_inside else find_existing_folder(destination)) as (
+        folder,
+        names,
+    ):
         if leads_into_folder(places.folder, destination):
             # Do this before writing the backup, so that git never sees the backup.
             places.make(places.backups)
-        for path in _candidate_paths(destination, now):
+        for path in _list_candidates(destination, now):
             try:
                 with open_output(path, replaces=False) as file:
                     _pack(folder, names, file, now)
@@ -117,7 +123,7 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
 
 def write_archive(places: StorePaths, file: BinaryIO, now: datetime, elsewhere: str) -> None:
     """Write an archive to a stream; if the store's folder is read-only, use `elsewhere` for scratch files."""
-    with _copied(places, now, elsewhere) as (folder, names):
+    with _copy_to_scratch(places, now, elsewhere) as (folder, names):
         _pack(folder, names, file, now)
 
 
@@ -139,7 +145,7 @@ def check_backup_name(destination: str) -> None:
         raise QueryError(f"a backup file name must end in {' or '.join(BACKUP_ENDINGS)}", path=path, hint=_NAME_HINT)
 
 
-def _candidate_paths(destination: str, now: datetime) -> Iterator[str]:
+def _list_candidates(destination: str, now: datetime) -> Iterator[str]:
     if destination.endswith(BACKUP_ENDINGS):
         yield destination
         return
@@ -155,8 +161,8 @@ def find_existing_folder(path: str) -> str:
 
 
 @contextmanager
-def _copied(places: StorePaths, now: datetime, elsewhere: str) -> Iterator[tuple[str, Sequence[str]]]:
-    """Copy everything to a scratch folder, and yield it with the names of the files, the manifest first."""
+def _copy_to_scratch(places: StorePaths, now: datetime, elsewhere: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """Copy everything to a scratch folder, and yield the folder and its file names, with the manifest first."""
     lines = read_lines(places.feedback)
     with _open_store(places, is_needed=not lines) as store, make_scratch_folder(places.folder, elsewhere) as folder:
         with report_write_errors(os.path.dirname(folder)):
@@ -197,7 +203,7 @@ def _copy_files(store: records.Store | None, places: StorePaths, folder: str, no
 
 
 def _copy_store(store: records.Store, places: StorePaths, folder: str) -> str:
-    """Copy the store and the history of its reports, and return its revision."""
+    """Copy the store and its report history, and return its revision."""
     path = os.path.join(folder, STORE_MEMBER)
     try:
         store.copy_to(path)
@@ -241,7 +247,7 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
 
 @contextmanager
 def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
-    """Make a temporary folder in the first writable folder; raise OutputError if none is writable."""
+    """Yield a new temporary folder in the first writable folder; raise OutputError if none is writable."""
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST skip files that git ignores, symbolic links, and files that duvet wrote, including backups.
     for folder in dict.fromkeys((place, *others, gettempdir())):
@@ -278,7 +284,7 @@ def _make_first(place: str, others: Sequence[str]) -> str:
 
 @contextmanager
 def report_write_errors(place: str) -> Iterator[None]:
-    """Convert errors to an OutputError that names this folder instead of the temporary folder."""
+    """Convert write errors to an OutputError about `place`, because users don't know the temporary folder."""
     try:
         yield
     except OSError as error:

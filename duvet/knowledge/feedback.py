@@ -71,7 +71,7 @@ def read_votes(path: str) -> list[Vote]:
 
 
 class VoteMeans:
-    """The mean votes of a file, read again when the file changes."""
+    """Returns the mean vote of each chunk, and rereads the feedback file when it changes."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -95,17 +95,17 @@ class VoteMeans:
 
 
 def append_line(path: str, record: object, patience: float = APPEND_PATIENCE) -> None:
-    """Append a record, and return when it is on the disk; raise OutputError if nothing was appended."""
+    """Append a record and flush it to the disk; raise OutputError if nothing was appended."""
     append_lines(path, [json.encode(record)], patience)
 
 
 def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENCE) -> None:
-    """Append all lines or none."""
+    """Append all lines, or none if that fails."""
     try:
         is_new = not os.path.lexists(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _SAFE_FLAGS, 0o666)
         try:
-            with _locked(handle, patience):
+            with _lock_file(handle, patience):
                 ##= man/spec/gateway.md#indexing-and-feedback
                 ##% After duvet has acknowledged feedback, the feedback MUST survive a killed process, a concurrent
                 ##% writer, a replaced index and a restored backup.
@@ -132,7 +132,7 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
 
 
 def _repair_last_line(handle: int) -> None:
-    """Remove an incomplete line that a killed process left behind, or add a missing line end."""
+    """Remove an incomplete last line, which a killed process left, or add a missing line end."""
     size = end = os.fstat(handle).st_size
     tail = b""
     while end and b"\n" not in tail:
@@ -149,8 +149,8 @@ def _repair_last_line(handle: int) -> None:
 
 
 @contextmanager
-def _locked(handle: int, patience: float) -> Iterator[None]:
-    """Lock a file until it is closed, on systems that support this."""
+def _lock_file(handle: int, patience: float) -> Iterator[None]:
+    """Lock a file until it is closed, on systems that support locks."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
     except ImportError:
@@ -170,7 +170,7 @@ def _locked(handle: int, patience: float) -> Iterator[None]:
 
 
 def read_lines(path: str) -> list[bytes]:
-    """Return all complete lines; none if there is no such file."""
+    """Return all complete lines; none if the file does not exist."""
     return list(iterate_lines(path))
 
 

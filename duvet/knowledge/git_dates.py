@@ -25,7 +25,7 @@ class LastCommit(Struct, frozen=True, array_like=True, gc=False):
 
 
 class CommitTimes(Struct, frozen=True, array_like=True):
-    """The last commits of all files, as of commit `head`."""
+    """The last commit of each file, as of commit `head`."""
 
     head: str = ""
     changes: dict[str, LastCommit] = {}
@@ -50,11 +50,11 @@ def find_commit_times(project: Project, earlier: CommitTimes) -> CommitTimes:
         if not head:
             git.require("rev-parse", "--git-dir")
             return CommitTimes()
-        edited = frozenset(_edited_files(git))
+        edited = frozenset(_list_edited_files(git))
         if head == earlier.head:
             return CommitTimes(head, earlier.changes, edited)
         is_later = earlier.head and git.ask("merge-base", earlier.head, head) == earlier.head
-        changes = dict(_last_commits(git, f"{earlier.head}..{head}" if is_later else head))
+        changes = dict(_read_last_commits(git, f"{earlier.head}..{head}" if is_later else head))
         old: Mapping[str, LastCommit] = earlier.changes if is_later else {}
         # A merged commit may be older than the known one.
         latest = {path: max(new, old.get(path, new), key=lambda change: change.time) for path, new in changes.items()}
@@ -70,9 +70,9 @@ def _git(project: Project) -> GitCommand:
     return GitCommand(project.root, {name: project.environ[name] for name in _VARIABLES if name in project.environ})
 
 
-def _edited_files(git: GitCommand) -> Iterator[str]:
+def _list_edited_files(git: GitCommand) -> Iterator[str]:
     out = git.content(
-        *_disabled_filters(git),
+        *_list_filter_options(git),
         *("diff", "-z", "--name-only", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative"),
         *("--ignore-submodules=all", "HEAD"),
     )
@@ -81,8 +81,8 @@ def _edited_files(git: GitCommand) -> Iterator[str]:
     yield from filter(None, map(_decode_path, out.split(b"\0")))
 
 
-def _disabled_filters(git: GitCommand) -> Iterator[str]:
-    """Yield options that keep git from running filters that the repository's configuration names."""
+def _list_filter_options(git: GitCommand) -> Iterator[str]:
+    """Yield options that keep git from running the filters in the repository's configuration."""
     names = git.content("config", "-z", "--name-only", "--get-regexp", r"^filter\.") or b""
     for name in names.split(b"\0"):
         key, _, last = os.fsdecode(name).rpartition(".")
@@ -92,11 +92,11 @@ def _disabled_filters(git: GitCommand) -> Iterator[str]:
             yield from ("-c", f"{key}.{last}=false")
 
 
-def _last_commits(git: GitCommand, revisions: str) -> Iterator[tuple[str, LastCommit]]:
+def _read_last_commits(git: GitCommand, revisions: str) -> Iterator[tuple[str, LastCommit]]:
     seen: set[bytes] = set()
     commit = LastCommit("", 0.0)
     options = ("--no-renames", "--name-only", "--relative", "--format=tformat:\x01%H %ct", revisions, "--")
-    for word in _log(git, _LAST_COMMITS_TIMEOUT, *options):
+    for word in _read_log(git, _LAST_COMMITS_TIMEOUT, *options):
         if word.startswith(_COMMIT):
             digest, _, time = word[1:].decode("ascii").partition(" ")
             commit = LastCommit(digest, float(time))
@@ -107,14 +107,14 @@ def _last_commits(git: GitCommand, revisions: str) -> Iterator[tuple[str, LastCo
 
 
 def _decode_path(data: bytes) -> str:
-    """Return a path, or "" if it is not UTF-8: such files are not indexed."""
+    """Return a path, or "" if it is not UTF-8, because such files are not indexed."""
     try:
         return data.decode()
     except UnicodeDecodeError:
         return ""
 
 
-def _log(git: GitCommand, timeout: float, *options: str) -> Iterator[bytes]:
+def _read_log(git: GitCommand, timeout: float, *options: str) -> Iterator[bytes]:
     """Yield the NUL-separated fields of `git log`; raise DuvetError if it fails or exceeds the time limit."""
     process = git.open(
         *("-c", "log.showRoot=true", "-c", "log.follow=false", "--literal-pathspecs"),
@@ -139,7 +139,7 @@ def _log(git: GitCommand, timeout: float, *options: str) -> Iterator[bytes]:
 
 
 class FirstCommitDates(Struct, frozen=True):
-    """The times of the first commits of files, as of commit `head`."""
+    """The time of each file's first commit, as of commit `head`."""
 
     head: str = ""
     first: dict[str, float] = {}
@@ -148,7 +148,7 @@ class FirstCommitDates(Struct, frozen=True):
 def find_first_commits(
     project: Project, folders: Collection[str], earlier: FirstCommitDates | None
 ) -> FirstCommitDates:
-    """Return the first commits of the files in these folders; empty if git fails."""
+    """Return the time of the first commit of each file in these folders; empty if git fails."""
     head = _read_head(project)
     if not head:
         return FirstCommitDates()
@@ -161,7 +161,7 @@ def find_first_commits(
         # If one of the folders is outside the repository, git refuses to answer for any of them.
         paths = [folder or "." for folder in folders if not folder.startswith(("/", "../"))]
         try:
-            return _first_commits(_git(project), paths) if paths else {}
+            return _read_first_commits(_git(project), paths) if paths else {}
         except (DuvetError, OSError):
             return {}
 
@@ -177,13 +177,13 @@ def _read_head(project: Project) -> str:
     return repository.head(top) if top else ""
 
 
-def _first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, float]:
+def _read_first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     heirs: dict[str, Collection[str]] = {}  # The current names of files, by their earlier names.
     moment = 0.0
     # Exact renames are found without reading files, which a partial clone may lack.
     options = ("--find-renames=100%", "--diff-filter=AR", "--name-status", "--relative", "--format=tformat:\x01%at")
-    words = map(os.fsdecode, _log(git, _FIRST_COMMITS_TIMEOUT, *options, "HEAD", "--", *paths))
+    words = map(os.fsdecode, _read_log(git, _FIRST_COMMITS_TIMEOUT, *options, "HEAD", "--", *paths))
     for word in words:
         if word.startswith("\x01"):
             moment = float(word[1:])

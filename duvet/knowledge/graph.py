@@ -68,7 +68,7 @@ _FILE_RELATIONS = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
 
 
 class IdentifierError(QueryError):
-    """A node identifier is malformed."""
+    """Raised for a malformed node identifier."""
 
 
 class NodeIdentifier(Struct, frozen=True):
@@ -77,7 +77,7 @@ class NodeIdentifier(Struct, frozen=True):
 
     @property
     def keys(self) -> Iterator[str]:
-        """The key as it was written, and with URL escapes decoded."""
+        """The key as written, and the key with URL escapes decoded."""
         for written in dict.fromkeys([self.key, unquote(self.key)]):
             key = _shorten_full_path(written) if self.label in _TRACE_LABELS else written
             yield key
@@ -88,7 +88,7 @@ class NodeIdentifier(Struct, frozen=True):
 
     @property
     def digits(self) -> str:
-        """The first digits of a requirement's id, if the key consists only of an id."""
+        """The leading digits of a requirement's id, if the key is an id; otherwise empty."""
         key = self.key.lower()
         return key[:_ID_DIGITS] if self.label is NodeLabel.REQUIREMENT and _DIGITS.match(key) else ""
 
@@ -130,7 +130,7 @@ class NodeView(Struct, frozen=True):
 
 
 class Relationship(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An edge, and the node at its other end."""
+    """An edge of a node, and the node at its other end."""
 
     type: Relation
     direction: EdgeDirection
@@ -170,7 +170,7 @@ def find_node(store: Store, text: str) -> GraphNode:
     ##% For an unknown node, `km-graph-node` MUST suggest an existing node with the same path.
     digits, others = identifier.digits, []
     if digits:
-        alike = store.found_nodes(f"/{digits}", [NodeLabel.REQUIREMENT], _MAX_ALIKE)
+        alike = store.find_nodes(f"/{digits}", [NodeLabel.REQUIREMENT], _MAX_ALIKE)
         found = [node for node in alike if node.key.rpartition("/")[2].startswith(digits)]
         if len(found) == 1:
             return found[0]
@@ -205,7 +205,7 @@ class NodeWithEdges(Struct, frozen=True):
 
 
 def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: int) -> NodeWithEdges:
-    """Find a node by its name, with at most `limit` edges; raise DuvetError for an unknown node."""
+    """Find a node by its name, with at most `limit` edges; raise DuvetError if it is unknown."""
     node = find_node(store, text)
     # Read one more edge than the limit, to detect that the list is cut.
     edges = list(islice(_read_edges(store, node.id, selection, limit + 1), limit + 1))
@@ -244,7 +244,7 @@ def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
     with_term = (
         node for node in store.nodes(NodeLabel.REQUIREMENT) if folded in str(node.properties.get("text", "")).casefold()
     )
-    nodes = [*store.found_nodes(term, tuple(_SCORES), limit), *islice(with_term, limit)]
+    nodes = [*store.find_nodes(term, tuple(_SCORES), limit), *islice(with_term, limit)]
 
     def rank(node: GraphNode) -> tuple[float, bool, bool, str]:
         names = [name.casefold() for name in (node.name, node.key) if name]
@@ -303,7 +303,7 @@ def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemV
         hint = suggest_nearest(shorten_text(name), known) or "call km-graph-search to find subsystems by part of a name"
         raise NotFoundError(f"Subsystem '{shorten_text(name.strip())}' not found", hint=hint)
     hops = sorted(
-        store.around(node.id, max(query.depth, 1)),
+        store.walk_from(node.id, max(query.depth, 1)),
         key=lambda hop: ((hop.node.name or hop.node.key).casefold(), hop.node.id),
     )
     artifacts: dict[str, GraphNode] = {}
@@ -325,7 +325,7 @@ def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemV
 
 
 def _decode_cursor(cursor: str | None) -> int:
-    """Return the offset of a page, 0 for an invalid cursor."""
+    """Return the offset at which a page of results begins; 0 for an invalid cursor."""
     if cursor is None or len(cursor) > _MAX_CURSOR:
         return 0
     try:

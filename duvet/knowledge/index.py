@@ -1,4 +1,4 @@
-"""Access to the index of a project: searching it, even during an update, and updating it."""
+"""Searches and updates the index of a project; searches continue during an update."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 
 
 class OpenStore:
-    """An open store with its search engine."""
+    """An open store and its search engine."""
 
     def __init__(self, store: Store, rules: KnowledgeSettings) -> None:
         self.store = store
@@ -41,7 +41,7 @@ class OpenStore:
 
     @cached_property
     def engine(self) -> SearchEngine:
-        """The search engine, made on first use because it loads the vectors."""
+        """The search engine, created on first use because it loads all vectors."""
         from duvet.knowledge.relevance import find_profile
         from duvet.knowledge.search import SearchEngine
         from duvet.queries.embeddings import find_embedder
@@ -61,7 +61,10 @@ class OpenStore:
 
 
 class Knowledge:
-    """The index for readers in any thread: opened on first use, and reopened when the file or the settings change."""
+    """Gives threads read access to the index.
+
+    Opens the index on first use, and again after the file or the settings have changed.
+    """
 
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
         self.rules = rules
@@ -70,11 +73,11 @@ class Knowledge:
         self._file: tuple[int, int] | None = None
 
     def use_settings(self, rules: Callable[[], KnowledgeSettings]) -> None:
-        """Use these settings for all later questions."""
+        """Replace the function that returns the settings."""
         self.rules = rules
 
     def ask(self, question: Callable[[OpenStore], Answer]) -> Answer:
-        """Return the answer to a question; raise StoreError if the store can't be read."""
+        """Call `question` with the open store and return its answer; raise StoreError if the store can't be read."""
         with self._lock:
             try:
                 opened = self._open_current()
@@ -115,14 +118,14 @@ class Knowledge:
 
 
 class OpenedProject(Struct, frozen=True):
-    """A project to index, and a function that returns its trace."""
+    """A project to index, and a function that traces it."""
 
     project: Project
     catalogue: Callable[[], Catalogue]
 
 
 class Maintenance:
-    """Changes to the index and the files next to it, in the caller's thread; several may run at the same time."""
+    """Changes the index and the files next to it; several threads may do so at the same time."""
 
     def __init__(
         self,
@@ -132,7 +135,7 @@ class Maintenance:
         now: Callable[[], datetime],
         patience: float | None = None,
     ) -> None:
-        """An ingest run waits `patience` seconds for another run; None means the default of `IngestOptions`."""
+        """Set `patience` to the seconds to wait for another ingest run; None means the default."""
         self._rules = rules
         self._uploads = uploads
         self._open = open_project
@@ -170,7 +173,7 @@ class Maintenance:
             if store is not None:
                 store.close()
 
-    def failed_run(self, run_id: str) -> IngestRun | None:
+    def make_failed_run(self, run_id: str) -> IngestRun | None:
         """Return the record of a failed run."""
         with closing(open_store(self.places.store)) as store:
             return next((run for run in store.runs() if run.run_id == run_id and not run.success), None)

@@ -51,7 +51,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
 
     @property
     def is_cut(self) -> bool:
-        """True if `describe` omits anything."""
+        """True if `describe` leaves out entries because of its limits."""
         return len(self.outgoing) + len(self.incoming) > MAX_RELATED or len(self.cited) > MAX_RELATED
 
     @property
@@ -61,7 +61,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(found))
 
     def describe(self, chunk: Chunk) -> search_query.GraphContext:
-        """Return the graph context for an answer; requirements that the chunk cites come first."""
+        """Return the graph context for a result; requirements that the chunk itself cites come first."""
         relationships = [graph.make_relationship(*end, graph.EdgeDirection.OUT) for end in self.outgoing]
         relationships += [graph.make_relationship(*end, graph.EdgeDirection.IN) for end in self.incoming]
         own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is NodeLabel.SUBSYSTEM]
@@ -132,7 +132,7 @@ class FileContextFinder:
 
 
 def extract_names(text: str) -> tuple[str, ...]:
-    """Return the names in a query: names that consist of several words, or the only word."""
+    """Return the identifiers in a query: those made of several words, or a query that is a single word."""
     tokens = (token.rstrip(".:-/") for token in _TOKEN.findall(text))
     names = [_LINE_SUFFIX.sub("", token).replace("\\", "/").removeprefix("./") for token in tokens]
     names = [name for name in names if name]
@@ -144,25 +144,30 @@ def extract_names(text: str) -> tuple[str, ...]:
 def score_named_chunks(
     store: Store, names: tuple[str, ...], filters: ChunkFilters, *, alone: bool
 ) -> Mapping[int, float]:
-    """Score the chunks of named files and symbols, and with `alone` also those that contain the name."""
+    """Score the chunks of the files and symbols that a query names.
+
+    With `alone`, also score chunks that only contain the name.
+    """
     scores: dict[int, float] = defaultdict(float)
     for name in names:
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST list files and symbols that the query names first, then chunks with all words, then chunks
         ##% with some of the words.
-        numbers = dict.fromkeys(store.called(name, filters))
+        numbers = dict.fromkeys(store.find_named(name, filters))
         if "/" not in name:
-            numbers |= dict.fromkeys(store.declaring(_QUALIFIERS.split(name)[-1], filters))
+            numbers |= dict.fromkeys(store.find_declaring(_QUALIFIERS.split(name)[-1], filters))
         for number in numbers:
             scores[number] += _NAMED_SCORE
         if alone and name.isidentifier() and len(vocabulary.extract_index_words(name)) > 1:
-            for number, _ in store.lexical([vocabulary.join_name(name)], filters, _MAX_CHUNKS_OF_NAME, every=True):
+            for number, _ in store.find_by_words(
+                [vocabulary.join_name(name)], filters, _MAX_CHUNKS_OF_NAME, every=True
+            ):
                 scores[number] += _CONTAINED_SCORE
     return scores
 
 
 class SearchQuestion(Struct, frozen=True, kw_only=True):
-    """A search request, prepared for the store."""
+    """A search request, split into words, names and filters."""
 
     text: str
     terms: tuple[str, ...]  # Words of the query, without stop words unless there are no others.
@@ -175,7 +180,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
 
 
 def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQuestion:
-    """Split a query into words and names, with a warning about each part that is ignored."""
+    """Split the query into words and names, and warn about each part that is ignored."""
     text = request.query[: vocabulary.MAX_QUERY_CHARACTERS]
     words, is_cut = vocabulary.extract_query_words(request.query)
     ##= man/spec/knowledge.md#search
@@ -246,7 +251,7 @@ def compute_score(
     weights: Weights,
     now: float,
 ) -> search_query.ScoreDetails:
-    """Score a chunk from its cosine and the scores of its ranks by vectors and by words."""
+    """Score a chunk; `parts` contains its cosine, and its scores by vector rank and by word rank."""
     vector, by_vector, by_words = parts
     artifact = chunk.artifact
     affinity = _compute_affinity(artifact.subsystem, question.terms)
@@ -311,7 +316,7 @@ def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
 
 
 def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
-    """Return the share of the query's words that a chunk contains; other forms and parts of words count half."""
+    """Return the share of the query's words in a chunk; other forms and parts of words count half."""
     if not parts:
         return 0.0
     ##= man/spec/knowledge.md#search

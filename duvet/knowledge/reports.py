@@ -62,13 +62,13 @@ def gather_facts(
 
 
 def load_facts(store: records.Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
-    """Return the facts of the store and, on request, of the graph."""
+    """Return the facts about the index that reports need; `graph` adds those about the graph."""
     artifacts = store.artifacts()
     isolated: tuple[records.GraphNode, ...] = ()
     cited: tuple[RequirementFiles, ...] = ()
     if graph:
         # Few nodes have no outgoing edges, so incoming edges are read only for those.
-        alone = list(store.isolated(_CONNECTED_LABELS, _CONNECTING))
+        alone = list(store.find_isolated(_CONNECTED_LABELS, _CONNECTING))
         isolated = _sort_searchable(artifacts, (node for node, edges in _load_edges(store, alone) if not edges))
         requirements = list(store.nodes(records.NodeLabel.REQUIREMENT))
         citing = (
@@ -402,7 +402,7 @@ def save_reports(writing: records.StoreWriter, facts: ProjectFacts, now: float) 
 def read_report_history(
     store: records.Store, name: str, kind: type[PastReportType], limit: int
 ) -> Sequence[PastReportType]:
-    """Return the last reports, newest first, without those in the format of another version."""
+    """Return the latest reports, newest first, without those that another version wrote in another format."""
     found = []
     for data in store.reports(name, limit) if limit else ():
         with suppress(DecodeError):

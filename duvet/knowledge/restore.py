@@ -50,9 +50,10 @@ def restore_backup(
     patience: float = RESTORE_PATIENCE,
     stream: BinaryIO | None = None,
 ) -> RestoreResult:
-    """Replace the index with the one in an archive, and add its feedback; after a DuvetError, the index is unchanged.
+    """Replace the index with the one in an archive, and add the archive's feedback.
 
-    If `stream` is given, the archive is read from it, and `path` is only its name in messages.
+    If this raises DuvetError, the index is unchanged. If `stream` is given, the archive is read from it, and `path`
+    only names it in messages.
     """
     with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
@@ -113,7 +114,7 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
 
 
 def _check_store(copy: str) -> None:
-    """If the archive's store can't be read, raise an error that omits the temporary path."""
+    """Raise an error if the archive's store can't be read; the message leaves out the temporary path."""
     try:
         with closing(location.open_store(copy)) as store:
             store.artifacts()
@@ -129,7 +130,7 @@ def _check_store(copy: str) -> None:
 def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
     """Replace the store with a copy, and return the path of the old one if `keep` is given.
 
-    `keep` saves a readable store; a damaged one is moved to the folder `aside`.
+    `keep` backs up a readable store. A damaged one is moved to the folder `aside`.
     """
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST restore the feedback, and replace the index in one step, even while servers use it. `duvet
@@ -170,7 +171,7 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
 
 
 def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
-    """Move the files of a damaged store to a folder and return it, or remove them and return an empty path."""
+    """Move a damaged store to a folder and return that folder; without `keeps`, delete it and return ""."""
     if not any(map(os.path.lexists, db.list_store_files(path))):
         return ""
     sqlite.move_store_aside(path, aside)
@@ -183,7 +184,7 @@ def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
 
 @contextmanager
 def advise_force() -> Iterator[None]:
-    """Add the hint that --force skips the backup of the replaced index."""
+    """Add the hint that `--force` skips the backup of the replaced index."""
     try:
         yield
     except OutputError as error:
@@ -260,7 +261,7 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
 
 
 class _BoundedReader:
-    """Decompresses an archive up to a number of bytes: first for the manifest, then for the files that it lists."""
+    """Decompresses an archive up to a limit: first the limit for the manifest, then the sizes that it lists."""
 
     def __init__(self, file: gzip.GzipFile, path: str) -> None:
         self._file = file
@@ -284,7 +285,7 @@ class _BoundedReader:
 
 
 def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.Manifest], None]) -> backup.Manifest:
-    """Write the checked members of an archive to a folder; `check` may reject the manifest first."""
+    """Unpack the members of an archive into a folder, and check each; `check` may reject the manifest first."""
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST refuse an archive that contains other files than a backup does, that differs from its
     ##% manifest, or that does not fit on the disk. When `duvet restore` refuses an archive, it MUST NOT change
@@ -318,7 +319,7 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
 @contextmanager
 def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _BoundedReader]]:
     class PlainInfo(tarfile.TarInfo):
-        """A member without extended headers, which tarfile would read into memory at any size."""
+        """A tar header that rejects extended headers, because tarfile reads those into memory at any size."""
 
         @classmethod
         def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:

@@ -23,7 +23,10 @@ _NO_VECTORS = "searched by words only: the index has no vectors"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
-    """Return a function that makes the URI of a symbol; raise DuvetError if the template has unknown fields."""
+    """Return a function that builds the editor URI of a symbol.
+
+    Raise DuvetError if the template has unknown fields.
+    """
     if not template:
         return None
     try:
@@ -61,7 +64,7 @@ class _Vectors(Struct, frozen=True):
 
 
 def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | None, str]:
-    """Return the vectors if they are usable, and a warning."""
+    """Return the vectors, or None with a warning if they are unusable."""
     ##= man/spec/knowledge.md#search
     ##% Without usable vectors, `km-search` MUST search by words alone and give the reason.
     data = store.kept(SPACE_KEY)
@@ -120,22 +123,22 @@ def _rank_chunks(
 
 
 def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Sequence[tuple[int, object]]:
-    """Return the chunks with every word, then the chunks with some, each with its ranking key."""
+    """Return the chunks that contain all words, then those that contain some, each with its ranking key."""
     if not question.terms:
         return []
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST list files and symbols that the query names first, then chunks with all words, then chunks with
     ##% some of the words.
-    every = store.lexical(question.terms, question.filters, _DEPTH, every=True)
+    every = store.find_by_words(question.terms, question.filters, _DEPTH, every=True)
     found: dict[int, object] = {number: (True, score) for number, score in every}
     if len(found) < _DEPTH and len(question.parts) > 1:
-        for number, score in store.lexical(question.parts, question.filters, _DEPTH, every=False):
+        for number, score in store.find_by_words(question.parts, question.filters, _DEPTH, every=False):
             found.setdefault(number, (False, score))
     return [*found.items()][:_DEPTH]
 
 
 class _Snapshot(Struct, frozen=True):
-    """Data that is loaded once for each revision of the store."""
+    """The data that is loaded once per revision of the store."""
 
     revision: str
     vectors: _Vectors | None
@@ -209,7 +212,7 @@ class SearchEngine:
             )
             for score, chunk, context, scores in found
         )
-        warnings = [*self._warnings(snapshot, request, question)]
+        warnings = [*self._list_warnings(snapshot, request, question)]
         if request.include_graph and any(context.is_cut for _, _, context, _ in found):
             warnings.append(
                 f"at most {relevance.MAX_RELATED} relationships, related files and requirements are shown for each file; "
@@ -257,7 +260,7 @@ class SearchEngine:
             ),
         )
 
-    def _warnings(
+    def _list_warnings(
         self, snapshot: _Snapshot, request: search_query.SearchRequest, question: relevance.SearchQuestion
     ) -> Iterator[str]:
         filters = question.filters

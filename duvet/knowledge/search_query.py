@@ -21,7 +21,7 @@ ArtifactType = Literal["code", "doc", "test", "proto", "config", "other"]
 
 
 class SearchFilters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Filters of the results; the entries of a list are alternatives."""
+    """Filters of the results; a result has to match one entry of each list."""
 
     subsystems: Annotated[
         tuple[str, ...], Meta(description="Files that belong or link to any of these subsystems")
@@ -78,7 +78,7 @@ class FoundChunk(Struct, frozen=True, kw_only=True):
 
 
 class RelatedArtifact(Struct, frozen=True):
-    """A document or a test of the same subsystem."""
+    """A document or test of the same subsystem."""
 
     id: str
     relationship: Relation
@@ -213,7 +213,7 @@ def _check_filters(filters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_list(name: str, value: Any) -> list[str]:
-    """Return the entries of a filter, in lower case if the valid ones are fixed."""
+    """Return the values of a filter, in lower case if only certain values are valid."""
     if not isinstance(value, list | tuple) or not all(isinstance(entry, str) for entry in value):
         raise QueryError(f"filters.{name} must be an array of strings")
     if not all(entry.strip() for entry in value):

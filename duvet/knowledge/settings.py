@@ -1,4 +1,4 @@
-"""Settings of a project's index and of its runs, and the paths of the files that belong to it."""
+"""Settings of the index and of ingest runs, and the paths of the files next to the index."""
 
 from __future__ import annotations
 
@@ -76,7 +76,10 @@ class StorePaths(Struct, frozen=True):
         return (*database.list_store_files(self.store), self.feedback, self.audit, self.backups)
 
     def make(self, path: str) -> str:
-        """Make the folder of a file next to the store, with a `.gitignore`; raise StoreError if the store is a link."""
+        """Create the folder of a file next to the store, and make git ignore it.
+
+        Raise StoreError if the store is a symlink.
+        """
         location.check_plain_file(self.store)
         location.make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
         return path

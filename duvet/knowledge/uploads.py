@@ -43,7 +43,11 @@ class ContentFolder:
         self._rule = rule
 
     def read(self, source: str, *, only_inside: bool) -> bytes:
-        """Read a file to upload; raise QueryError if it is unreadable, too large, or hidden from remote callers."""
+        """Read a file to upload.
+
+        Raise QueryError if it is unreadable or too large, or with `only_inside`, if it is not a visible file under the
+        content root.
+        """
         ##= man/spec/gateway.md#uploads
         ##% Over HTTP, `km-upload` MUST read only files under the content root. Over HTTP, `km-upload` MUST refuse to
         ##% read files that are hidden, ignored by git, secret, vendored, or written by duvet.
@@ -81,7 +85,10 @@ class ContentFolder:
     def store(
         self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
     ) -> StoredFile:
-        """Write a file; raise QueryError for a forbidden destination. If a generated name is taken, append a number."""
+        """Write a file; raise QueryError for a forbidden destination.
+
+        If the name was generated and is taken, a number is appended.
+        """
         if not os.path.isdir(self.root):
             hint = f"check {self._rule.root_origin or 'the working directory'}"
             raise DuvetError("the content root is not an existing folder", hint=hint)
@@ -125,9 +132,9 @@ def _number_names(name: str) -> Iterator[str]:
 
 
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
-    """Return the path of an upload under the root; raise QueryError for a forbidden one.
+    """Return the path of an upload under the root; raise QueryError if it is forbidden.
 
-    A destination with an extension is a file, and any other one a folder. The default is the configured folder.
+    A destination with an extension is a file, and any other a folder. The default is the configured folder.
     """
     wanted = (destination or "").strip() or f"{folder}/"
     ##= man/spec/gateway.md#uploads
@@ -166,7 +173,7 @@ def check_destination(root: str, path: str) -> str:
 
 
 def check_not_reserved(places: StorePaths, whole: str) -> None:
-    """Raise QueryError for duvet's own files and for its configuration."""
+    """Raise QueryError for files that belong to duvet, and for its configuration."""
     real = os.path.realpath(whole)
     if any(leads_into_folder(own, real) for own in places.own):
         raise _refuse(os.path.basename(whole), "duvet stores its own files there")
@@ -218,20 +225,20 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
 
 def make_file_slug(title: str) -> str:
-    """Return a portable file name for a title, or ""."""
+    """Return a portable file name made from a title; "" if the title has no usable characters."""
     found = make_anchor(unicodedata.normalize("NFC", title))[:_MAX_SLUG].strip("-")
     return f"{found}-{_DEFAULT_TITLE}" if is_reserved(found) else found
 
 
 class _FrontMatter(dict[str, Any]):
-    """A mapping that is written on several lines."""
+    """A mapping that YAML writes on several lines."""
 
 
 def _format_yaml(front: Mapping[str, Any]) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]
-        """Writes each text on one line, so that none can end the front matter."""
+        """Writes each text on a single line, so that no text can end the front matter."""
 
     def dump_text(dumper: Dumper, text: str) -> Any:
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')

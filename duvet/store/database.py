@@ -45,37 +45,37 @@ _MAX_TEXT_BYTES = 1 << 28  # Limits the unpacked size of a damaged or forged tex
 
 
 class StoreError(DuvetError):
-    """A store that can't be read or written."""
+    """Raised when a store can't be read or written."""
 
     rule_code = "DUV123"
 
 
 class StoreMissingError(StoreError):
-    """The project is not indexed yet."""
+    """Raised when the project is not indexed yet."""
 
 
 class StoreFullError(StoreError):
-    """The disk is full."""
+    """Raised when the disk is full."""
 
 
 class StoreBusyError(StoreError):
-    """Another process is writing."""
+    """Raised when another process is writing to the store."""
 
 
 class StoreChangedError(StoreError):
-    """Another process has changed the index in the meantime."""
+    """Raised when another process has changed the index in the meantime."""
 
 
 class StoreVersionError(StoreError):
-    """Another version of duvet created the store."""
+    """Raised when another version of duvet created the store."""
 
 
 class StoreOutdatedError(StoreVersionError):
-    """An older version of duvet created the store; the next run replaces it."""
+    """Raised when an older version of duvet created the store; the next ingest run replaces it."""
 
 
 class StoreDamagedError(StoreError):
-    """The file is not a store, or the store is damaged."""
+    """Raised when the store is damaged, or the file is not a store."""
 
 
 def list_store_files(path: str) -> list[str]:
@@ -98,7 +98,7 @@ def read_store_stamp(path: str) -> StoreStamp:
 
 
 def load_sqlite() -> ModuleType:
-    """Return `sqlite3`, imported on first use because duvet also runs if Python was built without it."""
+    """Import `sqlite3` on first use, because duvet must also start on a Python without it."""
     import sqlite3
 
     return sqlite3
@@ -106,7 +106,7 @@ def load_sqlite() -> ModuleType:
 
 @contextmanager
 def translate_errors(path: str) -> Iterator[None]:
-    """Turn the errors of sqlite into StoreErrors."""
+    """Convert sqlite's errors to StoreErrors."""
     sqlite_error = load_sqlite().Error
     try:
         yield
@@ -119,7 +119,10 @@ def translate_errors(path: str) -> Iterator[None]:
 
 @contextmanager
 def translate_decoding_errors(path: str) -> Iterator[None]:
-    """Turn any error into a StoreDamagedError; use this only around decoding, where damaged data can raise anything."""
+    """Convert any error to a StoreDamagedError.
+
+    Use this only around decoding, where damaged data can raise any exception.
+    """
     try:
         yield
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
@@ -162,7 +165,7 @@ def make_busy_error(path: str) -> StoreBusyError:
 
 
 def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> StoreDamagedError:
-    """Return the error for a damaged store, or for a file that may belong to another program."""
+    """Return the error for a damaged store or, without `is_ours`, for a file of another program."""
     hint = f"{advise_rebuild(path)}; no other data is lost"
     if not is_ours:
         hint = f"set `store.path` to another file; if this file was an index, {advise_rebuild(path)}"
@@ -191,7 +194,7 @@ def make_version_error(path: str, version: int, schema: int) -> StoreVersionErro
 class Database:
     """An open store file; every method raises StoreError on failure.
 
-    With a stamp, it reads only that state of the files, and doesn't see later changes by other processes.
+    With a stamp, the database is read as it was at that moment, without later changes by other processes.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: str, stamp: StoreStamp | None = None) -> None:
@@ -225,7 +228,7 @@ class Database:
         return None if row is None else self._decode(decode, [row])[0]
 
     def read_each(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Iterator[Value]:
-        """Yield the decoded rows, as they were when the first one was read."""
+        """Yield the decoded rows, all from the moment at which the first one was read."""
         with translate_errors(self.path):
             cursor = self.connection.execute(query, values)
         while True:
@@ -238,7 +241,7 @@ class Database:
     def read_many(
         self, decode: Callable[[DatabaseRow], Value], query: str, values: Iterable[object]
     ) -> Iterator[Value]:
-        """Yield the rows of a query; `{}` in the query stands for a list of values."""
+        """Yield the rows of a query for many values; `{}` in the query is replaced by the list of values."""
         left = iter(values)
         while batch := list(islice(left, _BATCH)):
             yield from self.read(decode, query.format(make_placeholders(batch)), *batch)
@@ -248,7 +251,7 @@ class Database:
             return [decode(row) for row in rows]
 
     def run(self, statement: str, *values: object) -> int:
-        """Execute a statement; return the number of changed rows."""
+        """Execute a statement, and return the number of changed rows."""
         with translate_errors(self.path):
             return self.connection.execute(statement, values).rowcount
 
@@ -256,8 +259,8 @@ class Database:
         with translate_errors(self.path):
             self.connection.executemany(statement, rows)
 
-    def patiently(self, work: Callable[[], object], seconds: float) -> None:
-        """Retry a function for this many seconds as long as it raises a StoreBusyError."""
+    def retry_while_busy(self, work: Callable[[], object], seconds: float) -> None:
+        """Call a function, and retry it for this many seconds while it raises StoreBusyError."""
         until = time.monotonic() + seconds
         self.run("PRAGMA busy_timeout=0")
         try:
@@ -279,7 +282,7 @@ class Database:
             self.connection.executescript("PRAGMA incremental_vacuum")
 
     def undo(self) -> None:
-        """Roll back the transaction, and ignore errors."""
+        """Roll back the transaction, ignoring errors."""
         with suppress(load_sqlite().Error):
             self.connection.rollback()
 
@@ -351,7 +354,7 @@ class Trait(IntEnum):
 
 
 class TitledText(Struct, frozen=True):
-    """The text of a file and the titles of its chunks, compressed together because they share words."""
+    """The text of a file with the titles of its chunks; both are compressed together because they share words."""
 
     whole: str = ""
     titles: tuple[str, ...] = ()
@@ -384,7 +387,7 @@ class TextWriter:
 
 
 def read_file_text(database: Database, id: int) -> TitledText:
-    """Return the text of a file; empty if the file has no chunks."""
+    """Return the text of a file; empty if it has no chunks."""
     row = database.row("SELECT data, (SELECT data FROM dictionary) FROM text WHERE artifact = ?", id)
     if row is None:
         return TitledText()

@@ -23,7 +23,7 @@ _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 
 
 def open_store(path: str, *, create: bool = False) -> records.Store:
-    """Open the store in a file; without `create`, raise StoreMissingError if it is missing."""
+    """Open a store file; raise StoreMissingError if it does not exist, unless `create` is set."""
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST read an index in a read-only folder. duvet MUST NOT read or write an index through a symbolic link.
     check_plain_file(path)
@@ -47,7 +47,7 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
             ##= man/spec/knowledge.md#storage
             ##% An ingest run MUST replace an index of an older version. With `--full`, an ingest run MUST replace a
             ##% damaged index. An ingest run MUST NOT replace an index of a newer version or any other file.
-            database.patiently(lambda: _create_tables(database), db.BUSY_TIMEOUT / 1000)
+            database.retry_while_busy(lambda: _create_tables(database), db.BUSY_TIMEOUT / 1000)
         elif version > db.SCHEMA_VERSION:
             raise db.make_version_error(database.path, version, db.SCHEMA_VERSION)
         found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
@@ -60,7 +60,7 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
 
 
 def check_plain_file(path: str) -> None:
-    """Raise StoreError if the store or a folder above it is a link, or if the store is not a regular file."""
+    """Raise StoreError if the store or a folder above it is a symlink, or the store is not a regular file."""
     folder = db.find_store_folder(path)
     for place in (os.path.dirname(folder), folder, *db.list_store_files(path)):
         if os.path.islink(place):
@@ -70,7 +70,7 @@ def check_plain_file(path: str) -> None:
 
 
 def make_store_folder(path: str, *names: str) -> None:
-    """Create the folder of a store and make git ignore these files in it; a name may end with `*`."""
+    """Create the folder of a store, and make git ignore these names in it; a name may end with `*`."""
     folder = db.find_store_folder(path)
     ignore = os.path.join(folder, GITIGNORE_NAME)
     try:
@@ -87,7 +87,7 @@ def make_store_folder(path: str, *names: str) -> None:
 
 
 def _read_gitignore(path: str) -> list[bytes] | None:
-    """Return the lines, the first of which ignores the file itself; None if duvet did not write the file."""
+    """Return the lines of a `.gitignore` that duvet wrote, which ignores itself in its first line; otherwise None."""
     own = _gitignore_line(GITIGNORE_NAME)
     if not os.path.lexists(path):
         return [own]
@@ -147,7 +147,7 @@ def _read_version_at_once(database: db.Database) -> int | None:
 
 
 def _read_version(database: db.Database) -> int | None:
-    """Return the version of the schema, or None for an empty file."""
+    """Return the version of the schema; None for an empty file."""
     ((application,), (version,)) = database.rows("PRAGMA application_id") + database.rows("PRAGMA user_version")
     if application == db.APPLICATION_ID and version:
         return int(version)
@@ -185,7 +185,7 @@ def _create_tables(database: db.Database) -> None:
 
 
 def can_be_replaced(path: str) -> bool:
-    """Return True if the header or the place of a damaged store shows that it is duvet's."""
+    """Return True if the header or location of a damaged store shows that it belongs to duvet."""
     whole = os.path.abspath(path).replace(os.sep, "/")
     if whole.endswith(f"/{StoreSection().path}"):
         return not os.path.isdir(path)
@@ -200,7 +200,7 @@ def can_be_replaced(path: str) -> bool:
 
 
 def remove_store(path: str) -> None:
-    """Remove the store and the files that sqlite keeps next to it."""
+    """Remove the store, and the files that sqlite keeps next to it."""
     check_plain_file(path)
     try:
         # Remove the log first, because sqlite would apply a leftover log to the next store.

@@ -34,7 +34,7 @@ class FileKind(StrEnum):
 
 
 class NodeLabel(StrEnum):
-    """The kind of a node in the graph; the id of a node is `Label:key`."""
+    """The kind of a node in the graph; node ids have the form `LABEL:KEY`."""
 
     SUBSYSTEM = "Subsystem"
     SOURCE_FILE = "SourceFile"
@@ -87,7 +87,7 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def coverage_ratio(self) -> float:
-        """The share of the file that search can find: 1, or 0 without chunks."""
+        """The share of the file that search can find: 1 for an indexed file, 0 for one without chunks."""
         return 1.0 if self.chunk_count else 0.0
 
     @property
@@ -145,7 +145,7 @@ class GraphNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """A directed relation between the nodes with these ids."""
+    """A directed edge between two nodes, given by their ids."""
 
     source: str
     relation: Relation
@@ -154,7 +154,7 @@ class GraphEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphHop(msgspec.Struct, frozen=True):
-    """A node that a walk has reached; the first node of the walk has no edge."""
+    """A node reached by walking the graph, with the edge that led to it; the first node has no edge."""
 
     node: GraphNode
     edge: GraphEdge | None = None
@@ -196,7 +196,7 @@ class IngestRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChunkFilters(msgspec.Struct, frozen=True, kw_only=True):
-    """Filters for chunks; the values of a list are alternatives, and case is ignored."""
+    """Filters for chunks; a chunk has to match one value of each list, ignoring case."""
 
     subsystems: tuple[str, ...] = ()  # Subsystems of the file itself, or of a node that is linked with it.
     kinds: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ class VectorSegment(msgspec.Struct, frozen=True):
 
 
 def encode_text(text: str) -> str | bytes:
-    """Return a text or, if it is not valid Unicode (as with some file names), its bytes."""
+    """Encode a text for the database: as it is or, if it is not valid Unicode (as with some file names), as bytes."""
     if text.isascii():
         return text
     try:
@@ -237,7 +237,7 @@ def decode_word(value: object) -> str:
 
 
 def encode_hex(text: str) -> str | bytes:
-    """Encode hex digits in half the space."""
+    """Encode hex digits as bytes, which take half the space."""
     return bytes.fromhex(text) if _HEX.fullmatch(text) else encode_text(text)
 
 
@@ -246,7 +246,7 @@ def decode_hex(value: object) -> str:
 
 
 def decode_count(value: object, most: int = 1 << 62) -> int:
-    """Return a count; raise ValueError if it is not valid, because a damaged column may contain anything."""
+    """Return a count; raise ValueError if it is invalid, because a damaged column may contain anything."""
     if isinstance(value, int) and 0 <= value <= most:
         return value
     raise ValueError(f"{value!r:.40} is not a valid count")
@@ -274,7 +274,7 @@ def decode_bytes(value: object) -> bytes:
 
 
 def pack_record(value: object) -> bytes:
-    """Encode a record as JSON, even with strings that are not valid Unicode."""
+    """Encode a record as JSON, even if its strings are not valid Unicode."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -300,24 +300,24 @@ EdgeEnds = Sequence[tuple[GraphEdge, GraphNode]]  # Edges, each with the node at
 
 
 class Store(Protocol):
-    """The index of a project after the last completed run; every method can raise StoreError."""
+    """The index of a project, as of the last completed run; every method can raise StoreError."""
 
     @property
     def revision(self) -> str:
-        """A token that changes with each run that changes the index."""
+        """A token that changes with every run that changes the index."""
 
     @property
     def is_current(self) -> bool:
-        """False if the store can't see the changes of other processes and must be reopened."""
+        """False if the store can't see changes by other processes, and must be reopened."""
 
     def reading(self) -> AbstractContextManager[None]:
-        """Within the block, read one snapshot, or raise StoreBusyError.
+        """Read one consistent snapshot within the block; raise StoreBusyError if there is none.
 
-        Blocks can be nested; in a change, they have no effect.
+        Blocks can be nested. During a change they have no effect.
         """
 
     def kept(self, name: str) -> bytes | None:
-        """Return the value that StoreWriter.keep stored."""
+        """Return the value that StoreWriter.keep stored under this name; None if there is none."""
 
     def close(self) -> None: ...
 
@@ -327,84 +327,88 @@ class Store(Protocol):
     # Files and their chunks
 
     def artifacts(self) -> Mapping[str, Artifact]:
-        """Return all files by path, sorted by path."""
+        """Return all files by path, in the order of their paths."""
 
     def chunk_total(self) -> int: ...
 
     def chunks(self, numbers: Sequence[int]) -> Sequence[Chunk]:
-        """Return these chunks with their texts, in this order, without those that are gone."""
+        """Return the chunks with these numbers and their texts, in this order; missing ones are left out."""
 
     def chunk_numbers(self, path: str) -> Sequence[int]:
-        """Return the chunks of a file, in their order."""
+        """Return the numbers of a file's chunks, in file order."""
 
     def lacks_times(self) -> bool:
-        """Return True if any file with chunks has no time."""
+        """Return True if a file with chunks has no modification time."""
 
     def has_symbols(self) -> bool: ...
 
     # Search
 
-    def lexical(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
-        """Find chunks with every or with any term by BM25; a term is one word of letters and digits."""
+    def find_by_words(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
+        """Find chunks with every or any of the terms by BM25; a term is a single word of letters and digits."""
 
-    def declaring(self, name: str, filters: ChunkFilters) -> Sequence[int]:
-        """Return the chunks that declare a symbol, however the parts of the name are joined."""
+    def find_declaring(self, name: str, filters: ChunkFilters) -> Sequence[int]:
+        """Return the chunks that declare a symbol, whether its name is written in camel case or snake case."""
 
-    def called(self, path: str, filters: ChunkFilters) -> Sequence[int]:
-        """Return the first chunk of each file with this path, end of a path, or name, with or without its extension."""
+    def find_named(self, path: str, filters: ChunkFilters) -> Sequence[int]:
+        """Return the first chunk of each file with this path, end of a path, or name; an extension may be missing."""
 
     def allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
-        """Return the chunks that pass the filters, in ascending order; None means all chunks."""
+        """Return the chunks that pass the filters, in ascending order; None if all do."""
 
     def segments(self) -> Iterator[VectorSegment]:
-        """Return all vectors."""
+        """Yield all vectors."""
 
     # Graph
 
     def node(self, label: NodeLabel, key: str) -> GraphNode | None:
-        """Return a node; the case of a subsystem's name is ignored."""
+        """Return a node, or None; subsystem names ignore case."""
 
     def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
-        """Return all nodes of a kind, sorted by key."""
+        """Yield all nodes of a kind, sorted by key."""
 
     def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> EdgeEnds:
-        """Return the edges that begin or end at a node, in a fixed order; by default, edges of all relations."""
+        """Return the edges that start or end at a node, in a fixed order; without relations, edges of any relation."""
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, EdgeEnds]:
-        """Return the edges of several nodes in both directions, without those to chunks."""
+        """Return the edges of several nodes in both directions, except those to chunks."""
 
-    def around(self, id: str, depth: int) -> Sequence[GraphHop]:
-        """Return each node, except chunks, within `depth` steps along edges in either direction; each node once."""
+    def walk_from(self, id: str, depth: int) -> Sequence[GraphHop]:
+        """Return each node within `depth` steps once, following edges in both directions; chunks are left out."""
 
-    def found_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
-        """Find nodes by a part of their key or name, ignoring case, exact matches first; the limit is per label."""
+    def find_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
+        """Find nodes by a part of their key or name, ignoring case, exact matches first.
 
-    def isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
-        """Return the nodes, except chunks, that have no outgoing edge of these relations."""
+        The limit applies to each label.
+        """
+
+    def find_isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
+        """Yield the nodes, except chunks, from which no edge of these relations starts."""
 
     # Runs and reports
 
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[IngestRun]:
-        """Return the last runs, newest first."""
+        """Return the latest runs, newest first."""
 
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
-        """Return the last reports of this name, newest first."""
+        """Return the latest reports with this name, newest first."""
 
     def writing(self, patience: float = 0.0) -> AbstractContextManager[StoreWriter]:
-        """Change the store completely or not at all; raise StoreBusyError after waiting `patience` seconds for another writer.
+        """Yield a writer whose changes are saved completely at the end of the block, or not at all.
 
-        Until the change is complete, only this store object sees it.
+        Wait `patience` seconds for another writer, and then raise StoreBusyError. Until the block ends, only this
+        object sees the changes.
         """
 
 
 class StoreWriter(Protocol):
-    """A change in progress; other readers see it once it is complete."""
+    """A change in progress; other readers see it when it is complete."""
 
     def put(self, file: IngestedFile) -> None:
-        """Add or replace a file; its `chunk_count` is ignored, because the pieces are counted."""
+        """Add or replace a file; `chunk_count` is ignored, and the chunks are counted."""
 
     def touch(self, artifact: Artifact) -> None:
-        """Update a file whose text is unchanged, and keep its chunks; raise StoreError for an unknown file."""
+        """Update the record of a file and keep its chunks; raise StoreError if the file is unknown."""
 
     def remove(self, path: str) -> None:
         """Remove a file and its chunks."""
@@ -413,15 +417,15 @@ class StoreWriter(Protocol):
         """Replace the vectors of a file's chunks."""
 
     def replace_graph(self, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> None:
-        """Replace the whole graph, without edges to missing nodes; of equal edges, keep the last.
+        """Replace the whole graph, leaving out edges to missing nodes and all but the last of equal edges.
 
-        An equal graph changes nothing.
+        If the graph is the same as before, nothing is written.
         """
 
     def put_run(self, run: IngestRun) -> None: ...
 
     def put_report(self, name: str, run_id: str, data: bytes, keep: int) -> None:
-        """Add a report, and remove the oldest ones of its name."""
+        """Add a report, and remove the oldest ones with the same name."""
 
     def keep(self, name: str, data: bytes) -> None:
-        """Store a value that `Store.kept` returns."""
+        """Store a value under a name, for `Store.kept`."""

@@ -1,4 +1,4 @@
-"""The sqlite store: reads, one transaction per ingest run, copies."""
+"""The store in a sqlite file: reading, writing in one transaction per ingest run, and copying."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class SqliteStore(text_index.ChunkSearch):
         ##% fail.
         if self.database.is_in_transaction:
             raise db.make_busy_error(self.database.path)
-        self.database.patiently(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
+        self.database.retry_while_busy(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
         try:
             writer = SqliteWriter(self)
             self._flush = writer.flush
@@ -112,12 +112,12 @@ class SqliteStore(text_index.ChunkSearch):
         with suppress(db.StoreError):
             (free,), (pages,) = self.database.rows("PRAGMA freelist_count") + self.database.rows("PRAGMA page_count")
             if free * _LARGE_SHARE > pages:
-                self.database.patiently(self.database.shrink, 0)
-            self.database.patiently(lambda: self.database.rows("PRAGMA wal_checkpoint(TRUNCATE)"), 0)
+                self.database.retry_while_busy(self.database.shrink, 0)
+            self.database.retry_while_busy(lambda: self.database.rows("PRAGMA wal_checkpoint(TRUNCATE)"), 0)
 
 
 class SqliteWriter:
-    """A change in progress; if a part of it fails, the change can't be completed."""
+    """A change in progress; after an error, the change can't be completed."""
 
     def __init__(self, store: SqliteStore) -> None:
         self.store = store
@@ -202,7 +202,7 @@ class SqliteWriter:
             database.run("INSERT OR REPLACE INTO kept(name, data) VALUES (?, ?)", name, data)
 
     def flush(self) -> None:
-        """Index the pending chunks."""
+        """Add the pending chunks to the index."""
         with self._part(changes=False) as database:
             self._indexer.flush()
             database.run("UPDATE state SET next = ?, total = (SELECT count(*) FROM piece)", self._next)
@@ -272,7 +272,7 @@ def _encode_traits(artifact: records.Artifact) -> Iterator[tuple[int, str | byte
 
 
 def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
-    """Encode a symbol, without the names that can be derived from the qualified name."""
+    """Encode a symbol, leaving out names that follow from the qualified name."""
     qualified, folded = symbol.qualified_name, fold_name(symbol.qualified_name)
     return (
         None if symbol.name == qualified.rpartition(".")[2] else records.encode_text(symbol.name),
@@ -290,9 +290,9 @@ def read_moment(database: db.Database) -> StoreMoment:
 
 
 def overwrite_store(database: db.Database, path: str, patience: float, only: StoreMoment | None = None) -> None:
-    """Replace everything in a store with a copy; other processes see all of the change or none of it.
+    """Replace the content of a store with a copy, in one transaction.
 
-    With a moment, raise StoreChangedError and change nothing if another process has written since.
+    If `only` is given and another process has written since that moment, raise StoreChangedError and change nothing.
     """
     until, is_checked = time.monotonic() + patience, only is None
 
@@ -319,7 +319,7 @@ def overwrite_store(database: db.Database, path: str, patience: float, only: Sto
     finally:
         database.run(f"PRAGMA busy_timeout={db.BUSY_TIMEOUT}")
     with db.translate_errors(database.path):
-        database.patiently(lambda: database.rows("PRAGMA wal_checkpoint(TRUNCATE)"), 0)
+        database.retry_while_busy(lambda: database.rows("PRAGMA wal_checkpoint(TRUNCATE)"), 0)
 
 
 def move_store_aside(path: str, folder: str) -> list[str]:

@@ -74,7 +74,7 @@ class ChunkNode(NamedTuple):
 
 
 class StoreTables:
-    """The part of a store that reads files, chunks and the graph; chunks are nodes, but are stored only as chunks."""
+    """Reads files, chunks and the graph; chunks are nodes of the graph, but are stored only as chunks."""
 
     def __init__(self, database: db.Database) -> None:
         self.database = database
@@ -92,7 +92,7 @@ class StoreTables:
         return dict(rows)
 
     def ingested_file(self, id: int, numbers: range) -> records.IngestedFile:
-        """Return a file as it was stored, without its vectors."""
+        """Return a stored file without its vectors."""
         text = db.read_file_text(self.database, id)
         files = self.artifacts_by_id([id])
         with db.translate_decoding_errors(self.database.path):
@@ -167,7 +167,7 @@ class StoreTables:
         return self.database.read_each(decode, query)
 
     def chunk_node(self, key: str) -> ChunkNode | None:
-        """Return the chunk with this id, `path::ordinal`."""
+        """Return the chunk with the id `PATH::ORDINAL`, or None."""
         path, _, ordinal = key.rpartition("::")
         if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
             return None
@@ -263,7 +263,7 @@ class StoreTables:
             id: [*self._stored_edges(id, out=True), *self._stored_edges(id, out=False)] for id in dict.fromkeys(ids)
         }
 
-    def around(self, id: str, depth: int) -> Sequence[records.GraphHop]:
+    def walk_from(self, id: str, depth: int) -> Sequence[records.GraphHop]:
         label, key = _split_id(id)
         if label is None or label is records.NodeLabel.CHUNK:
             return []
@@ -275,7 +275,7 @@ class StoreTables:
         seen = set(level)
         found: list[records.GraphHop] = []
         for _ in range(depth):
-            hops = self._next_level(level, seen)
+            hops = self._find_next_level(level, seen)
             level = dict(sorted(hops, key=lambda item: (db.LABEL_NUMBERS[item[1].node.label], item[1].node.key)))
             if not level:
                 break
@@ -283,8 +283,10 @@ class StoreTables:
             found += level.values()
         return found
 
-    def _next_level(self, level: dict[int, records.GraphHop], seen: set[int]) -> Iterator[tuple[int, records.GraphHop]]:
-        """Yield each node of the next level once, with the first edge of the first node that leads to it."""
+    def _find_next_level(
+        self, level: dict[int, records.GraphHop], seen: set[int]
+    ) -> Iterator[tuple[int, records.GraphHop]]:
+        """Yield each node of the next level once, with the first edge that leads to it."""
         database = self.database
         order = {id: place for place, id in enumerate(level)}
         best: dict[int, tuple[int, bool, int, int, bytes | None]] = {}
@@ -307,7 +309,7 @@ class StoreTables:
             )
             yield id, records.GraphHop(node, edge, before)
 
-    def found_nodes(self, term: str, labels: Sequence[records.NodeLabel], limit: int) -> Sequence[records.GraphNode]:
+    def find_nodes(self, term: str, labels: Sequence[records.NodeLabel], limit: int) -> Sequence[records.GraphNode]:
         folded = records.encode_text(fold_name(term))
         return [
             node
@@ -316,7 +318,7 @@ class StoreTables:
             for node in self.database.read(_decode_node, _NAMED, db.LABEL_NUMBERS[label], folded, folded, limit)
         ]
 
-    def isolated(
+    def find_isolated(
         self, labels: Sequence[records.NodeLabel], relations: Sequence[records.Relation]
     ) -> Iterator[records.GraphNode]:
         kinds = [db.LABEL_NUMBERS[label] for label in labels if label is not records.NodeLabel.CHUNK]
@@ -326,7 +328,7 @@ class StoreTables:
 
 
 def write_graph(database: db.Database, nodes: Iterable[records.GraphNode], edges: Iterable[records.GraphEdge]) -> bool:
-    """Replace the graph, and return whether anything has changed."""
+    """Replace the graph, and return True if that changed anything."""
     for statement in (*_DROP_TABLES, *_NEW_TABLES):
         database.run(statement)
     _insert(database, _NEW_NODE, nodes, _encode_node)
@@ -404,7 +406,7 @@ def _decode_edge(row: db.DatabaseRow) -> tuple[int, int, int, bytes | None]:
 
 
 def decode_symbol_name(name: object, qualified: object) -> str:
-    """Return the stored name or, if none is stored, the last part of the qualified name."""
+    """Return the stored name, or the last part of the qualified name if none is stored."""
     return records.decode_text(qualified).rpartition(".")[2] if name is None else records.decode_text(name)
 
 

@@ -1,4 +1,4 @@
-"""The full-text index of chunks (FTS5): what is indexed, filters, ranking, lookup by name."""
+"""The full-text index of chunks (FTS5): indexed words, filters, ranking, and lookup by name."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ SqlCondition = tuple[str, Sequence[object]]
 
 
 class ChunkIndexer:
-    """Adds chunks to the index and removes them, in batches, because small changes are expensive in FTS5."""
+    """Adds and removes chunks in batches, because small changes are expensive in FTS5."""
 
     def __init__(self, database: db.Database) -> None:
         self.database = database
@@ -70,7 +70,7 @@ class ChunkIndexer:
         self._flush_batch()
 
     def remove(self, first: int, file: records.IngestedFile) -> None:
-        """Remove chunks; FTS5 needs the same words that were added."""
+        """Remove chunks, with the same words with which they were added, because FTS5 requires them."""
         for number, words in _index_rows(first, file):
             if self._added.pop(number, None) is None:
                 self._removed[number] = words
@@ -113,7 +113,7 @@ def _index_words(text: str, title: str) -> list[str]:
 
 
 def _strip_ending(name: str) -> str:
-    """Remove all extensions from a file name; a leading dot does not start an extension."""
+    """Return a file name without any extension; a leading dot does not begin an extension."""
     return name[: name.find(".", 1)] if "." in name[1:] else name
 
 
@@ -131,7 +131,7 @@ class ChunkSearch(tables.StoreTables):
         self._settle()
         return db.read_state(self.database).total
 
-    def lexical(
+    def find_by_words(
         self, terms: Sequence[str], filters: records.ChunkFilters, limit: int, *, every: bool
     ) -> records.ScoredChunks:
         self._settle()
@@ -149,29 +149,29 @@ class ChunkSearch(tables.StoreTables):
             )
         return ranking.best(limit)
 
-    def declaring(self, name: str, filters: records.ChunkFilters) -> Sequence[int]:
+    def find_declaring(self, name: str, filters: records.ChunkFilters) -> Sequence[int]:
         self._settle()
-        numbers = _select(self._marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
+        numbers = _select(self._find_marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
             lambda row: (records.decode_count(row[0]), tables.decode_symbol_name(*row[1:])), _DECLARED, numbers
         )
         exact = {number for number, declared in names if declared == name}
         return [number for number in numbers if number in exact] if exact else numbers
 
-    def called(self, path: str, filters: records.ChunkFilters) -> Sequence[int]:
+    def find_named(self, path: str, filters: records.ChunkFilters) -> Sequence[int]:
         self._settle()
         allowed = self.allowed(filters)
         if exact := self.chunk_numbers(path)[:1]:
             return _select(exact, allowed)
         query = fold_name(path)
-        numbers = self._marked_chunks(_FILE_MARK, path.rpartition("/")[2])
+        numbers = self._find_marked_chunks(_FILE_MARK, path.rpartition("/")[2])
         paths = self.database.read_many(
             lambda row: (records.decode_count(row[0]), records.decode_text(row[1])), _PATHS, numbers
         )
         found = {number for number, known in paths if _is_path_called(fold_name(known), query)}
         return _select([number for number in numbers if number in found], allowed)
 
-    def _marked_chunks(self, mark: str, name: str) -> Sequence[int]:
+    def _find_marked_chunks(self, mark: str, name: str) -> Sequence[int]:
         word = join_name(name)
         query = f"{_MATCH} ORDER BY rowid LIMIT ?"
         return self.database.read(_decode_number, query, f'"{mark}{word}"', _MAX_NAMESAKES) if word else []
@@ -190,7 +190,7 @@ class ChunkSearch(tables.StoreTables):
             return None
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
-        conditions = [*self._file_conditions(filters), *_symbol_conditions(filters)]
+        conditions = [*self._make_file_conditions(filters), *_make_symbol_conditions(filters)]
         where = "".join(f" AND {condition}" for condition, _ in conditions)
         values = list(chain.from_iterable(values for _, values in conditions))
         if filters.symbols or filters.symbol_kinds or filters.symbol_languages:
@@ -200,9 +200,9 @@ class ChunkSearch(tables.StoreTables):
         )
         return list(chain.from_iterable(ranges))
 
-    def _file_conditions(self, filters: records.ChunkFilters) -> Iterator[SqlCondition]:
+    def _make_file_conditions(self, filters: records.ChunkFilters) -> Iterator[SqlCondition]:
         if filters.subsystems:
-            yield self._subsystem_condition(_fold(filters.subsystems))
+            yield self._make_subsystem_condition(_fold(filters.subsystems))
         if filters.kinds:
             yield _is_in("artifact.kind", _fold(filters.kinds))
         for trait, names in ((db.Trait.NAMESPACE, filters.namespaces), (db.Trait.TAG, filters.tags)):
@@ -212,7 +212,7 @@ class ChunkSearch(tables.StoreTables):
         if filters.since is not None:
             yield "git_timestamp >= ?", (filters.since,)
 
-    def _subsystem_condition(self, names: Sequence[object]) -> SqlCondition:
+    def _make_subsystem_condition(self, names: Sequence[object]) -> SqlCondition:
         subsystems = self.database.read(
             lambda row: (records.decode_count(row[0]), [*map(records.decode_text, row[1:])]),
             "SELECT id, key, name FROM node WHERE label = ?",
@@ -250,7 +250,10 @@ class _Ranking:
             self._add(word, count, together)
 
     def add_any(self, counts: Mapping[str, int], limit: int) -> None:
-        """Score the chunks that contain any word, rarest first; common words are skipped once there are enough matches."""
+        """Score the chunks that contain any of the words, rarest word first.
+
+        Once there are enough matches, common words are skipped.
+        """
         rare = max(_FEW_CHUNKS, self.total // _COMMON_SHARE)
         finding: list[str] = []
         for word, count in counts.items():
@@ -275,7 +278,7 @@ class _Ranking:
                     scores[number] = scores.get(number, 0.0) + score
 
     def best(self, limit: int) -> records.ScoredChunks:
-        """Return the best chunks with their scores; chunks with equal scores are sorted by number."""
+        """Return the chunks with the best scores; chunks with the same score are sorted by number."""
         if limit < 1 or not self.scores:
             return []
         least = nlargest(limit, self.scores.values())[-1]
@@ -288,7 +291,7 @@ def _join_literals(words: Iterable[str], between: str) -> str:
     return between.join(f'"{word}"' for word in words)
 
 
-def _symbol_conditions(filters: records.ChunkFilters) -> Iterator[SqlCondition]:
+def _make_symbol_conditions(filters: records.ChunkFilters) -> Iterator[SqlCondition]:
     if filters.symbols:
         yield _is_in("coalesce(symbol.folded, symbol.qualified_name)", _fold(filters.symbols))
     for column, names in (("kind", filters.symbol_kinds), ("language", filters.symbol_languages)):
@@ -311,7 +314,7 @@ def _decode_number(row: db.DatabaseRow) -> int:
 
 
 def _is_path_called(path: str, query: str) -> bool:
-    """Return True if a query is the path, its end, or the path below further folders, with or without its extension."""
+    """Return True if the query is the path, the end of it, or a longer path ending in it, ignoring the extension."""
     folder, _, name = path.rpartition("/")
     stripped = f"{folder}/{_strip_ending(name)}"
     return any(f"/{one}".endswith(f"/{query}") for one in (path, stripped)) or query.endswith(f"/{path}")

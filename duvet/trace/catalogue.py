@@ -59,7 +59,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         return {section.id: section.name for section in self.sections}
 
     @cached_property
-    def titled(self) -> dict[str, tuple[str, ...]]:
+    def sections_by_title(self) -> dict[str, tuple[str, ...]]:
         """Maps case-folded titles and heading paths to section ids."""
         found: dict[str, list[str]] = {}
         for section in self.sections:

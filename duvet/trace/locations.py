@@ -221,7 +221,7 @@ def match_sections(card: SpecificationCard, name: str) -> tuple[str, ...]:
         found = find_section_indexes(card, path, has_prefixes=True)
     if found:
         return tuple([card.sections[index].id for index in found])
-    titled = card.titled.get(name.casefold(), ()) if name else ()
+    titled = card.sections_by_title.get(name.casefold(), ()) if name else ()
     # Without paths, only the first section with a title can be named by it.
     return titled if any(section.anchors for section in card.sections) else titled[:1]
 

@@ -87,7 +87,7 @@ def test_removed_and_replaced_files_take_no_space(file: Path) -> None:
                 writing.remove(f"{number}.md")
         assert file.stat().st_size < full / 3
         assert (store.chunk_total(), len(store.artifacts())) == (40, 10)
-        hits = store.lexical(WORDS, ChunkFilters(), 99, every=False)
+        hits = store.find_by_words(WORDS, ChunkFilters(), 99, every=False)
         assert {int(one.artifact.path[:-3]) for one in store.chunks([number for number, _ in hits])} <= set(range(10))
         put_many(store, 200)
         small = file.stat().st_size

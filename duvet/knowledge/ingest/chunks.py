@@ -53,7 +53,7 @@ _MAX_LOOK_BACK = 500  # Number of symbols to try when searching for the one arou
 
 
 class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
-    """The state of a file, its metadata, and its links to other files."""
+    """The stamp of a file, its metadata, and its links to other files."""
 
     seen: FileStamp | None = None  # None if the file was not read from the disk.
     subsystem: str = ""
@@ -83,8 +83,8 @@ class IngestReader:
         self._finds_symbols = finds_symbols
         self._now = time.time_ns() if now is None else now
 
-    def modified(self, path: str, seen: FileStamp | None) -> float | None:
-        """Return the modification time of an unchanged file, or None for a file that must be read."""
+    def find_unchanged_time(self, path: str, seen: FileStamp | None) -> float | None:
+        """Return the modification time of an unchanged file, or None if the file must be read."""
         ##= man/spec/knowledge.md#ingest-runs
         ##% `duvet ingest` MUST process only files whose content has changed.
         if seen is None or seen.digest or not self._project.on_disk:
@@ -96,7 +96,7 @@ class IngestReader:
         return info.st_mtime if seen.looks_like(info) else None
 
     def read(self, path: str, kind: FileKind, digest: str) -> IngestContent | None:
-        """Return the content of a file, or None if it is gone; omit the text if the digest is unchanged."""
+        """Return the content of a file, or None if the file is gone; leave out the text if the digest is the same."""
         try:
             data, seen, modified = self._read_bytes(path)
         except errors.UnreadableError as error:
@@ -109,7 +109,7 @@ class IngestReader:
         return found if found.digest == digest else self._parse(path, kind, data, found)
 
     def _read_bytes(self, path: str) -> tuple[bytes | None, FileStamp | None, float | None]:
-        """Return a file's bytes (None if it is too large), its stamp and its modification time."""
+        """Return the bytes of a file (None if too large), its stamp, and its modification time."""
         if not self._project.on_disk:
             data = self._project.tree.read(path)
             return (data if len(data) <= self._max_bytes else None), None, None
@@ -160,7 +160,7 @@ def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent
 def cut_pieces(
     text: str, headings: Sequence[int] = (), title: TitleLookup = lambda start, end: ""
 ) -> Iterator[TextPiece]:
-    """Yield the chunks of a text, except blank ones; `headings` are the offsets of its headings."""
+    """Yield the chunks of a text, except blank ones; `headings` contains the offsets of the headings."""
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST split files at headings and line ends into chunks of at most 1,000 characters, with an
     ##% overlap of up to 200 characters.
@@ -183,7 +183,7 @@ def cut_pieces(
 
 
 def _find_end(text: str, start: int, headings: Sequence[int]) -> tuple[int, bool]:
-    """Return the end of a chunk, and whether a heading follows."""
+    """Return the end of the chunk that begins at `start`, and whether a heading follows it."""
     most = start + WINDOW
     if most >= len(text) and not headings:
         return len(text), False
@@ -203,12 +203,12 @@ def read_document_front(path: str, text: str) -> FileRecord:
     values = parse_front_matter(text, path).values
     tags = values.get("tags")
     words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
-    known = tuple(dict.fromkeys(filter(None, map(_plain_text, words[:MAX_TAGS]))))
-    subsystem, title, slug = (_plain_text(values.get(key)) for key in ("subsystem", "title", "slug"))
+    known = tuple(dict.fromkeys(filter(None, map(_remove_markup, words[:MAX_TAGS]))))
+    subsystem, title, slug = (_remove_markup(values.get(key)) for key in ("subsystem", "title", "slug"))
     return FileRecord(subsystem=subsystem, title=title, slug=slug, tags=known)
 
 
-def _plain_text(value: object) -> str:
+def _remove_markup(value: object) -> str:
     return shorten_text(escape_line_ends(value), MAX_TAG_LENGTH) if isinstance(value, str) else ""
 
 
@@ -231,7 +231,7 @@ class DocumentOutline(Struct, frozen=True):
 
 
 def read_outline(path: str, text: str, start: int = 0) -> DocumentOutline:
-    """Return the outline of a document from this character on; empty for an unknown format."""
+    """Return the outline of a document, beginning at the character `start`; empty for an unknown format."""
     ending = path[path.rfind(".") :].lower()
     if ending in MARKDOWN_ENDINGS:
         return _MarkdownScanner().scan(text, start)
@@ -247,7 +247,7 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 class _MarkdownScanner:
-    """Finds headings and links line by line, and so also reads unused link definitions and MDX."""
+    """Scans Markdown line by line, to also find unused link definitions and MDX."""
 
     def __init__(self) -> None:
         self._links: dict[str, None] = {}
@@ -274,7 +274,7 @@ class _MarkdownScanner:
         return DocumentOutline(tuple(headings), tuple(self._links), tuple(self._pages))
 
     def _is_fenced(self, plain: str) -> bool:
-        """Track fences, and return whether the line is part of a code block."""
+        """Return True if the line belongs to a code block; call this for every line in order."""
         found = _FENCE.match(plain) if plain[:1] in ("`", "~") else None
         if self._fence:
             if found and found[0].startswith(self._fence) and found.end() == len(plain):
@@ -321,10 +321,10 @@ def _make_heading(start: int, level: int, title: str) -> OutlineHeading:
 
 
 class HeadingTrails:
-    """The headings above each range of a document, as in `Guide > Installation`."""
+    """Maps a range of a document to the headings above it, as in `Guide > Installation`."""
 
     def __init__(self, outline: DocumentOutline, title: str = "") -> None:
-        """Begin each trail with the document's title, unless the first heading repeats it."""
+        """Start every trail with the title of the document, unless its first heading repeats the title."""
         self._starts = [heading.start for heading in outline.headings]
         self._trails: list[str] = []
         self._title = title
@@ -346,13 +346,13 @@ class HeadingTrails:
 
 class SymbolTrails:
     def __init__(self, text: str, symbols: Sequence[Symbol]) -> None:
-        """The symbols are sorted by first line, outer symbols first."""
+        """Expect symbols sorted by first line, with outer symbols before inner ones."""
         self._lines = line_starts(text)
         self._symbols = symbols
         self._firsts = [symbol.line_start for symbol in symbols]
 
     def at(self, start: int, end: int) -> str:
-        """Return the symbol around the start of a range, and the first symbols that begin in the range."""
+        """Return the symbol that contains the start of the range, and the first symbols that begin in it."""
         first, last = (find_line_index(self._lines, place) + 1 for place in (start, end - 1))
         low, high = bisect_left(self._firsts, first), bisect_right(self._firsts, last)
         nearest = reversed(self._symbols[max(0, low - _MAX_LOOK_BACK) : low])

@@ -73,7 +73,7 @@ def format_problem_line(problem: Problem) -> str:
 
 
 def make_valid_text(words: str) -> str:
-    """Escape the parts of a file name that are not UTF-8."""
+    """Replace the bytes of a file name that are not UTF-8 with escapes."""
     return words.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
@@ -86,7 +86,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 def detect_kind(path: str) -> FileKind:
-    """Return the kind that the first recognised folder implies, or else the kind that the file name implies."""
+    """Return the kind that a known folder in the path implies, or else the one that the file name implies."""
     *folders, name = path.split("/")
     stem, dot, ending = name.lower().rpartition(".")
     by_name = (
@@ -106,7 +106,7 @@ def detect_kind(path: str) -> FileKind:
 
 
 def detect_namespace(path: str) -> str:
-    """Return the second folder under `src`, or else the first; "" for a file at the top."""
+    """Return the folder below `src` that contains the file, or else its top folder; "" for a top-level file."""
     first, *rest = path.split("/")
     if not rest:
         return ""
@@ -121,12 +121,12 @@ class DefaultExcludes:
         self.folders_with_included = {folder for path in self._included for folder in _parents(path)}
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
-        """Return whether a folder with these entries is excluded as a virtual environment."""
+        """Return True if the entries of a folder show that it is a virtual environment."""
         # The project folder itself may be a virtual environment.
         return bool(folder) and folder not in self._included and _VIRTUAL_ENVIRONMENT in names
 
     def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:
-        """Return whether a path is excluded by its name, or because it is inside an excluded folder."""
+        """Return True if the name or an excluded folder around it excludes a path."""
         ##= man/spec/knowledge.md#files
         ##% `duvet ingest` MUST skip secret files and vendored folders unless `ingest.include` names their exact path.
         if path in self._included:
@@ -141,7 +141,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def is_excluded_by_default(root: str, path: str) -> bool:
-    """Return whether a file is excluded unless the configuration includes it."""
+    """Return True if a file is indexed only if the configuration includes its exact path."""
     excludes = DefaultExcludes(())
     for folder in _parents(path):
         environment = os.path.join(root, folder, _VIRTUAL_ENVIRONMENT)
@@ -153,14 +153,14 @@ def is_excluded_by_default(root: str, path: str) -> bool:
 
 
 class IngestFiles(Struct, frozen=True):
-    """The files to index, in order, and the problems with skipped files."""
+    """The files to index, in order, and the problems of skipped files."""
 
     paths: tuple[str, ...]
     problems: tuple[Problem, ...]
 
 
 def find_ingest_files(project: Project, rule: IngestRule, own: Iterable[str] = ()) -> IngestFiles:
-    """Find the files to index; `own` are further files and folders that duvet wrote."""
+    """Find the files to index; `own` lists files and folders that duvet wrote, which are skipped."""
     walk = _Walk(project.tree, project.root, rule, (*OWN_FOLDERS, ".duvet/reports", *own, *_find_reports(project)))
     paths = tuple(sorted(walk.files()))
     return IngestFiles(paths, tuple(sorted(walk.problems, key=lambda problem: problem.sort_key)))

@@ -32,11 +32,11 @@ def build_graph(
     subsystems: SubsystemIndex,
     catalogue: Catalogue | None,
 ) -> KnowledgeGraph:
-    """Return the graph of these files, and of the trace if there is one."""
+    """Return the graph of these files, and of the requirements in the catalogue if there is one."""
     trace = _TraceGraph(catalogue, artifacts) if catalogue else None
-    nodes = [*_subsystem_nodes(artifacts, subsystems)]
+    nodes = [*_make_subsystem_nodes(artifacts, subsystems)]
     nodes += (_make_file_node(artifact, records.get(path)) for path, artifact in artifacts.items())
-    edges = [*_subsystem_edges(artifacts, subsystems), *_LinkResolver(artifacts, records, trace).edges()]
+    edges = [*_make_subsystem_edges(artifacts, subsystems), *_LinkResolver(artifacts, records, trace).edges()]
     if trace:
         nodes += trace.nodes()
         edges += trace.edges()
@@ -62,10 +62,10 @@ def _make_file_node(artifact: Artifact, record: FileRecord | None) -> GraphNode:
     return GraphNode(label=artifact.label, key=artifact.path, name=name, properties=properties)
 
 
-def _subsystem_nodes(artifacts: Mapping[str, Artifact], subsystems: SubsystemIndex) -> Iterator[GraphNode]:
+def _make_subsystem_nodes(artifacts: Mapping[str, Artifact], subsystems: SubsystemIndex) -> Iterator[GraphNode]:
     entries = subsystems.catalogue.values()
     used = (artifact.subsystem for artifact in artifacts.values() if artifact.subsystem)
-    needed = (subsystems.spelling(name) or name for entry in entries for name in entry.dependencies)
+    needed = (subsystems.find_spelling(name) or name for entry in entries for name in entry.dependencies)
     for name in sorted({*used, *(entry.name for entry in entries), *needed}):
         properties: dict[str, Any] = {}
         if entry := subsystems.find_entry(name):
@@ -81,7 +81,7 @@ def _subsystem_nodes(artifacts: Mapping[str, Artifact], subsystems: SubsystemInd
         yield GraphNode(label=NodeLabel.SUBSYSTEM, key=name, properties=properties)
 
 
-def _subsystem_edges(artifacts: Mapping[str, Artifact], subsystems: SubsystemIndex) -> Iterator[GraphEdge]:
+def _make_subsystem_edges(artifacts: Mapping[str, Artifact], subsystems: SubsystemIndex) -> Iterator[GraphEdge]:
     for artifact in artifacts.values():
         if artifact.subsystem:
             relation = _SUBSYSTEM_RELATIONS.get(artifact.kind, Relation.BELONGS_TO)
@@ -90,7 +90,7 @@ def _subsystem_edges(artifacts: Mapping[str, Artifact], subsystems: SubsystemInd
     for entry in subsystems.catalogue.values():
         for name in entry.dependencies:
             source = f"{NodeLabel.SUBSYSTEM}:{entry.name}"
-            target = f"{NodeLabel.SUBSYSTEM}:{subsystems.spelling(name) or name}"
+            target = f"{NodeLabel.SUBSYSTEM}:{subsystems.find_spelling(name) or name}"
             yield GraphEdge(source=source, relation=Relation.DEPENDS_ON, target=target)
 
 
@@ -141,10 +141,10 @@ class _TraceGraph:
                 yield GraphEdge(source=key, relation=Relation.PART_OF, target=source)
         for id, section_key in dict(zip(self.ids, self._sections, strict=True)).items():
             yield GraphEdge(source=id, relation=Relation.PART_OF, target=f"{NodeLabel.SECTION}:{section_key}")
-        yield from self._citation_edges()
+        yield from self._make_citation_edges()
 
-    def _citation_edges(self) -> Iterator[GraphEdge]:
-        """Yield one edge for each pair of a file and a requirement that it cites."""
+    def _make_citation_edges(self) -> Iterator[GraphEdge]:
+        """Yield one edge per file and requirement that the file cites."""
         found: dict[tuple[str, str], tuple[set[model.Kind], set[int]]] = {}
         for citation in self.catalogue.citations:
             artifact = self._artifacts.get(citation.path)

@@ -68,13 +68,13 @@ def ingest_project(
 ) -> IngestOutcome:
     """Update the store in one transaction; without a store, return what would change.
 
-    `catalogue` replaces the project's trace; `own` are files that are not part of the project.
+    `catalogue` replaces tracing the project, and `own` lists files that duvet wrote, which are skipped.
     """
     run = _Run(project, rule, options, catalogue, own)
     if store is None or options.dry_run:
         return run.look(store)
     try:
-        with _writing(store, project.progress, options.patience) as writing:
+        with _open_writer(store, project.progress, options.patience) as writing:
             return run.write(store, writing)
     except StoreBusyError:
         raise
@@ -83,12 +83,12 @@ def ingest_project(
         ##% An ingest run that fails or is killed MUST leave the index unchanged. An ingest run that fails MUST record
         ##% its error.
         with suppress(Exception), store.writing() as writing:
-            writing.put_run(run.failed(error))
+            writing.put_run(run.make_failed(error))
         raise
 
 
 @contextmanager
-def _writing(store: Store, progress: Progress, patience: float) -> Iterator[StoreWriter]:
+def _open_writer(store: Store, progress: Progress, patience: float) -> Iterator[StoreWriter]:
     ##= man/spec/knowledge.md#ingest-runs
     ##% If another ingest run is active, `duvet ingest` MUST say so, wait up to 10 seconds for it to end, and then fail.
     with ExitStack() as stack:
@@ -135,7 +135,7 @@ class _Run:
         ##= man/spec/knowledge.md#ingest-runs
         ##% With `--dry-run`, `duvet ingest` MUST list the changes to the index without making them.
         files, times, _ = self._update_files(store, None, None)
-        return self._outcome(files, times)
+        return self._make_outcome(files, times)
 
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
         self._embedder = find_embedder(self._rule.semantic, self._options.dummy)
@@ -166,13 +166,13 @@ class _Run:
         for key, data in kept.items():
             if store.kept(key) != data:
                 writing.keep(key, data)
-        outcome = self._outcome(files, times)
+        outcome = self._make_outcome(files, times)
         writing.put_run(outcome.run)
         facts = reports.gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self._rule)
         reports.save_reports(writing, facts, time.time())
         return outcome
 
-    def failed(self, error: BaseException) -> IngestRun:
+    def make_failed(self, error: BaseException) -> IngestRun:
         return structs.replace(
             self._run, success=False, error=ingest_files.describe_failure(error), duration_seconds=self._elapsed
         )
@@ -204,7 +204,7 @@ class _Run:
         updater = FileUpdater(before, records, reader, subsystems, times, writing)
         with progress.counted("Reading files", len(found.paths)) as counted:
             files = updater.update(found.paths, counted)
-        self._problems += (*files.problems, *subsystems.unknown())
+        self._problems += (*files.problems, *subsystems.find_unknown())
         progress.end(f"Read {format_count(len(files.added) + len(files.changed), 'new or changed file')}")
         return files, times, subsystems
 
@@ -220,7 +220,7 @@ class _Run:
             self._problems += ingest_files.make_warnings(error)
             return None
 
-    def _outcome(self, files: FileChanges, times: git_dates.CommitTimes) -> IngestOutcome:
+    def _make_outcome(self, files: FileChanges, times: git_dates.CommitTimes) -> IngestOutcome:
         artifacts = files.artifacts.values()
         run = structs.replace(
             self._run,
@@ -246,7 +246,7 @@ def _pack(value: object) -> bytes:
 
 
 def _unpack(data: bytes | None, type: type[Value]) -> Value | None:
-    """Return the stored value, or None if it is damaged or from another version."""
+    """Decode a stored value; return None if it is damaged or from another version."""
     if data:
         with suppress(DecodeError, zlib.error):
             return msgpack.decode(zlib.decompress(data), type=type)
@@ -263,7 +263,7 @@ class FileChanges(Struct):
 
 
 class FileUpdater(Struct, frozen=True):
-    """Reads new and changed files, and writes them to the index unless `writing` is None."""
+    """Reads new and changed files, and writes them to the index; if `writing` is None, only counts them."""
 
     before: Mapping[str, Artifact]
     records: Mapping[str, FileRecord]
@@ -291,7 +291,7 @@ class FileUpdater(Struct, frozen=True):
     def _update_file(self, path: str) -> None:
         before, record = self.before.get(path), self.records.get(path)
         if before is not None and record is not None:
-            modified = self.reader.modified(path, record.seen)
+            modified = self.reader.find_unchanged_time(path, record.seen)
             if modified is not None:
                 self._keep(before, record, modified)
                 return
@@ -333,7 +333,7 @@ class FileUpdater(Struct, frozen=True):
             )
 
     def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
-        """Return the artifact with its current subsystem and last commit, which can change when the file doesn't."""
+        """Return the artifact with its subsystem and last commit, which can change although the file doesn't."""
         membership = self.subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
         commit = self.times.of(artifact.path)
         return structs.replace(
@@ -366,7 +366,7 @@ def _find_renames(gone: Sequence[Artifact], added: Sequence[Artifact]) -> Iterat
 
 
 class VectorUpdate(Struct, frozen=True):
-    """Computes the vectors of changed files, or of all files if the vector space is fitted again."""
+    """Computes the vectors of changed files, or of all files if the vector space must be fitted again."""
 
     store: Store
     writing: StoreWriter
@@ -388,7 +388,7 @@ class VectorUpdate(Struct, frozen=True):
         count = sum(artifact.chunk_count for artifact in todo)
         with progress.counted("Computing vectors", count) as counted:
             space = space or self._fit_space(todo, total)
-            for batch in _batches(todo):
+            for batch in _make_batches(todo):
                 self._embed(space, batch)
                 counted.advance(sum(artifact.chunk_count for artifact in batch))
         progress.end(f"Computed {format_count(count, 'vector')}")
@@ -400,7 +400,7 @@ class VectorUpdate(Struct, frozen=True):
         return space
 
     def _sample(self, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
-        """Yield every nth text, so that the same files produce the same space."""
+        """Yield every nth text; a fixed choice makes the same files produce the same vector space."""
         step = max(1, -(-total // _SAMPLE))
         first = 0
         for artifact in artifacts:
@@ -408,12 +408,12 @@ class VectorUpdate(Struct, frozen=True):
             first += artifact.chunk_count
             if start < artifact.chunk_count:
                 numbers = self.store.chunk_numbers(artifact.path)
-                yield from map(_text_of, self.store.chunks(numbers[start::step]))
+                yield from map(_make_text, self.store.chunks(numbers[start::step]))
 
     def _embed(self, space: VectorSpace, batch: Sequence[Artifact]) -> None:
         numbers = [self.store.chunk_numbers(artifact.path) for artifact in batch]
         chunks = self.store.chunks([number for some in numbers for number in some])
-        rows = space.rows(list(map(_text_of, chunks)))
+        rows = space.rows(list(map(_make_text, chunks)))
         size, start = row_size(space.width), 0
         for artifact, some in zip(batch, numbers, strict=True):
             end = start + len(some) * size
@@ -421,12 +421,12 @@ class VectorUpdate(Struct, frozen=True):
             start = end
 
 
-def _text_of(chunk: Chunk) -> str:
+def _make_text(chunk: Chunk) -> str:
     title = chunk.piece.title
     return f"{title}\n{chunk.text}" if title else chunk.text
 
 
-def _batches(artifacts: Iterable[Artifact]) -> Iterator[list[Artifact]]:
+def _make_batches(artifacts: Iterable[Artifact]) -> Iterator[list[Artifact]]:
     batch: list[Artifact] = []
     size = 0
     for artifact in artifacts:

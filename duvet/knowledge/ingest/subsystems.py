@@ -1,4 +1,4 @@
-"""Subsystems of a project, from folders, imports, front matter and a catalogue file."""
+"""Assigns files to subsystems, by folders, imports, front matter and a catalogue file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _Words = str | tuple[str, ...]
 
 
 class SubsystemMembership(Struct, frozen=True):
-    """The subsystem of a file, and the properties that the file inherits from it."""
+    """The subsystem of a file, and the properties that it passes on to the file."""
 
     subsystem: str = ""
     criticality: str = ""
@@ -86,7 +86,10 @@ class SubsystemIndex:
         self._citing = CitationNeighbours(trace, lambda path: self._code.get(path, "")) if trace else None
 
     def of(self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
-        """Return the membership of a file with this subsystem in its front matter and these imported modules."""
+        """Return the subsystem of a file.
+
+        `named` is the subsystem in its front matter, and `imports` contains the modules that it imports.
+        """
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
         ##% longest matching pattern, or else to the subsystem that its path contains. `duvet ingest` MUST ignore case
@@ -100,18 +103,18 @@ class SubsystemIndex:
             return SubsystemMembership(self._names.setdefault(key, name))
         return SubsystemMembership(subsystem.name, subsystem.criticality, subsystem.tags)
 
-    def spelling(self, name: str) -> str:
-        """Return the first spelling of a subsystem's name, or "" for an unknown subsystem."""
+    def find_spelling(self, name: str) -> str:
+        """Return how the first mention of a subsystem spells its name; "" if the subsystem is unknown."""
         return self._names.get(_key(name), "")
 
     def find_entry(self, name: str) -> CatalogueSubsystem | None:
         return self.catalogue.get(_key(name))
 
-    def unknown(self) -> Iterator[model.Problem]:
+    def find_unknown(self) -> Iterator[model.Problem]:
         """Yield a warning for each dependency in the catalogue that is not a subsystem."""
         for subsystem in self.catalogue.values():
             for needed in subsystem.needed:
-                if not self.spelling(needed.name):
+                if not self.find_spelling(needed.name):
                     hint = suggest_nearest(needed.name, self._names.values())
                     message = f"unknown subsystem {quote_text(needed.name)}"
                     yield make_warning(message, needed.path, needed.place, hint)
@@ -137,12 +140,12 @@ class SubsystemIndex:
         ##% `docs`, is named after. `duvet ingest` MUST assign any other test to the subsystem of the code that it
         ##% imports or of the requirements that it cites.
         for name in guess_subject_names(path, kind):
-            if found := self.spelling(name) or self._top_modules.get(_key(name), ""):
+            if found := self.find_spelling(name) or self._top_modules.get(_key(name), ""):
                 return found
         if kind is not FileKind.TEST:
             return ""
-        imported = self._modules.subsystem(imports) if imports else ""
-        return imported or (self._citing.subsystem(path) if self._citing else "")
+        imported = self._modules.find_subsystem(imports) if imports else ""
+        return imported or (self._citing.find_subsystem(path) if self._citing else "")
 
     @cached_property
     def _top_modules(self) -> dict[str, str]:
@@ -171,15 +174,15 @@ def _key(name: str) -> str:
 
 
 class CitationNeighbours:
-    """Files that cite the same requirements."""
+    """Finds the subsystem of a file through other files that cite the same requirements."""
 
     def __init__(self, catalogue: Catalogue, find_subsystem: Callable[[str], str]) -> None:
-        """`find_subsystem` returns the subsystem of a code file, or "" for other files."""
+        """Use `find_subsystem` to get the subsystem of a code file; it returns "" for other files."""
         self._citations = catalogue.citations
         self._find_subsystem = find_subsystem
 
-    def subsystem(self, path: str) -> str:
-        """Return the most common subsystem of the files that cite the same requirements, or ""."""
+    def find_subsystem(self, path: str) -> str:
+        """Return the most common subsystem among files that cite the same requirements; "" if none has one."""
         votes = Counter[str]()
         for requirement in sorted(self._requirements.get(path, ())):
             votes.update(self._subsystems.get(requirement, ()))
@@ -203,7 +206,7 @@ class CitationNeighbours:
 
 
 def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
-    """Yield the names of subjects that a test or a document may be about, likeliest first."""
+    """Yield names of the code that a test or document may be about, likeliest first."""
     folders = _SUBJECT_FOLDERS.get(kind)
     if folders is None:
         return
@@ -221,7 +224,7 @@ def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
 
 
 def find_imports(path: str, text: str) -> tuple[str, ...]:
-    """Return the modules that a file imports, as paths, with repetitions."""
+    """Return the modules that a file imports, written as paths, with duplicates."""
     found: list[str] = []
     for name in _find_module_paths(path, text[:_MAX_IMPORT_TEXT]):
         if 0 < len(name) <= _MAX_IMPORT_LENGTH:
@@ -254,7 +257,7 @@ class ModuleIndex:
                     add = self._subsystems.__setitem__ if last in _FOLDER_MODULES else self._subsystems.setdefault
                     add(folder, subsystems[path])
 
-    def subsystem(self, imports: Iterable[str]) -> str:
+    def find_subsystem(self, imports: Iterable[str]) -> str:
         """Return the most common subsystem of these modules, or ""."""
         votes = Counter(found for name in imports if (found := self._find(name.split("/"))))
         return votes.most_common(1)[0][0] if votes else ""
@@ -285,7 +288,7 @@ def find_roots(tree: Tree, paths: Sequence[str]) -> list[SourceRoot]:
 
 
 def _find_src(paths: Iterable[str]) -> Iterator[SourceRoot]:
-    """Yield `src`, and its package if there is only one."""
+    """Yield `src/PACKAGE` if `src` contains a single package, and then `src`."""
     packages = set[str]()
     for path in paths:
         first, _, rest = path.partition("/")
@@ -387,7 +390,7 @@ class CatalogueSubsystem(Struct, frozen=True):
 
 
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
-    """Return the subsystems of the first catalogue file, if any; raise ProblemsError with all its errors."""
+    """Return the subsystems in the first catalogue file found; raise ProblemsError with all its errors."""
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
     ##% `docs` or the top folder of the project. `duvet ingest` MUST fail with the line of each error in this file.
@@ -414,7 +417,7 @@ def _raise_any(problems: Iterable[model.Problem]) -> None:
 
 
 class _CatalogueDocument(DataDocument):
-    """The catalogue file, with its subsystems below the key `subsystems` even if the file omits it."""
+    """A catalogue file with its subsystems below the key `subsystems`, even if the file omits that key."""
 
     def __init__(self, document: DataDocument) -> None:
         self._document = document

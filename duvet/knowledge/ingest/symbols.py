@@ -1,4 +1,4 @@
-"""Symbols that code declares, found by tree-sitter."""
+"""Finds the symbols that code declares, with tree-sitter."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Return whether to find symbols; None means if grammars are installed.
+    """Return True if symbols are wanted; None means if their grammars are installed.
 
-    Raise DuvetError if symbols are wanted and a grammar is missing.
+    Raise DuvetError if symbols are wanted but a grammar is missing.
     """
     if wanted is False:
         return False

@@ -102,7 +102,7 @@ class _PageReader:
         if self._earlier:
             return {path: self._find_unchanged(path) or self._read_row(path) for path in sorted(paths)}
         read = self._memory.parse_files("pages", ParsedPage, sorted(paths), _PARSER_VERSION, self._read)
-        rows = {path: (self._stamp(path), parsed) for path, parsed in read}
+        rows = {path: (self._make_stamp(path), parsed) for path, parsed in read}
         if isinstance(self._memory, cache.DiskCache) and self.read_paths:
             self._memory.save()
         return rows
@@ -116,13 +116,13 @@ class _PageReader:
 
     def _read_row(self, path: str) -> tuple[recorder.FileStamp | None, ParsedPage]:
         parsed = self._read(path)
-        return self._stamp(path), parsed
+        return self._make_stamp(path), parsed
 
     def _read(self, path: str) -> ParsedPage:
         self.read_paths.append(path)
         return read_page(self._tree, path)
 
-    def _stamp(self, path: str) -> recorder.FileStamp | None:
+    def _make_stamp(self, path: str) -> recorder.FileStamp | None:
         return self._tree.seen.get(path) if isinstance(self._tree, recorder.RecordedTree) else None
 
 
@@ -142,7 +142,7 @@ class PageReference(Struct, frozen=True):
 
 
 class PageReferenceFinder:
-    """Resolves links to requirements, sections and specifications; each link is resolved once."""
+    """Resolves links to requirements, sections and specifications, and caches the results."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -150,16 +150,16 @@ class PageReferenceFinder:
         self._specifications: dict[str, list[int]] = {}
 
     def is_id(self, link: PageLink) -> bool:
-        """Return whether the link can only lead to a requirement."""
+        """Return True if the link can only be a link to a requirement."""
         return link.target.lower().startswith(REQUIREMENT_PREFIX)
 
     def specification(self, link: PageLink) -> SpecificationCard | None:
-        """Return the specification that the link names, even if it does not contain the section."""
+        """Return the specification that the link names, even if that does not contain the section."""
         numbers = [] if self.is_id(link) else self._find_specifications(link.target)
         return self.catalogue.specifications[numbers[0]] if numbers else None
 
     def find(self, link: PageLink) -> PageReference | None:
-        """Resolve a link; return None if its target is not in the trace."""
+        """Return what a link in a page refers to, or None if the trace doesn't contain it."""
         key = (link.target, link.heading)
         if key not in self._references:
             self._references[key] = self._resolve(link)
@@ -187,7 +187,7 @@ class PageReferenceFinder:
         return None
 
     def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
-        """Return the requirement with this id in a specification, or in the only specification that has it."""
+        """Return the requirement with this id; without a specification, the id must be unique in the trace."""
         ##= man/spec/names.md#references
         ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
         ##% requirement's hash.
@@ -203,7 +203,7 @@ class PageReferenceFinder:
         return self._specifications[name]
 
     def _find_id(self, prefix: str) -> tuple[int, ...]:
-        """Return the requirements with this prefix of their id, if it identifies a single id."""
+        """Return the requirements whose hash begins with these digits; empty if several hashes do."""
         if not _ID.match(prefix):
             return ()
         found: dict[str, list[int]] = {}
@@ -225,7 +225,7 @@ class PageNode(Struct, frozen=True):
 
 
 class PageEdge(Struct, frozen=True):
-    """A link between two pages, or links in both directions."""
+    """A link from one page to another, or links in both directions."""
 
     source: str
     target: str
@@ -255,7 +255,7 @@ class PageCollection:
         return page
 
     def suggest(self, slug: str) -> str:
-        """Return a hint with the nearest slug, or ""."""
+        """Return a hint with the most similar slug, or ""."""
         return suggest_nearest(shorten_text(slug), [page.slug for page in self.pages[:_MAX_SUGGESTED]])
 
     def outlinks(self, page: Page) -> tuple[str, ...]:
@@ -285,7 +285,7 @@ class PageCollection:
                     found.setdefault(target, []).append(page.slug)
         return found
 
-    def dangling(self) -> Iterator[tuple[Page, PageLink]]:
+    def find_dangling(self) -> Iterator[tuple[Page, PageLink]]:
         """Yield the links that lead neither to a page nor to anything in the trace."""
         for page in sorted(self.pages, key=lambda page: page.path):
             for link in page.links:
@@ -293,7 +293,7 @@ class PageCollection:
                     yield page, link
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """Yield each part of the trace that the page links to, without repeating a set of requirements."""
+        """Yield what the page refers to in the trace; the same set of requirements is not repeated."""
         seen: set[tuple[int, ...]] = set()
         for link in page.links:
             if link.target in self.by_slug:
@@ -305,7 +305,7 @@ class PageCollection:
 
     @cached_property
     def explaining(self) -> dict[int, tuple[Page, ...]]:
-        """The pages that link to each requirement, by its index."""
+        """Maps the index of a requirement to the pages that link to it."""
         found: dict[int, dict[str, Page]] = {}
         for page in self.pages:
             for reference in self.requirements(page):
@@ -324,7 +324,7 @@ class PageCollection:
         return found
 
     def graph(self, page: Page) -> PageGraph:
-        """Return the page, the pages that it is connected to, and all links among them."""
+        """Return the page, the pages connected to it, and all links among them."""
         ##= man/spec/pages.md#tools
         ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it.
         near = self._neighbours
@@ -407,7 +407,7 @@ def find_page_requirements(collection: PageCollection, page: Page) -> tuple[Page
 
 
 def format_moment(seconds: float) -> str:
-    """Format a UTC time; return "" for 0, which means unknown, and for times outside of the calendar."""
+    """Format a time in UTC; return "" for 0 (unknown) and for times that the calendar can't represent."""
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
@@ -423,7 +423,7 @@ def find_page_problems(project: Project) -> PageFindings:
     # Without links, the trace is not needed.
     if any(page.links for page in store.pages):
         collection = PageCollection(store, project.catalogue)
-        found += [_make_dangling_problem(collection, page, link) for page, link in collection.dangling()]
+        found += [_make_dangling_problem(collection, page, link) for page, link in collection.find_dangling()]
     problems = sorted(dict.fromkeys(found), key=lambda problem: problem.sort_key)
     links = sum(len(page.links) for page in store.pages)
     return PageFindings(tuple(files.prefixes), len(store.pages), links, tuple(problems))

@@ -22,7 +22,7 @@ DEFAULT_PAGE_RULES = (NotesRule(patterns=("docs/**/*.md",)),)
 
 
 class PageFiles(Struct, frozen=True):
-    """The page files, each with the prefix that its slug omits, and the problems with the patterns."""
+    """The page files, the folder prefix that each slug leaves out, and the problems with the patterns."""
 
     prefixes: dict[str, str]
     problems: tuple[model.Problem, ...]
@@ -80,7 +80,7 @@ class PagePatterns(Struct, frozen=True):
 
 
 def load_page_patterns(project: Project) -> PagePatterns:
-    """Return the patterns from the options, or else from the configuration, or else the defaults."""
+    """Return the patterns from the options, from the configuration, or else the defaults."""
     config, tree = project.config, project.tree
     rules = project.options.notes
     if rules is None and config is not None:
@@ -92,7 +92,7 @@ def load_page_patterns(project: Project) -> PagePatterns:
 
 
 def find_page_files(project: Project) -> PageFiles:
-    """Find the page files of a project, and register them for its change tracker."""
+    """Find the page files of a project, and record them so that changes are noticed."""
     patterns = load_page_patterns(project)
     found = patterns.files(project.tree)
     project.listings.append((lambda tree: list(patterns.files(tree).prefixes), list(found.prefixes)))

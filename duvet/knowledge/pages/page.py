@@ -51,7 +51,7 @@ _LABELLED = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 
 
 class PageLink(Struct, frozen=True, array_like=True, gc=False):
-    """A link `[[target#heading|label]]` with its place."""
+    """A link `[[target#heading|label]]` and its position."""
 
     target: str
     heading: str
@@ -61,7 +61,7 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def written(self) -> str:
-        """The target with the heading."""
+        """The target with its heading, as written."""
         return f"{self.target}#{self.heading}" if self.heading else self.target
 
     @property
@@ -151,7 +151,7 @@ def decode_page_body(data: bytes, path: str) -> str:
 
 
 class PageFrontMatter(Struct, frozen=True):
-    """The valid fields of front matter, and the problems of the others."""
+    """The valid fields of the front matter, and the problems of the other fields."""
 
     slug: str | None = None
     title: str = ""
@@ -176,7 +176,7 @@ def _is_table(block: re.Match[str]) -> bool:
 
 
 def parse_front_matter(text: str, path: str) -> DataDocument:
-    """Parse front matter with its fences, and leave scalars as text; raise DocumentError if it is invalid."""
+    """Parse front matter with its fences, keeping scalars as text; raise DocumentError if it is invalid."""
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     ##= man/spec/pages.md#files
@@ -241,7 +241,7 @@ def _convert_tags(value: Any) -> tuple[str, ...]:
 
 
 def normalise_slug(text: str) -> str:
-    """Return the canonical spelling of a slug: NFC, with single blanks."""
+    """Return the slug in NFC, with single blanks."""
     return _BLANKS.sub(" ", text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
 
 
@@ -254,7 +254,7 @@ def make_slug(path: str, prefix: str) -> str:
 
 
 def find_slug_fault(slug: str) -> str:
-    """Return the reason why a slug is invalid, or ""."""
+    """Return why a slug is invalid, or "" if it is valid."""
     ##= man/spec/pages.md#files
     ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or leads out of its folder.
     ##% duvet MUST report two pages with the same slug.
@@ -283,7 +283,7 @@ def make_slug_problem(slug: str, fault: str, path: str) -> Problem:
 
 
 def rewrite_links(body: str, write: Callable[[str, str, str], str]) -> str:
-    """Replace each link by the result of `write(target, heading, label)`."""
+    """Replace each link with the result of `write(target, heading, label)`."""
     data = body.encode()
     if b"[[" not in data:
         return body
@@ -292,7 +292,7 @@ def rewrite_links(body: str, write: Callable[[str, str, str], str]) -> str:
     html = _Ranges(scan.html)
     parts, at = [], 0
     for found, target, heading in _find_links(data, scan):
-        if html.contain(found.start()):
+        if html.has_offset(found.start()):
             continue
         label = " ".join((found[2] or b"").decode().split())
         parts += [data[at : found.start()], write(target, heading, label).encode()]
@@ -316,18 +316,18 @@ def _find_links(data: bytes, scan: _MarkdownScan) -> Iterator[tuple[re.Match[byt
     for found in _LINK.finditer(data):
         target, _, heading = " ".join(found[1].decode().split()).partition("#")
         slug = normalise_slug(target)
-        if slug and not hidden.contain(found.start()):
+        if slug and not hidden.has_offset(found.start()):
             yield found, slug, heading.strip()
 
 
 class _Ranges:
-    """Ranges of bytes in ascending order."""
+    """Byte ranges in ascending order."""
 
     def __init__(self, ranges: list[tuple[int, int]]) -> None:
         self._ranges = ranges
         self._starts = [start for start, _ in ranges]
 
-    def contain(self, place: int) -> bool:
+    def has_offset(self, place: int) -> bool:
         index = bisect_right(self._starts, place) - 1
         return index >= 0 and place < self._ranges[index][1]
 
@@ -340,7 +340,7 @@ def _parser() -> Markdown:
 
 
 class _MarkdownScan:
-    """The first heading of a text, and the ranges of code and comments, where links are ignored."""
+    """Finds the first heading of a text, and the ranges of code and comments, in which links are ignored."""
 
     def __init__(self, body: str, data: bytes, *, stops_at_title: bool = False) -> None:
         self.title = ""

@@ -64,7 +64,10 @@ class WordIndex:
             at += len(word) + 1
 
     def find(self, part: str, *, at_start: bool = False) -> set[int]:
-        """Return the texts with a word that contains this folded text, or begins with it."""
+        """Return the numbers of the texts with a word that contains this folded text.
+
+        With `at_start`, the word has to begin with it.
+        """
         found: set[int] = set()
         before = "\n" if at_start else ""
         at = self._all.find(before + part) if part else -1
@@ -76,7 +79,7 @@ class WordIndex:
 
 
 class _IndexBase(Struct, frozen=True):
-    """The pages as they were when all of them were indexed."""
+    """A word index of all pages, and the pages as they were when it was built."""
 
     store: PageStore
     paths: list[str]
@@ -90,7 +93,7 @@ class _IndexBase(Struct, frozen=True):
 
 
 class PageIndex:
-    """The words of all pages; an earlier index is updated if only a few pages have changed."""
+    """The words of all pages; after few changes, an earlier index is reused, and changed pages are read separately."""
 
     def __init__(self, collection: PageCollection, read: PageReader, earlier: PageIndex | None = None) -> None:
         self.collection = collection
@@ -121,14 +124,17 @@ class PageIndex:
         return f"{flatten_text(page.title)}\n{flatten_text(self.read(page) or '')}"
 
     def has_phrase(self, page: Page, phrase: str) -> bool:
-        """Return whether a page contains this flattened phrase."""
+        """Return True if a page contains this flattened phrase."""
         if page.path in self._stale:
             return phrase in self._recent[page.path]
         text = self._base.texts.get(page.path)
         return phrase in self._text(page) if text is None else phrase.encode() in text
 
     def find(self, part: str, *, at_start: bool = False) -> set[str]:
-        """Return the paths of pages with a word that contains this folded text or, with `at_start`, begins with it."""
+        """Return the paths of the pages that contain this folded text.
+
+        With `at_start`, a word has to begin with it.
+        """
         paths = self._base.paths
         found = {paths[number] for number in self._base.words.find(part, at_start=at_start)} - self._stale
         for path, text in self._recent.items():
@@ -136,7 +142,7 @@ class PageIndex:
                 found.add(path)
         return found
 
-    def titled(self, paths: set[str]) -> list[tuple[str, Page]]:
+    def list_titled(self, paths: set[str]) -> list[tuple[str, Page]]:
         """Return these pages with their folded titles, newest first."""
         places = self._places
         return [self._titles[place] for place in sorted(places[path] for path in paths if path in places)]
@@ -157,7 +163,7 @@ class PageHit(Struct, frozen=True):
 
 
 def search_pages(index: PageIndex, query: str) -> list[PageHit]:
-    """Return the pages that contain every word of the query, even inside longer words, best first."""
+    """Return the pages that contain every word of the query, even within longer words, best first."""
     phrase = flatten_text(query)
     words = tuple(dict.fromkeys(phrase.split(" ")))[:_MAX_WORDS]
     ##= man/spec/pages.md#tools
@@ -177,7 +183,7 @@ def search_pages(index: PageIndex, query: str) -> list[PageHit]:
 
 
 def _rank(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) -> Iterator[Page]:
-    """Yield the best pages first; texts are read only as the caller asks for more."""
+    """Yield the best pages first, and read texts only as the caller asks for more pages."""
     ##= man/spec/pages.md#tools
     ##% `search` MUST list matches in titles first, then matches of the exact phrase, then all others, and newer pages
     ##% first. `search` MUST show an excerpt around each match.
@@ -185,7 +191,7 @@ def _rank(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) 
     with_phrase: list[Page] = []
     with_words: list[Page] = []
     others: list[Page] = []
-    for title, page in index.titled(paths):
+    for title, page in index.list_titled(paths):
         if phrase in title:
             (exact if phrase == title else with_phrase).append(page)
         else:
@@ -206,7 +212,7 @@ def _rank(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) 
 
 
 def make_excerpt(text: str, phrase: str, words: Sequence[str]) -> str:
-    """Return the text around the phrase, or else around the first word, or else the beginning of the text."""
+    """Return the text around the phrase, or around the first word found, or else the beginning of the text."""
     text = compose(text)
     spaced = r"\s+".join(map(re.escape, phrase.split(" ")))
     any_word = "|".join(map(re.escape, words))

@@ -108,7 +108,7 @@ def by_hand(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def frequencies(store: Store, *words: str) -> dict[str, int]:
-    return {word: len(store.lexical([word], ChunkFilters(), 1 << 20, every=True)) for word in words}
+    return {word: len(store.find_by_words([word], ChunkFilters(), 1 << 20, every=True)) for word in words}
 
 
 def everything(store: Store) -> list[object]:
@@ -117,9 +117,14 @@ def everything(store: Store) -> list[object]:
     answers += [store.chunks(range(1, 20)), store.chunk_numbers("src/kettle.py"), store.lacks_times()]
     filters = ChunkFilters(subsystems=("kitchen",), tags=("hot",), symbol_kinds=("method",))
     for every in (True, False):
-        answers += [store.lexical(["kettle", "water"], ChunkFilters(), 9, every=every), store.allowed(filters)]
-    answers += [frequencies(store, "kettle"), list(store.segments()), store.around("Subsystem:Kitchen", 3)]
+        answers += [store.find_by_words(["kettle", "water"], ChunkFilters(), 9, every=every), store.allowed(filters)]
+    answers += [frequencies(store, "kettle"), list(store.segments()), store.walk_from("Subsystem:Kitchen", 3)]
     answers += [list(store.nodes(label)) for label in NodeLabel]
     answers += [store.edges("SourceFile:src/kettle.py", out=out, limit=9) for out in (True, False)]
-    answers += [store.neighbours(["Subsystem:Kitchen"]), store.found_nodes("kettle", list(NodeLabel), 9)]
-    return [*answers, list(store.isolated(list(NodeLabel), list(Relation))), store.runs(), store.reports("coverage")]
+    answers += [store.neighbours(["Subsystem:Kitchen"]), store.find_nodes("kettle", list(NodeLabel), 9)]
+    return [
+        *answers,
+        list(store.find_isolated(list(NodeLabel), list(Relation))),
+        store.runs(),
+        store.reports("coverage"),
+    ]

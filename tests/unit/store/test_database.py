@@ -119,7 +119,7 @@ def test_only_the_files_of_the_store_are_to_be_removed(tmp_path: Path) -> None:
 
 def test_a_mistake_of_the_caller_is_not_damage(kitchen: SqliteStore) -> None:
     with pytest.raises(TypeError):
-        kitchen.around("Subsystem:Kitchen", cast(int, "three"))
+        kitchen.walk_from("Subsystem:Kitchen", cast(int, "three"))
     with pytest.raises(StoreError) as caught:
         kitchen.database.rows("SELEKT 1")
     assert not isinstance(caught.value, StoreDamagedError)

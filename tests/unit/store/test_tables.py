@@ -17,7 +17,7 @@ BELONGS = edge(CODE, Relation.BELONGS_TO, SUBSYSTEM)
 
 
 def texts(store: Store, word: str) -> list[str]:
-    hits = store.lexical([word], ChunkFilters(), 9, every=True)
+    hits = store.find_by_words([word], ChunkFilters(), 9, every=True)
     return [one.text for one in store.chunks([number for number, _ in hits])]
 
 
@@ -144,7 +144,7 @@ def test_chunks_are_nodes(kitchen: Store) -> None:
 
 def test_terms_are_found_in_keys_and_names(kitchen: Store) -> None:
     def found(term: str, *labels: NodeLabel, limit: int = 9) -> list[str]:
-        return [one.id for one in kitchen.found_nodes(term, labels, limit)]
+        return [one.id for one in kitchen.find_nodes(term, labels, limit)]
 
     assert found("KETTLE", *NodeLabel) == [CODE, "TestCase:tests/test_kettle.py", BOIL]
     assert found("heat", NodeLabel.REQUIREMENT, NodeLabel.SECTION) == [BOIL, HEAT]
@@ -177,16 +177,16 @@ def test_edges_and_neighbours_of_a_node(kitchen: Store) -> None:
     assert kitchen.edges(chunks[3], out=True, limit=9) == []
     for id in ("", "nothing", "Nothing:a", "SourceFile:", "Subsystem:\ud800\0", ":", "Chunk:a"):
         assert [kitchen.edges(id, out=out, limit=9) for out in (True, False)] == [[], []]
-        assert (kitchen.neighbours([id]), kitchen.around(id, 3)) == ({id: []}, [])
+        assert (kitchen.neighbours([id]), kitchen.walk_from(id, 3)) == ({id: []}, [])
     found = kitchen.neighbours([SUBSYSTEM, CODE])
     assert {id: shown(ends) for id, ends in found.items()} == {
         SUBSYSTEM: [f"{SUBSYSTEM} DEPENDS_ON {CELLAR} | {CELLAR}", f"{CODE} BELONGS_TO {SUBSYSTEM} | {CODE}"],
         CODE: [*shown(begin[:2]), f"{GUIDE} LINKS_TO {CODE} | {GUIDE}"],
     }
     files = (NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE, NodeLabel.CHUNK)
-    owned = kitchen.isolated(files, [Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES])
+    owned = kitchen.find_isolated(files, [Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES])
     assert [one.id for one in owned] == ["TestCase:tests/test_kettle.py", GUIDE]
-    assert list(kitchen.isolated(files[:1], [Relation.LINKS_TO])) == list(kitchen.isolated([], [])) == []
+    assert list(kitchen.find_isolated(files[:1], [Relation.LINKS_TO])) == list(kitchen.find_isolated([], [])) == []
     with kitchen.writing() as writing:
         # Edges that lead to nothing are left out.
         far = edge(GUIDE, Relation.LINKS_TO, "SourceFile:far")
@@ -197,15 +197,15 @@ def test_edges_and_neighbours_of_a_node(kitchen: Store) -> None:
 
 
 def test_each_node_around_comes_once_with_a_shortest_path(kitchen: Store) -> None:
-    found = {hop.node.id: list(hop.path) for hop in kitchen.around(SUBSYSTEM, 2)}
+    found = {hop.node.id: list(hop.path) for hop in kitchen.walk_from(SUBSYSTEM, 2)}
     assert found == {CODE: [BELONGS], CELLAR: [EDGES[4]], GUIDE: [BELONGS, LINK], BOIL: [BELONGS, EDGES[1]]}
-    assert [hop.node.id for hop in kitchen.around(SUBSYSTEM, 1)] == [CELLAR, CODE]
-    assert kitchen.around(SUBSYSTEM, 0) == []
+    assert [hop.node.id for hop in kitchen.walk_from(SUBSYSTEM, 1)] == [CELLAR, CODE]
+    assert kitchen.walk_from(SUBSYSTEM, 0) == []
     with kitchen.writing() as writing:
         names = [f"Subsystem:{n}" for n in range(5)]
         ring = [edge(a, Relation.DEPENDS_ON, b) for a, b in zip(names, [*names[1:], names[0]], strict=True)]
         writing.replace_graph(map(node, names), [*ring, edge(names[0], Relation.DEPENDS_ON, names[0])])
-    circle = [(hop.node.key, len(hop.path)) for hop in kitchen.around("Subsystem:0", 99)]
+    circle = [(hop.node.key, len(hop.path)) for hop in kitchen.walk_from("Subsystem:0", 99)]
     assert circle == [("1", 1), ("4", 1), ("2", 2), ("3", 2)]
 
 
@@ -222,4 +222,4 @@ def test_a_new_graph_replaces_the_old_one(kitchen: Store) -> None:
     ids = [one.id for label in NodeLabel if label is not NodeLabel.CHUNK for one in kitchen.nodes(label)]
     assert ids == [SUBSYSTEM, "SourceFile:new", CODE]
     assert kitchen.neighbours([CODE])[CODE][0] == (belongs, nodes[0])
-    assert [one.key for one in kitchen.found_nodes("SCULL", [NodeLabel.SUBSYSTEM], 9)] == ["Kitchen"]
+    assert [one.key for one in kitchen.find_nodes("SCULL", [NodeLabel.SUBSYSTEM], 9)] == ["Kitchen"]

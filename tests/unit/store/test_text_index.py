@@ -21,7 +21,7 @@ def put(store: Store, **texts: str) -> None:
 
 
 def found(store: Store, words: Iterable[str], *, every: bool = False, limit: int = 9) -> str:
-    hits = store.lexical([*words], ANY, limit, every=every)
+    hits = store.find_by_words([*words], ANY, limit, every=every)
     scores = [score for _, score in hits]
     assert scores == sorted(scores, reverse=True) and all(score > 0 for score in scores)
     return " ".join(one.artifact.path for one in store.chunks([number for number, _ in hits]))
@@ -165,19 +165,19 @@ def test_files_are_found_by_path_and_symbols_by_name(empty: Store) -> None:
         writing.put(taken(".env", "POUR=1\n", kind=FileKind.OTHER))
         writing.put(taken("src/odd \ud800.py", "x\n", symbols=(symbol("pour_slowly", "function", 1, 1),)))
         writing.put(taken("empty/kettle.py", ""))
-    assert {path: ids(empty, empty.called(path, ANY)) for path in CALLED} == CALLED
-    assert {name: ids(empty, empty.declaring(name, ANY)) for name in DECLARED} == DECLARED
+    assert {path: ids(empty, empty.find_named(path, ANY)) for path in CALLED} == CALLED
+    assert {name: ids(empty, empty.find_declaring(name, ANY)) for name in DECLARED} == DECLARED
     docs = ChunkFilters(kinds=("doc",))
-    assert ids(empty, empty.called("kettle", docs)) == ["docs/Kettle.md::0"]
-    assert empty.called("src/kettle.py", docs) == empty.declaring("boil", docs) == []
+    assert ids(empty, empty.find_named("kettle", docs)) == ["docs/Kettle.md::0"]
+    assert empty.find_named("src/kettle.py", docs) == empty.find_declaring("boil", docs) == []
     assert empty.has_symbols()
     with empty.writing() as writing:
         for path in [*empty.artifacts()]:
             writing.remove(path)
-        assert empty.called("kettle", ANY) == empty.declaring("boil", ANY) == []
+        assert empty.find_named("kettle", ANY) == empty.find_declaring("boil", ANY) == []
         writing.put(taken("src/kettle.py", KETTLE))
-    assert ids(empty, empty.called("kettle.py", ANY)) == ["src/kettle.py::0"]
-    assert (empty.declaring("boil", ANY), empty.has_symbols()) == ([], False)
+    assert ids(empty, empty.find_named("kettle.py", ANY)) == ["src/kettle.py::0"]
+    assert (empty.find_declaring("boil", ANY), empty.has_symbols()) == ([], False)
 
 
 CODE = [f"src/kettle.py::{number}" for number in range(4)]
@@ -244,6 +244,6 @@ def test_filters_apply_before_ranking(empty: Store) -> None:
     with empty.writing() as writing:
         writing.put(taken("docs/tea.md", "tea, among much else that is long\n", kind=FileKind.DOC))
     for every in (True, False):
-        ((number, _),) = empty.lexical(["tea"], ChunkFilters(kinds=("doc",)), 5, every=every)
+        ((number, _),) = empty.find_by_words(["tea"], ChunkFilters(kinds=("doc",)), 5, every=every)
         assert ids(empty, [number]) == ["docs/tea.md::0"]
-    assert empty.lexical(["tea"], ChunkFilters(kinds=("proto",)), 5, every=False) == []
+    assert empty.find_by_words(["tea"], ChunkFilters(kinds=("proto",)), 5, every=False) == []

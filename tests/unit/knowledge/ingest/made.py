@@ -74,5 +74,5 @@ def last(folder: Path) -> IngestRun:
 
 def found(folder: Path, word: str) -> list[str]:
     with closing(opened(folder)) as store:
-        numbers = [number for number, _ in store.lexical([word], ChunkFilters(), 50, every=True)]
+        numbers = [number for number, _ in store.find_by_words([word], ChunkFilters(), 50, every=True)]
         return sorted(one.id for one in store.chunks(numbers))

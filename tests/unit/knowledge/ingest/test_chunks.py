@@ -175,17 +175,17 @@ def test_only_changed_files_are_read(tmp_path: Path) -> None:
     assert reader(tmp_path).read("a.md", FileKind.DOC, "") is None
     folder = written(tmp_path, {"a.md": "one"})
     first = read(folder, "a.md")
-    assert first.pieces and reader(folder).modified("a.md", first.record.seen) == LONG_AGO
+    assert first.pieces and reader(folder).find_unchanged_time("a.md", first.record.seen) == LONG_AGO
     same = reader(folder).read("a.md", FileKind.DOC, first.digest)
     assert same is not None and same.digest == first.digest and not same.pieces
     written(folder, {"a.md": "two"})
-    assert reader(folder).modified("a.md", first.record.seen) is None
-    assert reader(folder).modified("b.md", first.record.seen) is None
+    assert reader(folder).find_unchanged_time("a.md", first.record.seen) is None
+    assert reader(folder).find_unchanged_time("b.md", first.record.seen) is None
     # The time of a file that was just written says nothing about a later change.
     recent = reader(folder, now=os.stat(folder / "a.md").st_ctime_ns)
     content = recent.read("a.md", FileKind.DOC, "")
     assert content is not None and content.record.seen is not None
-    assert reader(folder).modified("a.md", content.record.seen) is None
+    assert reader(folder).find_unchanged_time("a.md", content.record.seen) is None
 
 
 def test_a_document_with_front_matter(tmp_path: Path) -> None:

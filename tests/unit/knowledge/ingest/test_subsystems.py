@@ -214,7 +214,7 @@ def test_front_matter_comes_before_patterns_and_paths() -> None:
 def test_an_unknown_dependency_is_a_warning() -> None:
     text = b"A:\n  depends_on: [b, Mial,\n    ledger]\n  dependencies: Nope\nB: {}\n"
     files = {**tree("src/ledger/a.py", "src/mail/b.py"), "subsystems.yaml": text}
-    found = list(index_of(files).unknown())
+    found = list(index_of(files).find_unknown())
     assert [(one.path, one.place.line, one.message, one.hint) for one in found] == [
         ("subsystems.yaml", 4, 'unknown subsystem "Nope"', ""),
         ("subsystems.yaml", 2, 'unknown subsystem "Mial"', "did you mean mail?"),

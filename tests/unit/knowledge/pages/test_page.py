@@ -90,7 +90,7 @@ def test_slugs_that_are_refused_and_allowed() -> None:
     for slug in GOOD:
         notes = notes_of({"docs/x.md": f'---\nslug: "{slug}"\n---\n', "docs/y.md": f"[[{slug}]]"})
         page = notes.require(slug)
-        assert (page.path, notes.backlinks(page), list(notes.dangling())) == ("docs/x.md", ("y",), [])
+        assert (page.path, notes.backlinks(page), list(notes.find_dangling())) == ("docs/x.md", ("y",), [])
 
 
 def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
@@ -124,7 +124,7 @@ def test_a_slug_is_found_in_every_unicode_form() -> None:
     notes = notes_of({**{f"docs/{name}.md": "" for name in names}, "docs/b.md": links})
     for slug in (*names, "caf\u00e9", "two blanks", "no break"):
         assert notes.backlinks(notes.require(slug)) == ("b",)
-    assert list(notes.dangling()) == []
+    assert list(notes.find_dangling()) == []
 
 
 @pytest.mark.parametrize(
