@@ -50,7 +50,7 @@ SpecificationLoader = Callable[[SpecificationCard], Specification]
 
 
 class AnswerSource(Struct, frozen=True, kw_only=True):
-    """A part of the project that an answer can cite by its number, as in `[1]`."""
+    """A part of the project that an answer can cite by number, as in `[1]`."""
 
     number: int
     kind: SourceKind
@@ -62,7 +62,7 @@ class AnswerSource(Struct, frozen=True, kw_only=True):
 
 
 class CheckedAnswer(Struct, frozen=True):
-    """An answer without references to sources that don't exist."""
+    """An answer after removing references to sources that don't exist."""
 
     text: str
     named: frozenset[int]
@@ -70,7 +70,7 @@ class CheckedAnswer(Struct, frozen=True):
 
 
 class ModelAnswer(Struct, frozen=True):
-    """An answer with its sources; the answer is None if no model has answered."""
+    """An answer with its sources; the answer is None if no model answered."""
 
     answer: str | None
     sources: tuple[AnswerSource, ...]
@@ -81,7 +81,7 @@ class ModelAnswer(Struct, frozen=True):
 async def answer_question(
     question: str, sources: Sequence[AnswerSource], router: Router, *, model: str | None = None
 ) -> ModelAnswer:
-    """Let a model answer from the sources; raise NoModelError or ModelError on failure."""
+    """Let a model answer a question from the sources; raise NoModelError or ModelError on failure."""
     sources = tuple(sources)
     if not sources:
         ##= man/spec/ask.md#answers
@@ -137,7 +137,7 @@ def check_source_numbers(text: str, known: Container[int]) -> CheckedAnswer:
 
 
 def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS) -> tuple[AnswerSource, ...]:
-    """Return the sources that fit into `room` bytes, numbered, cut, and without invisible characters."""
+    """Number the sources that fit into `room` bytes, and shorten them; invisible characters are removed."""
     fitting: list[AnswerSource] = []
     for source in found:
         title, text = shorten_to_line(source.title), strip_invisible(source.text).strip("\n")
@@ -164,17 +164,17 @@ class ProjectRetriever(Struct, frozen=True):
     load: SpecificationLoader
 
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
-        """Return the best sources, numbered; raise QueryError for a question without words."""
+        """Return the best sources for a question, numbered; raise QueryError if the question contains no words."""
         ##= man/spec/ask.md#answers
         ##% `duvet ask` MUST send the model about 3,000 tokens of sources: the requirements that `duvet search` finds,
         ##% their sections, and the code that cites them.
         found = find_hits(self.catalogue, SearchQuery(question), self.index, self.files).indexes[:_REQUIREMENTS]
         cards = [self.catalogue.requirements[index] for index in found]
-        requirements = fit_sources(map(self._requirement, cards), _REQUIREMENTS_ROOM)
+        requirements = fit_sources(map(self._make_requirement_source, cards), _REQUIREMENTS_ROOM)
         sections = fit_sources(self._sections(cards), _SECTIONS_ROOM)
         return fit_sources([*requirements, *sections, *self._citations(cards)])
 
-    def _requirement(self, card: RequirementCard) -> AnswerSource:
+    def _make_requirement_source(self, card: RequirementCard) -> AnswerSource:
         row = records.make_requirement_row(self.catalogue, card)
         level = f"{row.level}, " if row.level else ""
         return AnswerSource(

@@ -1,4 +1,4 @@
-"""Endpoints of providers: their addresses and keys, and calls to them."""
+"""Addresses and keys of providers, and calls to them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SECONDS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?\Z")
 
 
 class ProviderDefaults(Struct, frozen=True):
-    """The default URL of each kind of provider, and the usual environment variable of its key."""
+    """The default URL of a kind of provider, and the usual environment variable for its key."""
 
     base_url: str
     variable: str
@@ -45,11 +45,11 @@ class ProviderKey(settings.Secret):
 
     @property
     def is_sendable(self) -> bool:
-        """True if an HTTP header can contain the key."""
+        """True if the key consists of characters that an HTTP header allows."""
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def hidden_in(self, text: str) -> str:
-        """Return the text with the key masked, even if invisible characters interrupt the key."""
+        """Return the text with the key masked, even if invisible characters interrupt it."""
         if len(self._text) < _MIN_HIDDEN:
             return text
         # Texts are shown without invisible characters, so an interrupted key would become whole again.
@@ -58,7 +58,7 @@ class ProviderKey(settings.Secret):
 
 
 def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[str, str]) -> ProviderKey | None:
-    """Return the configured key of a provider or, for a default provider, the key in the environment."""
+    """Return the configured key of a provider; a default provider may also have its key in the environment."""
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
@@ -90,13 +90,13 @@ class Endpoint(Struct, frozen=True):
         return f"{parts.scheme}://{parts.netloc}"
 
     def without_key(self, text: str) -> str:
-        """Mask the key in a decoded answer; in JSON, the key could be escaped in many ways."""
+        """Return a decoded answer with the key masked; before decoding, JSON could hide the key by escaping it."""
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT print or log a provider's key. duvet MUST NOT print a provider's `baseUrl` when a call fails.
         return self.key.hidden_in(text) if self.key else text
 
     def without_address(self, text: str) -> str:
-        """Mask the key and the parts of the URL in an error message."""
+        """Return an error message with the key and the parts of the URL masked."""
         url = urlsplit(self.base)
         parts = {
             part for part in (url.netloc, url.hostname or "", *url.path.split("/")) if len(part) >= _MIN_HIDDEN_PART
@@ -106,7 +106,7 @@ class Endpoint(Struct, frozen=True):
 
 
 def make_endpoint(name: str, section: service_tables.ProviderSection, key: ProviderKey | None) -> Endpoint:
-    """Return the endpoint of a provider; raise DuvetError if its URL or key is invalid or unsafe."""
+    """Return the endpoint of a provider; raise DuvetError if the URL or key is invalid or unsafe."""
     base = (section.base_url or PROVIDER_DEFAULTS[section.kind].base_url).rstrip("/")
     parts = parse_base_url(base)
     # The message doesn't quote the URL: it may contain a password.
@@ -127,7 +127,7 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
 
 
 class ProviderClient:
-    """Calls providers; its connections stay open until it is closed."""
+    """Calls providers, and reuses its connections until it is closed."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -172,7 +172,7 @@ class ProviderClient:
         seconds: float,
         max_bytes: int = MAX_RESPONSE_BYTES,
     ) -> bytes:
-        """Return the content of one of the provider's URLs, without retries."""
+        """Return the content at one of the provider's URLs, without retries."""
         import anyio
 
         with anyio.move_on_after(seconds):
@@ -234,7 +234,7 @@ def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelErro
 
 
 def _read_error_message(body: bytes) -> str:
-    """Return the message of an error; each provider puts it in a different place."""
+    """Find the message in the body of an error; each provider has it in a different place."""
     try:
         value: Any = json.decode(body)
     except (DecodeError, UnicodeDecodeError, RecursionError):
@@ -245,7 +245,7 @@ def _read_error_message(body: bytes) -> str:
 
 
 def _parse_retry_after(header: str | None, now: float) -> float | None:
-    """Return the seconds to wait from `Retry-After`, which is a number or a date; None if it is malformed."""
+    """Return the seconds to wait that `Retry-After` requests, as a number or a date; None if it is malformed."""
     text = (header or "").strip()
     if _SECONDS.match(text):
         return float(text)

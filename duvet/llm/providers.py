@@ -1,4 +1,4 @@
-"""Providers: OpenAI-compatible, Anthropic, and the client's own model."""
+"""OpenAI-compatible providers, Anthropic, and the MCP client's own model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Sampler = Callable[[ModelRequest], Awaitable[ProviderAnswer]]  # Asks an MCP cli
 
 
 class Provider(Protocol):
-    """Answers requests with its models; both methods raise ModelError on failure."""
+    """Sends requests to models; both methods raise ModelError on failure."""
 
     async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer: ...
 
     async def models(self, seconds: float) -> tuple[str, ...]:
-        """Return the names of its models; empty if the provider has no list."""
+        """Return the names of the provider's models; empty if it does not list them."""
 
 
 class _Model(Struct):
@@ -37,7 +37,7 @@ class _ModelList(Struct):
 
 
 class _HttpProvider:
-    """A provider at an endpoint; each subclass implements a protocol."""
+    """A provider at an HTTP endpoint; subclasses implement its protocol."""
 
     def __init__(self, endpoint: endpoints.Endpoint, http: endpoints.ProviderClient) -> None:
         self.endpoint = endpoint
@@ -64,11 +64,11 @@ class _HttpProvider:
         try:
             return json.decode(data, type=kind)
         except ValidationError as error:
-            raise self._malformed(f"an unexpected answer: {error}") from None
+            raise self._make_malformed_error(f"an unexpected answer: {error}") from None
         except (DecodeError, UnicodeDecodeError, RecursionError):
-            raise self._malformed("an answer that is not JSON") from None
+            raise self._make_malformed_error("an answer that is not JSON") from None
 
-    def _malformed(self, what: str) -> ModelError:
+    def _make_malformed_error(self, what: str) -> ModelError:
         hint = f"check `providers.{self.endpoint.name}.kind`, which selects the protocol"
         return ModelError(ModelFault.MALFORMED, f"provider `{self.endpoint.name}` sent {what}", hint=hint)
 
@@ -137,14 +137,14 @@ class OpenAiProvider(_HttpProvider):
         body = {"model": model, "messages": messages, "temperature": request.temperature, **limit}
         answer = await self._post("/chat/completions", _OpenAiAnswer, **body)
         if not answer.choices:
-            raise self._malformed("an answer without choices")
+            raise self._make_malformed_error("an answer without choices")
         first = answer.choices[0]
         usage = _read_usage(answer.usage, "prompt_tokens", "completion_tokens")
         return self._answer(first.message.content, usage, is_cut=first.finish_reason == "length")
 
 
 class ClientModel:
-    """The model of an MCP client; the client chooses it, and may use the name as a hint."""
+    """The MCP client's own model; the requested name is only a hint, because the client chooses."""
 
     def __init__(self, name: str, sampler: Sampler) -> None:
         self.name = name
@@ -171,7 +171,7 @@ def _read_usage(usage: Any, *names: str) -> TokenUsage:
 
 
 class Backend(Struct, frozen=True):
-    """A configured provider, or the reason why it can't be used."""
+    """A configured provider, or the reason why it is unusable."""
 
     name: str
     section: ProviderSection

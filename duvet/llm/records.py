@@ -1,4 +1,4 @@
-"""Requests to models, their responses and errors."""
+"""Model requests, responses and errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def conversation(self) -> tuple[ModelMessage, ...]:
-        """All messages; the prompt comes last."""
+        """All messages, ending with the prompt."""
         return (*self.messages, ModelMessage("user", self.prompt)) if self.prompt else self.messages
 
 
@@ -44,7 +44,7 @@ class ModelChoice(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """`PROVIDER/MODEL`, or `PROVIDER`."""
+        """`PROVIDER/MODEL`, or only `PROVIDER`."""
         return f"{self.provider}/{self.model}" if self.model else self.provider
 
 
@@ -61,7 +61,7 @@ class ResolvedModel(Struct, frozen=True):
 
 
 class TokenUsage(Struct, frozen=True):
-    """The numbers of tokens read and written; None if the provider does not report them."""
+    """The numbers of tokens read and written; None where the provider does not report them."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -94,7 +94,7 @@ class KnownModel(Struct, frozen=True):
 
 
 class NoModelError(DuvetError):
-    """No model is usable."""
+    """Raised when no model is usable."""
 
     rule_code = "DUV121"
 
@@ -116,7 +116,7 @@ class ModelFault(StrEnum):
 
 
 class ModelError(DuvetError):
-    """A provider did not answer, or sent an unusable answer."""
+    """Raised when a provider does not answer, or its answer is unusable."""
 
     rule_code = "DUV121"
 
@@ -126,7 +126,7 @@ class ModelError(DuvetError):
 
 
 class TemporaryModelError(ModelError):
-    """An error that a retry may avoid."""
+    """Raised for an error after which a retry may succeed."""
 
     def __init__(self, code: ModelFault, message: str, *, hint: str = "", wait: float | None = None) -> None:
         super().__init__(code, message, hint=hint)
@@ -141,6 +141,6 @@ def strip_invisible(text: str) -> str:
 
 
 def shorten_to_line(text: str, max_characters: int = MAX_LINE_CHARACTERS) -> str:
-    """Return the beginning of a text as one line."""
+    """Return the beginning of a text on one line."""
     line = escape_line_ends(strip_invisible(text))
     return line if len(line) <= max_characters else f"{line[: max_characters - 1]}…"

@@ -33,7 +33,7 @@ _FOUND_SECONDS, _FAILED_SECONDS = 3600.0, 300.0
 
 
 class ModelHint(Struct, frozen=True):
-    """A link to information about models in an `llms.txt`."""
+    """A link in `llms.txt` to information about models."""
 
     name: str
     url: str
@@ -68,7 +68,7 @@ class _CachedListing(Struct, frozen=True):
 
 
 class ModelDiscovery:
-    """Asks providers for their models; listings are cached in memory and on disk."""
+    """Asks providers for their models, and caches the lists in memory and on disk."""
 
     def __init__(self, http: ProviderClient, clock: Clock, blobs: BlobStore) -> None:
         self._http = http
@@ -82,7 +82,7 @@ class ModelDiscovery:
         return cached.listing if cached else ModelListing()
 
     async def look_up(self, backend: Backend, log: Callable[[str], None]) -> None:
-        """Cache a provider's listing if the configuration allows duvet to request it; failures are logged."""
+        """Cache the provider's list of models if the configuration allows requesting it; failures are logged."""
         ##= man/spec/ask.md#discovery
         ##% duvet MUST NOT request a provider's list of models or its `llms.txt` unless the configuration enables it.
         section, endpoint = backend.section, backend.endpoint
@@ -143,7 +143,10 @@ class Router(Protocol):
     async def invoke(
         self, request: records.ModelRequest, resolved: records.ResolvedModel | None = None
     ) -> records.ModelResponse:
-        """Return the answer of the model or of the first fallback that answers; raise ModelError or NoModelError."""
+        """Return the answer of the model, or of the first fallback that answers.
+
+        Raise ModelError or NoModelError if none answers.
+        """
 
 
 def ignore_log(words: str) -> None:
@@ -181,7 +184,7 @@ class StaticRouter:
         }
 
     def with_sampler(self, sampler: Sampler) -> StaticRouter:
-        """Return a router for a client that offers its own model; connections and listings are shared."""
+        """Return a router that also offers the client's own model, and shares connections and model lists."""
         other = copy(self)
         other._backends = self._make_backends(sampler)
         return other
@@ -200,11 +203,11 @@ class StaticRouter:
             ##% use the default model of the first usable provider.
             return self._resolve([route.model, *route.fallbacks], f"selected by `routing.{request.task}`")
         names = list(self.providers)
-        usable = (count for count, name in enumerate(names, 1) if not self._trouble(name))
+        usable = (count for count, name in enumerate(names, 1) if not self._find_fault(name))
         return self._resolve(names[: next(usable, None)], "first usable provider")
 
     def _resolve(self, candidates: Sequence[str], reason: str) -> records.ResolvedModel:
-        troubles = {name: trouble for name in candidates if (trouble := self._trouble(name))}
+        troubles = {name: trouble for name in candidates if (trouble := self._find_fault(name))}
         choices = [self._parse_choice(name) for name in candidates if name not in troubles]
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST warn when it skips an unusable provider or answers with a fallback. duvet MUST explain how to
@@ -216,8 +219,8 @@ class StaticRouter:
         first, *others = choices
         return records.ResolvedModel(first.provider, first.model, reason, tuple(others), (*skipped, *unlisted))
 
-    def _trouble(self, name: str) -> str:
-        """Return the reason why `PROVIDER/MODEL` can't be used; empty if it can."""
+    def _find_fault(self, name: str) -> str:
+        """Return why `PROVIDER/MODEL` is unusable; empty if it is usable."""
         provider, _, model = name.partition("/")
         backend = self._backends.get(provider)
         ##= man/spec/ask.md#choosing-a-model
@@ -266,7 +269,7 @@ class StaticRouter:
         warnings = dict.fromkeys(chosen.warnings)
         failures: list[records.ModelError] = []
         for choice in chosen.choices:
-            if trouble := self._trouble(choice.name):
+            if trouble := self._find_fault(choice.name):
                 raise self._make_no_model_error({choice.name: trouble})
             backend = self._backends[choice.provider]
             await self._discovery.look_up(backend, self.log)
@@ -291,12 +294,12 @@ class StaticRouter:
         raise records.ModelError(last.code, "; ".join(one.message for one in failures), hint=last.hint)
 
     async def discover(self) -> None:
-        """Look up the models of all providers for which the configuration allows it."""
+        """Look up the models of all providers that the configuration allows duvet to ask."""
         for backend in self._backends.values():
             await self._discovery.look_up(backend, self.log)
 
     def known_models(self) -> tuple[records.KnownModel, ...]:
-        """Return the configured and the discovered models, each once, by provider."""
+        """Return the configured and discovered models without duplicates, grouped by provider."""
         models = [
             records.KnownModel(name, section.default_model, "configuration")
             for name, section in self.providers.items()

@@ -50,7 +50,7 @@ _GATEWAY = "KM_GATEWAY_URL"
 
 
 class ApplicationSettings(Struct, frozen=True, kw_only=True):
-    """Options, environment and streams of a process, as values."""
+    """Options, environment and streams of the process, passed as values so that tests can replace them."""
 
     environ: Mapping[str, str]
     project_options: Mapping[str, Any]
@@ -83,17 +83,17 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
         return path or self.config_path
 
     def read_service(self, tree: Tree) -> Service:
-        """Read the configuration of the service; raise ProblemsError with all its problems."""
+        """Read the service configuration; raise ProblemsError with all its problems."""
         return load_service(tree, self.environ, self.service_path, self.project_config_path, self.folder)
 
 
 def is_forwarded(environ: Mapping[str, str]) -> bool:
-    """Return whether the environment names a gateway to forward calls to."""
+    """Return True if the environment names a gateway to which calls are forwarded."""
     return bool(environ.get(_GATEWAY, "").strip())
 
 
 class Application:
-    """All services for these settings and this configuration, each created on first use."""
+    """All services of a process, each created on first use."""
 
     def __init__(self, settings: ApplicationSettings, service: Service) -> None:
         self.settings = settings
@@ -141,7 +141,7 @@ class Application:
 
     @cached_property
     def instructions(self) -> str:
-        """The instructions for agents; tools are loaded only if no earlier run has stored the text."""
+        """The instructions for agents; the tools are loaded only if this text is not cached."""
         from duvet.server.messages import load_instructions, render_instructions
 
         tokens = None if self.line is None else self.line.gateway.tokens
@@ -181,13 +181,13 @@ class Application:
 
     @cached_property
     def reloader(self) -> ConfigReloader:
-        """Applies edits of the configuration while a server runs."""
+        """Applies changes of the configuration while a server runs."""
         from duvet.server.reload import ConfigReloader
 
         return ConfigReloader(self)
 
     def with_service(self, service: Service) -> Application:
-        """Return an application with another configuration but the same log, connections and index."""
+        """Return an application with another configuration, but the same log, connections and index."""
         other = Application(self.settings, service)
         other.set_log(self.log)
         other.log, other.http, other.dispatcher = self.log, self.http, self.dispatcher
@@ -199,7 +199,7 @@ class Application:
 
     @cached_property
     def router(self) -> StaticRouter:
-        """The router of the configured models."""
+        """A router of the configured models."""
         from duvet.llm.router import StaticRouter
 
         config = self.service.config
@@ -221,12 +221,12 @@ class Application:
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        """The index, which is opened when it is first used."""
+        """The index, which is opened on first use."""
         return Knowledge(self.knowledge_settings)
 
     @property
     def knowledge_settings(self) -> Callable[[], KnowledgeSettings]:
-        """Reads the settings of the index, and checks the environment variables that affect them."""
+        """Returns a function that reads the index settings and checks the environment variables that affect them."""
         service, settings, root = self.service, self.settings, self.root
         paths = (service.path, settings.project_options["config_path"], settings.config_path, CONFIG_PATH)
         return lambda: KnowledgeSettings(
@@ -245,7 +245,7 @@ class Application:
 
     @property
     def maintenance(self) -> Maintenance:
-        """The maintainers' operations on the index."""
+        """The operations that change the index."""
 
         def open_project(progress: Progress) -> OpenedProject:
             project = self._open_project(progress)
@@ -258,7 +258,7 @@ class Application:
         return self.service.config.uploads.rule(self.settings.environ)
 
     def require_variables(self) -> None:
-        """Raise DuvetError for an invalid environment variable."""
+        """Raise DuvetError if an environment variable is invalid."""
         ##= man/spec/gateway.md#uploads
         ##% duvet MUST read a value that `uploads` does not set from `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` or
         ##% `KM_UPLOAD_DEFAULT_INGEST`. duvet MUST refuse to start if one of these variables is invalid.
@@ -272,7 +272,7 @@ class Application:
         return log
 
     def set_log(self, log: ServerLog) -> None:
-        """Set the level and the format of a log."""
+        """Set the level and format of a log from the options."""
         server = self.service.config.server
         # Callers in a shell see the results anyway.
         level = EventLevel.WARN if self.mode == SHELL_SOURCE else EventLevel[server.log_level.value.upper()]
@@ -281,7 +281,7 @@ class Application:
         log.turn_to(level, as_json=server.log_format.value == "json")
 
     def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
-        """Make the tool dispatcher, with observers of every call and replacements for the usual services."""
+        """Return a tool dispatcher with observers of every call; `services` replace the usual ones."""
         from duvet.tools.dispatcher import ToolDispatcher
 
         # A command asks few questions, usually none of them about the trace.
@@ -290,7 +290,7 @@ class Application:
         return self.dispatcher
 
     def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
-        """Make the environment for calls, and log packs that were not loaded and workflows that are invalid."""
+        """Return the environment for tool calls, and log packs that failed to load and invalid workflows."""
         from duvet.tools.dispatcher import ToolEnvironment
 
         for pack in self.tools.choice.unloaded:
@@ -350,11 +350,11 @@ class Application:
 
     @property
     def _has_index(self) -> bool:
-        """True if tools use the index of this application."""
+        """True if the tools use this application's index, and not a gateway."""
         return self.line is None and any(pack.name == KNOWLEDGE_NAME for pack in self.tools.registry.every_pack)
 
     async def _write_audit(self, call: CallRecord) -> None:
-        """Write calls that change the index to the audit log and, on a server, also to its log."""
+        """Record a call that changes the index in the audit log and, on a server, also in its log."""
         if not call.changes or call.pack != KNOWLEDGE_NAME or self.line is not None:
             return
 
@@ -383,7 +383,7 @@ class Application:
 
 
 class _Services(Mapping[str, Any]):
-    """Services by name: the given ones, and others that are created when a handler first needs them."""
+    """Services by name; those not given are created when a handler first needs them."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]], given: Mapping[str, Any]) -> None:
         self._makers, self._given = makers, given
@@ -392,7 +392,7 @@ class _Services(Mapping[str, Any]):
         return self._given[name] if name in self._given else self._makers[name]()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the service. A KeyError while it is created is a defect, not a missing service."""
+        """Return a service; a KeyError raised while creating it is not mistaken for a missing service."""
         maker = self._makers.get(name, lambda: default)
         return self._given[name] if name in self._given else maker()
 
@@ -404,7 +404,7 @@ class _Services(Mapping[str, Any]):
 
 
 class _LazyReadings:
-    """The live project of a command, created when it is first needed."""
+    """The live project of a command, created on first use."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -415,6 +415,6 @@ class _LazyReadings:
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
         return await self._application.live.ask(question)
 
-    async def caught_up(self) -> None:
+    async def catch_up(self) -> None:
         if "live" in vars(self._application):
-            await self._application.live.caught_up()
+            await self._application.live.catch_up()

@@ -1,4 +1,4 @@
-"""The caller of the current request: its scopes, and whether it has read its answers."""
+"""The caller of the current request: its scopes, and how much of its answers it has not read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
 
 @contextmanager
 def limit_answers(unread: UnreadAnswers) -> Iterator[None]:
-    """Within the block, answer questions only while there is room for their answers."""
+    """Within the block, delay answers while the client has too many unread ones."""
     token = _UNREAD.set(unread)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The current project, which is read again after changes."""
+"""The current state of the project, read again after changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from duvet.trace.catalogue import Catalogue
 from duvet.tree.recorder import RecordedTree
 
 _PATIENCE = 2.0  # Seconds of continuous change after which the last reading is used.
-_CALM_MILLISECONDS = 5  # Seconds without a change before the project is read again.
+_CALM_MILLISECONDS = 5  # Milliseconds without a change before the project is read again.
 _ATTEMPTS = 20
 _COALESCE_SECONDS = 0.02  # Changes within this many seconds are reported together.
 _DAY_CHECK_SECONDS = 60.0
@@ -41,7 +41,7 @@ ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
 
 
 class ProjectReading(Struct, frozen=True):
-    """A snapshot of the project, or the error that prevented it."""
+    """A snapshot of the project, or the error that occurred instead."""
 
     number: int  # The number of checks that had begun before that moment.
     context: ProjectSnapshot | None = None
@@ -62,7 +62,7 @@ class ProjectReading(Struct, frozen=True):
 
 
 class ProjectReader:
-    """Reads the project, in one thread at a time; any thread may call `is_current`."""
+    """Reads the project in one thread at a time; any thread may call `is_current`."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class ProjectReader:
         self._followed_reads = 0  # The number of files that were read later and are watched, too.
 
     def is_current(self) -> bool:
-        """Return whether nothing has changed since the last reading."""
+        """Return True if nothing changed since the last reading."""
         return (
             self.last is not None
             and self._followed_reads == self.last.reads
@@ -95,7 +95,7 @@ class ProjectReader:
         )
 
     def renew(self) -> None:
-        """Check for changes, and read the project again if there are any."""
+        """Read the project again if it has changed."""
         self.checks += 1
         last = self.last
         if last is None or self.detector.changed() or self._have_days_passed() or not self._follow_later_reads(last):
@@ -108,14 +108,17 @@ class ProjectReader:
         return any((day < self._day.isoformat()) is not was_past for day, was_past in self._days.items())
 
     def _follow_later_reads(self, last: ProjectReading) -> bool:
-        """Watch files that were read after the reading; return whether they belong to the same state of the project."""
+        """Watch files that tools read after the reading.
+
+        Return True if they belong to the same state of the project.
+        """
         if last.context is None or self._followed_reads == last.reads:
             return True
         self._followed_reads = last.reads
         return self._follow(last.context.project, recalled=True)
 
     def _read_again(self) -> ProjectReading:
-        """Read the project until it stops changing, and return the last reading; give up after some attempts."""
+        """Read the project until it stops changing, and return the last reading; give up after a time limit."""
         deadline = time.monotonic() + self._patience
         while True:
             self.checks += 1
@@ -124,7 +127,7 @@ class ProjectReader:
                 return reading
             if time.monotonic() > deadline:
                 return structs.replace(self.last or reading, number=self.checks)
-            self.detector.calm(_CALM_MILLISECONDS)
+            self.detector.wait_for_calm(_CALM_MILLISECONDS)
 
     def _try_reading(self) -> tuple[ProjectReading, bool]:
         project, number = None, self.checks
@@ -157,7 +160,7 @@ class ProjectReader:
 
 
 def _copy_error(error: DuvetError) -> DuvetError:
-    """Return the error without its traceback, which would keep frames alive and grow with each raise."""
+    """Return the error without its traceback, which would keep frames alive and grow with every raise."""
     ##= man/spec/watch.md#reporting-again
     ##% The memory use of `duvet report --watch` and of the server MUST NOT grow with the number of runs.
     copy = error.__new__(type(error), *error.args)
@@ -166,7 +169,7 @@ def _copy_error(error: DuvetError) -> DuvetError:
 
 
 class LiveProject:
-    """Caches a reading of the project and detects when it is outdated; the project's tree must be a RecordedTree."""
+    """Caches a reading of the project, and detects when it is outdated; requires a RecordedTree."""
 
     def __init__(
         self,
@@ -184,12 +187,12 @@ class LiveProject:
         self._reported: ProjectSnapshot | None = None  # The last reading that was reported to listeners.
 
     def begin(self) -> None:
-        """Start reading the project before the first question."""
+        """Start reading the project before the first question arrives."""
         if self._renewal is None and self._reader.last is None:
             self._start_renewal()
 
     async def context(self) -> ProjectSnapshot:
-        """Return a reading of the current files; raise DuvetError if the project can't be read."""
+        """Return a snapshot of the current files; raise DuvetError if the project can't be read."""
         checks = self._reader.checks
         while True:
             last = self._reader.last
@@ -199,14 +202,14 @@ class LiveProject:
                 return last.result()
             await asyncio.wrap_future(self._renewal or self._start_renewal())
 
-    async def caught_up(self) -> None:
-        """Check for changes since the last reading; don't wait for the first one."""
+    async def catch_up(self) -> None:
+        """Check for changes since the last reading, if there has been one."""
         if self._reader.last is not None:
             with suppress(DuvetError):
                 await self.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
-        """Answer a question; ask again if the project changes in the meantime, up to a few times."""
+        """Call `question` with a snapshot; call it again, at most a few times, if the project changed meanwhile."""
         for attempt in reversed(range(_ATTEMPTS)):
             context = await self._context_with_room()
             try:
@@ -221,12 +224,12 @@ class LiveProject:
         return answer
 
     async def _context_with_room(self) -> ProjectSnapshot:
-        """Return the project once there is room for an answer; no other task runs before the return."""
+        """Return a snapshot once there is room for an answer; no other task runs between the check and the return."""
         while True:
             context, unread = await self.context(), current_backpressure()
             if unread is None or unread.is_left:
                 return context
-            await unread.eased()
+            await unread.wait_until_read()
 
     async def _is_still(self, context: ProjectSnapshot) -> bool:
         return self._is_current() or await self.context() is context
@@ -258,7 +261,7 @@ class LiveProject:
             listener()
 
     async def watch(self, changed: ChangeListener) -> None:
-        """Report each change, until cancelled."""
+        """Report each change until cancelled."""
         loop, news = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:
@@ -282,7 +285,7 @@ class LiveProject:
             self._listeners.remove(notify)
 
     async def _report(self, changed: ChangeListener) -> None:
-        """Report the last reading; skip failed readings in between."""
+        """Report the latest reading; failed readings are skipped."""
         last, before = self._reader.last, self._reported
         if before is not None and last is not None and last.context is not None and last.context is not before:
             self._reported = last.context
@@ -302,12 +305,12 @@ class LiveProject:
             await anyio.sleep(_COALESCE_SECONDS)
 
     def close(self) -> None:
-        """Stop the system's notifications; the project can still be read."""
+        """Stop the system's change notifications; the project can still be read."""
         self._reader.detector.close()
 
 
 class WatchedResources:
-    """Digests of the resources that clients have subscribed to, as last reported."""
+    """The resources that clients have subscribed to, with the digest of each as last reported."""
 
     def __init__(self) -> None:
         self._digests: dict[str, str] = {}
@@ -318,7 +321,7 @@ class WatchedResources:
         return set(self._digests)
 
     def add(self, uris: Iterable[str], context: ProjectSnapshot | None) -> None:
-        """Add a subscriber; without a project the resources count as missing."""
+        """Add a subscription; without a project, the resources count as missing."""
         for uri in uris:
             self._subscribers[uri] += 1
             if uri not in self._digests:
@@ -331,7 +334,7 @@ class WatchedResources:
                 del self._subscribers[uri], self._digests[uri]
 
     async def changed(self, after: ProjectSnapshot) -> AsyncIterator[str]:
-        """Yield the resources that have changed since they were last reported."""
+        """Yield the resources that changed since they were last reported."""
         rest = iter(tuple(self._digests))
         while part := [uri for uri in islice(rest, _DIGESTS_PER_TURN) if uri in self._digests]:
             changes = find_changed_documents({uri: self._digests[uri] for uri in part}, after)

@@ -1,4 +1,4 @@
-"""The log of the server on standard error, as text or JSON lines."""
+"""The server's log on standard error, as text or JSON lines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CALL_LEVELS = {"upstream_error": EventLevel.WARN, "internal": EventLevel.ERROR}
 
 
 class ServerLog:
-    """Writes the events at or above a level, one per line."""
+    """Writes events at or above a level, one per line."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class ServerLog:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         is_read: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`write` gets lines without line feeds. Lines are dropped while `is_read` returns False."""
+        """Pass lines without line ends to `write`, and drop them while `is_read` returns False."""
         self._write = write
         self._is_read = is_read
         self._missed = 0
@@ -72,7 +72,7 @@ class ServerLog:
             self._put(level, message, fields)
 
     def note(self, message: str, **fields: object) -> None:
-        """Write an event regardless of the log's level."""
+        """Write an event at any log level."""
         self._put(EventLevel.INFO, message, fields)
 
     def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:
@@ -88,7 +88,7 @@ class ServerLog:
         self._write(next(filter(_fits, self._format_lines(time, level, message, fields)), ""))
 
     def _format_lines(self, time: str, level: EventLevel, message: str, fields: Mapping[str, object]) -> Iterator[str]:
-        """Yield the line, then shorter ones with fewer fields."""
+        """Yield the event as one line, then ever shorter versions with fewer fields."""
         yield self._format(time, level, message, fields)
         for limit in _SHORTER_TEXTS:
             cut = {name: value[:limit] if isinstance(value, str) else value for name, value in fields.items()}
@@ -116,7 +116,7 @@ class ServerLog:
         )
 
     def record_run(self, run: WorkflowRun) -> None:
-        """Write the steps of a cancelled workflow, which returns no answer."""
+        """Write the steps of a cancelled workflow, because it returns no answer."""
         ##= man/spec/workflows.md#steps
         ##% After a workflow is cancelled, the engine MUST NOT start another step, and MUST log the status of each step.
         if failure := run.cancellation:
@@ -154,7 +154,7 @@ def _format_json(time: str, level: EventLevel, message: str, fields: Mapping[str
 
 
 def _escape(text: str) -> str:
-    """Replace characters that could begin another line, or control a terminal."""
+    """Escape characters that could start a new line or control a terminal."""
     ##= man/spec/service.md#operations
     ##% A line of the log MUST have at most 4,000 bytes and MUST NOT contain arguments or answers. A client MUST NOT be
     ##% able to forge a line of the log.
@@ -162,7 +162,7 @@ def _escape(text: str) -> str:
 
 
 class LogForwarder(logging.Handler):
-    """Logs errors of the server and its libraries, without data from clients."""
+    """Logs errors of the server and its libraries, leaving out data from clients."""
 
     def __init__(self, log: ServerLog) -> None:
         super().__init__(logging.ERROR)
@@ -184,7 +184,7 @@ class LogForwarder(logging.Handler):
 
 
 def _find_place(error: BaseException) -> str:
-    """Return the file and line that raised an error."""
+    """Return the file and line that raised the error."""
     places = [
         f"{os.path.basename(frame.f_code.co_filename)}:{line}" for frame, line in traceback.walk_tb(error.__traceback__)
     ]
@@ -192,7 +192,7 @@ def _find_place(error: BaseException) -> str:
 
 
 def forward_logging(log: ServerLog) -> None:
-    """Send the errors of Python's loggers to this log."""
+    """Send errors that Python's loggers report to this log."""
     handler = LogForwarder(log)
     for name in LOGGER_NAMES:
         logger = logging.getLogger(name)

@@ -32,7 +32,7 @@ _GUARDED = ("uploads", "store")  # Tables that decide what a token may read and 
 
 
 class ConfigReloader:
-    """Reads the configuration together with the project, through the same tree, so that edits are noticed."""
+    """Rereads the configuration when it changes, through the same tree as the project."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -44,7 +44,7 @@ class ConfigReloader:
         return self._application.instructions if self._instructions is None else self._instructions
 
     def page_size(self, project: Project) -> int:
-        """Apply edits of the configuration, and return the maximum number of list entries in an answer."""
+        """Apply changes of the configuration, and return the maximum number of list entries in an answer."""
         try:
             ##= man/spec/service.md#configuration
             ##% After a valid edit of its configuration, the server MUST use the new configuration for the next request,
@@ -67,7 +67,7 @@ class ConfigReloader:
         return self._application.rule.page_size
 
     def _keep_guarded(self, service: Service) -> Service:
-        """Over HTTP, keep the previous tables that callers with a token must not be able to change."""
+        """Over HTTP, keep those tables of the configuration that callers with a token must not change."""
         if self._application.mode != HTTP_MODE:
             return service
         kept = {name: getattr(self._application.service.config, name) for name in _GUARDED}

@@ -1,4 +1,4 @@
-"""Detects changed files of the project and of the configuration."""
+"""Detects changed files of the project and its configuration."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _ANYTHING = {""}
 
 
 class ChangeDetector:
-    """Watches the files of the last reading. Only `is_silent` may be called from several threads at once."""
+    """Watches the files of the last reading; only `is_silent` is safe to call from several threads."""
 
     def __init__(
         self, descriptor: file_events.InotifyDescriptor | None, mounted: file_events.MountTable | None = None
     ) -> None:
-        """Without a descriptor, every check reads the disk."""
+        """Use the descriptor for notifications; without one, every check reads the disk."""
         self._descriptor = descriptor
         self._mounts = mounted
         self._linked: set[str] = set()
@@ -30,16 +30,16 @@ class ChangeDetector:
 
     @property
     def handle(self) -> int | None:
-        """A descriptor that becomes readable when a file changes; None if the system reports no changes."""
+        """A descriptor that becomes readable when a file changes; None if the system doesn't report changes."""
         return self._descriptor.handle if self._descriptor else None
 
     @property
     def looks(self) -> bool:
-        """True if some files must be checked, because the system doesn't report changes to them."""
+        """True if some files must be checked on disk, because the system doesn't report their changes."""
         return bool(self._linked)
 
     def is_silent(self) -> bool:
-        """Return whether it is certain that nothing has changed. Checks only files with several links on disk."""
+        """Return True if nothing can have changed; only files with several hard links are checked on disk."""
         ##= man/spec/mcp.md#freshness
         ##% The server MUST use the file notifications of the operating system, and poll only where these are missing or
         ##% unreliable, as on network file systems.
@@ -48,36 +48,36 @@ class ChangeDetector:
         followed, linked = self._followed, self._linked
         return not (linked and followed and followed.answers.altered_among(linked))
 
-    def calm(self, milliseconds: int) -> None:
-        """Wait until nothing changes for this long, but give up after a few attempts."""
+    def wait_for_calm(self, milliseconds: int) -> None:
+        """Wait until nothing has changed for this long; give up after a few attempts."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return
             self.changed()
 
     def changed(self) -> bool:
-        """Return whether a new reading would differ."""
+        """Return True if a new reading would differ."""
         followed = self._followed
         if followed is not None and not self._changed:
-            self._changed = self._find_changes(followed, lambda: self._touched(followed))
+            self._changed = self._find_changes(followed, lambda: self._find_touched(followed))
         return bool(self._changed)
 
-    def _touched(self, followed: FollowedReading) -> set[str]:
-        """Return the files that have changed, or that were written to even if their content is the same again."""
-        events = self._events()
+    def _find_touched(self, followed: FollowedReading) -> set[str]:
+        """Return the files that changed, or were written to, even with the same content."""
+        events = self._read_events()
         written = followed.about(events) or set()
         return written | followed.among(events) | followed.answers.altered_among(self._linked)
 
     def forget(self) -> None:
-        """Stop watching, and report a change."""
+        """Stop watching, and count as changed."""
         self._followed, self._changed, self._linked = None, _ANYTHING, set()
 
     def trust(self) -> None:
-        """Stop watching, and report no change."""
+        """Stop watching, and count as unchanged."""
         self._followed, self._changed, self._linked = None, set(), set()
 
     def follow(self, answers: RecordedAnswers) -> bool:
-        """From now on, watch this reading; return whether no file changed while it was made."""
+        """Watch the files of this reading; return True if none of them changed while it was made."""
         watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
         followed = self._followed = FollowedReading(answers, self._descriptor or _NoDescriptor())
         self._changed = self._find_changes(followed, followed.everything)
@@ -87,7 +87,7 @@ class ChangeDetector:
                 self._retire()
             else:
                 self._linked = set(followed.answers.linked())
-        events = self._events()
+        events = self._read_events()
         touched = followed.about(events)
         self._changed |= self._find_changes(followed, lambda: followed.among(events))
         ##= man/spec/mcp.md#freshness
@@ -96,11 +96,11 @@ class ChangeDetector:
         is_only_one = touched is not None and len(touched | self._changed) == 1
         return not self._changed or (is_only_one and followed.folders <= watched_before)
 
-    def _events(self) -> Iterable[file_events.FolderEvent]:
+    def _read_events(self) -> Iterable[file_events.FolderEvent]:
         return self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
 
     def _find_changes(self, followed: FollowedReading, find: Callable[[], set[str]]) -> set[str]:
-        """Return the changed files; if the system can't watch more folders, stop using notifications."""
+        """Return the changed files; if the system can't watch any more folders, stop using notifications."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None:
                 return followed.answers.altered()
@@ -115,7 +115,7 @@ class ChangeDetector:
         return _ANYTHING
 
     def _retire(self) -> None:
-        """Stop using the descriptor. It stays open and silent, because a thread may be waiting for it."""
+        """Stop using the descriptor, but keep it open, because a thread may be waiting for it."""
         self._retired, self._descriptor = self._descriptor, None
         if self._retired:
             with suppress(OSError):
@@ -135,7 +135,7 @@ class _NoDescriptor:
 
 
 def open_descriptor(environ: Mapping[str, str]) -> file_events.InotifyDescriptor | None:
-    """Return the system's notifier of changes; None if it has none, or the environment requests polling."""
+    """Return a descriptor for change notifications; None if there are none, or if the environment asks for polling."""
     if sys.platform != "linux" or file_events.wants_polling(environ):
         return None
     try:

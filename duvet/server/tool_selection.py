@@ -1,4 +1,4 @@
-"""The tools that a configuration enables (packs, plugins and workflows), and which of them clients see."""
+"""The tools that the configuration enables (packs, plugins and workflows), and those that clients see."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ToolSelection:
 
     @cached_property
     def choice(self) -> packs.ToolChoice:
-        """The enabled tools; raises ProblemsError for unknown names in the configuration."""
+        """The enabled tools; raises ProblemsError if the configuration contains unknown names."""
         return self._require_known(self._choose([self.offered.pack] if self._service.config.workflows else []))
 
     @property
@@ -41,14 +41,14 @@ class ToolSelection:
 
     @property
     def own_registry(self) -> packs.Registry:
-        """The tools of built-in packs, without loading installed packs."""
+        """The tools of built-in packs, without loading installed ones."""
         names = [name for name in self._packs if name in packs.BUILT_IN_PACKS]
         settings = {name: one for name, one in self._pack_settings.items() if name in packs.BUILT_IN_PACKS}
         return self._require_known(packs.choose_packs(names, settings, plugins.PluginPacks(), self._forwarded)).registry
 
     @cached_property
     def offered(self) -> WorkflowTools:
-        """The workflows as tools, and the problems of invalid ones."""
+        """The workflows as tools, and the problems of invalid workflows."""
         from duvet.workflows.pack import make_workflow_tools
 
         config = self._service.config
@@ -57,7 +57,7 @@ class ToolSelection:
 
     @property
     def faults(self) -> Mapping[str, list[WorkflowFault]]:
-        """The problems of invalid workflows by name."""
+        """Maps the names of invalid workflows to their problems."""
         return self.offered.faults if self._service.config.workflows else {}
 
     @cached_property
@@ -107,12 +107,12 @@ class ToolSelection:
 
     @property
     def shown_packs(self) -> Sequence[EnabledPack]:
-        """The packs of these tools, and enabled packs without tools."""
+        """The packs of the visible tools, and enabled packs without tools."""
         names = {self.registry.pack_of(tool).name for tool in self.shown_tools}
         return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
 
     def is_relevant(self, pack: str) -> bool:
-        """Return whether the project has content for a pack that the configuration doesn't mention."""
+        """Return True if the project has content for a pack that the configuration doesn't mention."""
         if pack != PAGES_PACK:
             return False
         from duvet.knowledge.pages.files import load_page_patterns

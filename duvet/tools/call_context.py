@@ -104,7 +104,7 @@ class ProjectReadings(Protocol):
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
         """Answer a question from one snapshot that is still current once the answer is complete."""
 
-    async def caught_up(self) -> None:
+    async def catch_up(self) -> None:
         """Check for changes, but don't wait for a first reading."""
 
 

@@ -65,7 +65,7 @@ class ToolDispatcher:
         self.registry, self.environment = registry, environment
 
     async def tools(self) -> Registry:
-        await self._readings.caught_up()
+        await self._readings.catch_up()
         return self.registry
 
     def shown(self) -> Iterator[Tool]:
@@ -79,7 +79,7 @@ class ToolDispatcher:
 
     async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
         """Return the tool with this name; raise ToolError for an unknown one, of which observers get a record."""
-        await self._readings.caught_up()
+        await self._readings.catch_up()
         try:
             return self.registry.require(name)
         except ToolError as error:

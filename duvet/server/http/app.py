@@ -41,7 +41,7 @@ _DATA = b"data: "
 
 
 class MessageSplitter:
-    """Checks the messages of a body, and passes them to the SDK one by one."""
+    """Checks the messages in a request body, and passes them to the SDK one by one."""
 
     def __init__(self, app: ASGIApp, batch: int, rates: guards.RequestRates) -> None:
         self._app = app
@@ -72,7 +72,7 @@ class MessageSplitter:
         await self._app(scope, guards.replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer all messages with one array, or with the first refusal by the SDK."""
+        """Send the answers to all messages as one array, or the first HTTP refusal by the SDK."""
         ##= man/spec/mcp.md#standard-input-and-output
         ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse a batch in
         ##% all other versions.
@@ -103,7 +103,7 @@ class MessageSplitter:
 
 
 class _Response:
-    """The SDK's response to one message."""
+    """Collects the SDK's HTTP response to one message."""
 
     def __init__(self) -> None:
         self.start: Message = {}
@@ -129,7 +129,7 @@ class _Response:
         return self.content_type.startswith(b"text/event-stream")
 
     def read_answers(self) -> list[object]:
-        """Return the answer to a request; notifications are left out of the array of answers."""
+        """Return the JSON-RPC answers in the response, without notifications."""
         body = bytes(self.body)
         if self.is_stream:
             texts = [line[len(_DATA) :] for line in body.splitlines() if line.startswith(_DATA)]
@@ -140,7 +140,7 @@ class _Response:
 
 
 class _ArrayUnwrapper(_Response):
-    """Sends the response to `resources/get` with an array as its result."""
+    """Turns the result of `resources/get` back into the array that the client expects."""
 
     def __init__(self, send: Send) -> None:
         super().__init__()
@@ -204,7 +204,7 @@ class HttpApplication:
     ) -> None:
         self._server = server
         self._limits = limits
-        self._sessions = SessionManager(server, limits, server.subscriptions.reached)
+        self._sessions = SessionManager(server, limits, server.subscriptions.deliver_to)
         server.subscriptions.reaches = self._sessions.has_stream
         rates = guards.RequestRates(guards.TokenBuckets(limits.rate, limits.burst, limits.clients), trust.tokens)
         reports = ReportEndpoint(server.dispatcher)
@@ -253,7 +253,7 @@ class HttpApplication:
             yield
 
     async def end(self) -> None:
-        """Answer requests for a limited time, and close every stream."""
+        """Wait a limited time for open requests, and then close every stream."""
         ##= man/spec/service.md#rest
         ##% Before the server stops, it MUST answer 503 with `Retry-After` to each call that it cannot finish.
         # Accept requests that the system has already received.
@@ -277,7 +277,7 @@ async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class ReadinessCheck:
-    """Answers 200 if the project can be read, else 503 with a reason."""
+    """Answers 200 if the project can be read, and 503 with the reason otherwise."""
 
     def __init__(self, live: LiveProject) -> None:
         self._live = live
@@ -299,7 +299,7 @@ class ReadinessCheck:
 
 
 class RequestTelemetry:
-    """Counts requests and logs them at level `debug`, without headers and queries, which may contain secrets."""
+    """Counts requests, and logs them at level `debug` without headers and queries, which may contain secrets."""
 
     def __init__(self, app: ASGIApp, telemetry: Telemetry, paths: set[str]) -> None:
         self._app = app
@@ -339,7 +339,7 @@ class RequestTelemetry:
 
 
 class SessionManager(StreamableHTTPSessionManager):
-    """Ends idle sessions to make room for new ones, and reports when a session opens its notification stream."""
+    """Ends idle sessions when a new one needs room, and reports when a session opens its notification stream."""
 
     def __init__(self, server: Server[Any], limits: guards.HttpLimits, opened: Callable[[str], None]) -> None:
         super().__init__(
@@ -353,7 +353,7 @@ class SessionManager(StreamableHTTPSessionManager):
         self._clients: dict[str, str] = {}
 
     def has_stream(self, session: str | None) -> bool:
-        """Return whether a session has a stream that belongs to no request."""
+        """Return True if a session has a stream that is independent of any request."""
         transport = self._server_instances.get(session or "")
         return transport is not None and GET_STREAM_KEY in transport._request_streams
 
@@ -396,7 +396,7 @@ class SessionManager(StreamableHTTPSessionManager):
 
 
 class _Streams(dict[Any, Any]):
-    """The streams of a session; calls `opened` for the stream that belongs to no request."""
+    """The streams of a session; calls `opened` when the stream for notifications opens."""
 
     def __init__(self, opened: Callable[[], None]) -> None:
         super().__init__()

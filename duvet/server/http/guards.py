@@ -1,7 +1,7 @@
-"""Guards of HTTP requests, in this order: host, rate limit, token, method, media type, body, concurrency.
+"""Guards that check each HTTP request: host, rate limit, token, method, media type, body, concurrency.
 
-For every path: `HostGuard`, `RateLimit`. Then, depending on the path: `Authentication` (not for health checks),
-`AllowedMethods`, `MediaTypes` (only for `/mcp`), `BodyLimit`, `ConcurrencyLimit`.
+`HostGuard` and `RateLimit` apply to every path. Depending on the path, these follow: `Authentication` (not for health
+checks), `AllowedMethods`, `MediaTypes` (only for `/mcp`), `BodyLimit`, `ConcurrencyLimit`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _ALWAYS = 8  # Requests that one client may always have in progress.
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
-    """Requests beyond these limits are refused; times are in seconds."""
+    """Limits beyond which requests are refused; times are in seconds."""
 
     body: int = 1 << 20  # Bytes of a request.
     head: int = 32 << 10  # Bytes of the headers of a request.
@@ -90,7 +90,7 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
 
 
 class Guard:
-    """Passes a request on unless `refuse` returns a refusal."""
+    """Middleware that passes a request on unless `refuse` returns a refusal."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -106,7 +106,7 @@ class Guard:
 
 
 class AllowedHosts:
-    """Host names that requests may name as `Host`, and whose web pages may send requests."""
+    """The host names that a request's `Host` and `Origin` headers may contain."""
 
     def __init__(self, host: str, more: Iterable[str] = ()) -> None:
         self._names = {_normalize_host(name)[0] for name in (*_LOOPBACK, host, *more)}
@@ -114,7 +114,7 @@ class AllowedHosts:
         self._any_address = host in _EVERYWHERE
 
     def allow(self, authority: str) -> bool:
-        """Return whether requests for that host, with any port, are allowed."""
+        """Return True if requests for this host are allowed; the port doesn't matter."""
         match = _AUTHORITY.fullmatch(authority)
         if match is None:
             return False
@@ -127,7 +127,7 @@ class AllowedHosts:
 
 
 def _normalize_host(host: str) -> tuple[str, bool]:
-    """Return the canonical spelling of a host name or address, and whether it is an address."""
+    """Return the canonical form of a host name or address, and True if it is an address."""
     bare = host.strip("[]").lower()
     try:
         return str(ip_address(bare)), True
@@ -136,7 +136,7 @@ def _normalize_host(host: str) -> tuple[str, bool]:
 
 
 class HostGuard(Guard):
-    """Refuses foreign hosts and origins."""
+    """Refuses requests for hosts, and from web pages, that are not allowed."""
 
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
         super().__init__(app)
@@ -153,7 +153,7 @@ class HostGuard(Guard):
 
 
 class TokenBuckets:
-    """A token bucket for each client: a request takes a token, and tokens refill over time."""
+    """Token buckets that limit the rate of each client: requests take tokens, which refill over time."""
 
     def __init__(self, rate: float, burst: float, clients: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
@@ -166,7 +166,7 @@ class TokenBuckets:
         return len(self._buckets)
 
     def wait(self, client: str, cost: float = 1) -> float:
-        """Take tokens and return 0, or return the seconds until there are enough."""
+        """Take tokens and return 0, or return the seconds until there will be enough."""
         if not self._rate:
             return 0
         now = self._clock()
@@ -182,7 +182,7 @@ class TokenBuckets:
 
 
 class RequestRates:
-    """Counts requests by token, or by address without a known token."""
+    """Counts requests per access token, or per address if the token is missing or unknown."""
 
     def __init__(self, buckets: TokenBuckets, tokens: AccessTokens) -> None:
         self._buckets = buckets
@@ -197,7 +197,7 @@ class RequestRates:
 
 
 class RateLimit(Guard):
-    """Refuses clients that send too many requests."""
+    """Refuses requests of clients that send too many."""
 
     def __init__(self, app: ASGIApp, rates: RequestRates) -> None:
         super().__init__(app)
@@ -208,13 +208,13 @@ class RateLimit(Guard):
 
 
 def find_rate_limit_key(scope: Scope, tokens: AccessTokens) -> str:
-    """Return a key for the caller: its token if known, else its address."""
+    """Return the key for a client's rate: its token if that is known, else its address."""
     holder = find_token_holder(scope, tokens) if tokens else None
     return f"token {holder.name}" if holder else find_client_address(scope)
 
 
 def find_client_address(scope: Scope) -> str:
-    """Return the client's address; for IPv6 its network, because one client has many addresses."""
+    """Return the client's address; for IPv6 its network, because one client controls many addresses."""
     host = (scope.get("client") or ("",))[0]
     try:
         address = ip_address(host.partition("%")[0])
@@ -226,7 +226,7 @@ def find_client_address(scope: Scope) -> str:
 
 
 class Authentication:
-    """Refuses callers without a known token, and sets the scopes of the others for their requests."""
+    """Refuses requests without a known token, and sets the caller's scopes for the others."""
 
     def __init__(self, app: ASGIApp, tokens: AccessTokens) -> None:
         self._app = app
@@ -250,7 +250,7 @@ class Authentication:
 
 
 def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
-    """Return the holder of the request's token; None for an unknown token, none or several."""
+    """Return the holder of the request's token; None unless there is exactly one token and it is known."""
     values = get_headers(scope, b"authorization")
     if len(values) != 1:
         return None
@@ -274,7 +274,7 @@ def _refuse_token(is_wrong: bool) -> HttpRefusal:
 
 
 class AllowedMethods(Guard):
-    """Refuses all methods except these."""
+    """Refuses all methods except the given ones."""
 
     def __init__(self, app: ASGIApp, *methods: str) -> None:
         super().__init__(app)
@@ -291,7 +291,7 @@ class AllowedMethods(Guard):
 
 
 class MediaTypes(Guard):
-    """Refuses media types that the protocol doesn't use."""
+    """Refuses media types that the protocol does not use."""
 
     def refuse(self, scope: Scope) -> HttpRefusal | None:
         ##= man/spec/mcp.md#http
@@ -310,7 +310,7 @@ def _parse_media_types(scope: Scope, header: bytes) -> list[str]:
 
 
 class _TooLargeError(Exception):
-    """The body of a request is over the limit."""
+    """Raised when a request body exceeds the limit."""
 
 
 class _Arrival:
@@ -320,7 +320,7 @@ class _Arrival:
 
 
 class BodyLimit:
-    """Reads bodies within size and time limits, and passes on each request once it is complete."""
+    """Reads request bodies within limits for size and time, and passes each request on when it is complete."""
 
     def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
@@ -329,7 +329,7 @@ class BodyLimit:
         self._is_ending = False
 
     def end(self) -> None:
-        """Refuse requests that have not arrived completely."""
+        """Refuse requests whose bodies are still arriving."""
         self._is_ending = True
         for arrival in self._arriving:
             arrival.scope.cancel()
@@ -363,7 +363,7 @@ class BodyLimit:
             await self._app(scope, replay_body(body, receive), send)
 
     async def _read(self, arrival: _Arrival, scope: Scope, receive: Receive) -> bytes | None:
-        """Return the body, or None if the client has disconnected."""
+        """Return the body, or None if the client disconnected."""
         limit = self._limits.body
         declared = get_headers(scope, b"content-length")
         if get_headers(scope, b"expect") and any(value.isdigit() and int(value[:20]) > limit for value in declared):
@@ -393,7 +393,7 @@ class BodyLimit:
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that starts with the whole body."""
+    """Return a `receive` function that first returns the whole body."""
     parts = [body]
 
     async def receive_body() -> Message:
@@ -405,7 +405,7 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 class ConcurrencyLimit:
-    """Limits the requests and streams in progress, in total and per client; at shutdown, waits for their answers."""
+    """Limits concurrent requests and streams, in total and per client; at shutdown, waits for their answers."""
 
     def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
@@ -454,12 +454,12 @@ class ConcurrencyLimit:
             await send_refusal(scope, send, _ENDING)
 
     def give_up(self) -> None:
-        """Refuse every request whose answer hasn't started."""
+        """Refuse every request that has no answer yet."""
         for work in list(self._unanswered):
             work.cancel()
 
     async def drain(self) -> None:
-        """Refuse new requests, and wait until all requests except streams are answered."""
+        """Refuse new requests, and wait for the answers to all others, except streams."""
         self._stopping = True
         if self._is_working:
             await self._answered.wait()

@@ -43,7 +43,7 @@ _MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
 
 
 class ServerAddress(Struct, frozen=True):
-    """A host, as the user wrote it, and a port; port 0 means any free port."""
+    """A host as the user wrote it, and a port; port 0 stands for any free port."""
 
     host: str
     port: int
@@ -71,7 +71,10 @@ def parse_address(text: str) -> ServerAddress:
 
 
 def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
-    """Resolve an address; raise DuvetError for an unknown host or, without `anywhere`, one that others can reach."""
+    """Resolve an address.
+
+    Raise DuvetError if the host is unknown, or if other machines can reach it and `anywhere` is not set.
+    """
     try:
         resolved = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -88,7 +91,7 @@ def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
 
 
 def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
-    """Listen on an address; raise DuvetError if that fails."""
+    """Open a socket that listens on an address; raise DuvetError on failure."""
     family, _, _, _, place = check_reach(address, anywhere)
     try:
         return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
@@ -113,13 +116,13 @@ class ServingOptions(Struct, frozen=True, kw_only=True):
 
 
 class _StoppedError(BaseException):
-    """A signal arrived before the server could handle it."""
+    """Raised for a signal that arrives before the server can handle signals."""
 
 
 def serve_over_http(
     application: ServedApplication, options: ServingOptions, log: ServerLog, say: Callable[[str], None]
 ) -> None:
-    """Serve until a signal stops it; raise DuvetError if it can't listen."""
+    """Serve until a signal arrives; raise DuvetError if the server can't listen."""
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         raise _StoppedError
@@ -160,7 +163,7 @@ def _handle_signals(handler: Callable[[int, FrameType | None], object]) -> Itera
 
 
 class HttpServer(uvicorn.Server):
-    """A uvicorn server that reports when it listens, and ends its streams before it waits for requests."""
+    """A uvicorn server that reports when it listens, and at shutdown ends streams before it waits for requests."""
 
     def __init__(self, app: HttpApplication, limits: guards.HttpLimits, begun: Callable[[], None]) -> None:
         super().__init__(
@@ -195,7 +198,7 @@ class HttpServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     def leave(self) -> None:
-        """Stop once the requests in progress are answered."""
+        """Stop when the requests in progress are answered."""
         self.should_exit = True
 
     @contextmanager
@@ -207,7 +210,7 @@ class HttpServer(uvicorn.Server):
 
 
 class Connection(H11Protocol):
-    """A client's connection, with deadlines for its requests and for reading its answers."""
+    """A connection with deadlines for receiving requests and for sending answers."""
 
     def __init__(self, limits: guards.HttpLimits, **given: Any) -> None:
         super().__init__(**given)
@@ -252,7 +255,7 @@ class Connection(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a malformed request with the status of the h11 exception that is being handled."""
+        """Answer a malformed request with the status of the h11 exception in progress."""
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         message = _MALFORMED.get(status, _MALFORMED[400])
@@ -272,14 +275,14 @@ class Connection(H11Protocol):
 
 
 class _Deadline:
-    """Aborts a connection after some seconds."""
+    """Aborts a connection after a time."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, transport: asyncio.Transport) -> None:
-        """Start the timer, unless it is running."""
+        """Start the timer unless it is already running."""
         self._timer = self._timer or asyncio.get_running_loop().call_later(self._seconds, transport.abort)
 
     def end(self) -> None:
@@ -289,7 +292,7 @@ class _Deadline:
 
 
 class CoalescingTransport:
-    """A transport that collects all writes of one turn of the event loop and sends them together."""
+    """A transport that sends all writes of one event loop iteration together."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport

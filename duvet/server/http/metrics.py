@@ -1,4 +1,4 @@
-"""Prometheus metrics."""
+"""Metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class ServerMetrics:
         self._dispatcher: ToolDispatcher | None = None
 
     def attach(self, dispatcher: ToolDispatcher) -> None:
-        """Add the metrics of this dispatcher's tools and index."""
+        """Add the metrics of a dispatcher's tools and index."""
         self._dispatcher = dispatcher
 
     def record_call(self, call: audit.CallRecord) -> None:
@@ -104,7 +104,7 @@ class ServerMetrics:
         await send_body(send, 200, self.text(), CONTENT_TYPE_LATEST)
 
     def text(self) -> bytes:
-        """Return all metrics in the format of Prometheus."""
+        """Return all metrics in Prometheus' text format."""
         text: bytes = generate_latest(self._registry)
         return text
 
@@ -117,7 +117,7 @@ class ServerMetrics:
 
 
 class KnowledgeMetrics(Collector):
-    """Counters of the tools of the pack `knowledge`, and gauges of the index."""
+    """Counters for the tools of the pack `knowledge`, and gauges for the index."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._requests = Counter("km_mcp_requests", "Tool calls", ["tool", "result"], registry=registry)
@@ -145,7 +145,7 @@ class KnowledgeMetrics(Collector):
             self._extra[call.tool].labels(result).inc()
 
     async def refresh(self, dispatcher: ToolDispatcher) -> None:
-        """Start every counter at 0, and update the gauges of the index."""
+        """Create every counter with the value 0, and update the gauges of the index."""
         has_tools = self._declare_tools(dispatcher.registry)
         self._figures = await read_knowledge_figures(dispatcher) if has_tools else None
 
@@ -167,7 +167,7 @@ class KnowledgeMetrics(Collector):
 
 
 async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, float] | None:
-    """Return the figures of the index; zeros if it can't be read, None without an index service."""
+    """Return the figures of the index: zeros if it can't be read, None if there is no index service."""
     knowledge: Knowledge | None = dispatcher.environment.services.get(KNOWLEDGE_SERVICE)
     if knowledge is None:
         return None

@@ -43,7 +43,7 @@ UNEXPECTED_ERROR = HttpRefusal(status=500, code=ErrorCode.UPSTREAM_ERROR, messag
 
 
 def make_busy_refusal(status: int, message: str, seconds: float, *headers: tuple[str, str]) -> HttpRefusal:
-    """Return a refusal with `Retry-After`."""
+    """Return a refusal with a `Retry-After` header."""
     return HttpRefusal(
         status=status,
         code=ErrorCode.UPSTREAM_ERROR,
@@ -68,7 +68,7 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
 
 
 def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") -> dict[str, object]:
-    """Return an error in the format of this path."""
+    """Return the JSON body of an error in the format that the path uses."""
     ##= man/spec/service.md#rest
     ##% Every error of `/api/mcp` MUST contain `error`, `code` and `hint`.
     if path.startswith(API_PREFIX):

@@ -147,7 +147,7 @@ async def _send_result(
 
 
 def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
-    """Return the tool and its arguments; null means no arguments."""
+    """Return the name and arguments of the tool; null stands for no arguments."""
     ##= man/spec/service.md#rest
     ##% `POST /api/mcp` MUST answer 400 for a body that is not JSON, an unknown tool or invalid input, and 500 without
     ##% details for an unexpected exception.

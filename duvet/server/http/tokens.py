@@ -1,4 +1,4 @@
-"""Tokens of callers and their scopes."""
+"""Access tokens and their scopes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
 class TokenHolder(Struct, frozen=True):
-    """A caller with a known token or, if no tokens are set, any caller."""
+    """The caller that a token belongs to or, if no tokens are configured, any caller."""
 
     name: str
     scopes: frozenset[Scope]
@@ -29,7 +29,7 @@ ADMIN_HOLDER = TokenHolder("admin", frozenset(Scope))
 
 
 class AccessTokens(Struct, frozen=True):
-    """Digests of the known tokens with their holders. All digests have the same length."""
+    """Digests of the known tokens with their holders; all digests have the same length."""
 
     known: tuple[tuple[bytes, TokenHolder], ...] = ()
 
@@ -37,14 +37,14 @@ class AccessTokens(Struct, frozen=True):
         return bool(self.known)
 
     def holder(self, token: str) -> TokenHolder | None:
-        """Return the holder of the token; every token is compared in constant time."""
+        """Return the holder of a token, or None; tokens are compared in constant time."""
         digest = _digest(token)
         holders = [holder for known, holder in self.known if compare_digest(known, digest)]
         return holders[0] if holders else None
 
 
 def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
-    """Return the tokens in the environment; raise QueryError if they are invalid."""
+    """Read the tokens from the environment; raise QueryError if one is invalid."""
     reader, admin = read_raw_tokens(environ)
     return AccessTokens(
         tuple((_digest(token), holder) for holder, token in ((ADMIN_HOLDER, admin), (READER_HOLDER, reader)) if token)
@@ -52,7 +52,7 @@ def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
 
 
 def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """Return the reader's and the admin's token in plain text, for a client that sends them."""
+    """Return the reader's and the maintainer's token in plain text, for a client that sends them."""
     reader, admin = _read_token(environ, _READER), _read_token(environ, _ADMIN)
     if admin and admin == reader:
         raise QueryError(

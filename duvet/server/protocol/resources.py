@@ -41,13 +41,13 @@ _MAX_URIS = 1_000  # Maximum number of resources that a client may subscribe to,
 
 
 class ListResourcesParams(types.PaginatedRequestParams):
-    """Parameters for a page of all resources, or of those directly below a path."""
+    """Parameters that request a page of all resources, or of those directly below a path."""
 
     path: str | None = None
 
 
 class GetResourceParams(types.RequestParams):
-    """Parameters for a resource, by its path or its URI."""
+    """Parameters that request a resource by its path or URI."""
 
     path: str | None = None
     uri: str | None = None
@@ -145,10 +145,10 @@ def _make_resource(one: documents.ResourceDescription) -> types.Resource:
 
 
 class Outbox:
-    """A client's pending notifications, without duplicates."""
+    """The pending notifications of a client, without duplicates."""
 
     def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
-        """Notifications wait while the connection is not open."""
+        """Hold notifications back until `is_open` returns True."""
         self.uris: set[str] = set()  # The client's subscriptions.
         self._connection = connection
         self._is_open = is_open
@@ -156,7 +156,7 @@ class Outbox:
         self._is_busy = False
 
     def put(self, uri: str) -> bool:
-        """Add a notification; return whether the caller must call `deliver`."""
+        """Add a notification, and return True if the caller must call `deliver`."""
         self._waiting[uri] = None
         return not self._is_busy
 
@@ -164,7 +164,7 @@ class Outbox:
         self._waiting.pop(uri, None)
 
     async def deliver(self) -> None:
-        """Send all notifications. This blocks while the client doesn't read."""
+        """Send all notifications; this blocks while the client doesn't read."""
         if self._is_busy:
             return
         self._is_busy = True
@@ -186,7 +186,7 @@ class Outbox:
 
 
 class Subscriptions:
-    """Notifies clients of changes in the way that their protocol version requires."""
+    """Notifies clients of changes, in the form that the version of their protocol requires."""
 
     def __init__(self, live: live_project.LiveProject, dispatcher: ToolDispatcher) -> None:
         self._live = live
@@ -206,18 +206,18 @@ class Subscriptions:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
         server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, self.unsubscribe)
         server.add_request_handler(messages.LISTEN_METHOD, types.SubscriptionsListenRequestParams, self.listen)
-        server.add_notification_handler("notifications/initialized", types.NotificationParams, self.joined)
+        server.add_notification_handler("notifications/initialized", types.NotificationParams, self.add_client)
 
     @property
     def wanted(self) -> set[str]:
-        """The resources that any client has subscribed to."""
+        """The resources to which any client has subscribed."""
         return self._watched.uris
 
-    async def joined(self, request: ServerRequest, params: types.NotificationParams) -> None:
-        """From now on, notify this client when lists change."""
-        self._outbox(get_connection(request))
+    async def add_client(self, request: ServerRequest, params: types.NotificationParams) -> None:
+        """Start notifying this client of changed lists."""
+        self._get_outbox(get_connection(request))
 
-    def _outbox(self, connection: Connection) -> Outbox:
+    def _get_outbox(self, connection: Connection) -> Outbox:
         if connection not in self._outboxes:
             self._outboxes[connection] = Outbox(connection, lambda: self.reaches(connection.session_id))
             connection.exit_stack.callback(lambda: self._watched.remove(self._outboxes.pop(connection).uris))
@@ -225,7 +225,7 @@ class Subscriptions:
 
     async def subscribe(self, request: ServerRequest, params: types.SubscribeRequestParams) -> types.EmptyResult:
         context = await self._context()
-        outbox = self._outbox(get_connection(request))
+        outbox = self._get_outbox(get_connection(request))
         if params.uri not in outbox.uris:
             _check_uris({*outbox.uris, params.uri})
             self._watched.add([params.uri], context)
@@ -233,7 +233,7 @@ class Subscriptions:
         return types.EmptyResult()
 
     async def unsubscribe(self, request: ServerRequest, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        outbox = self._outbox(get_connection(request))
+        outbox = self._get_outbox(get_connection(request))
         if params.uri in outbox.uris:
             outbox.uris.remove(params.uri)
             outbox.drop(params.uri)
@@ -259,8 +259,8 @@ class Subscriptions:
         finally:
             self._open_streams -= 1
 
-    def reached(self, session: str) -> None:
-        """Deliver the notifications that have been waiting for a session to open a stream."""
+    def deliver_to(self, session: str) -> None:
+        """Deliver pending notifications after a session has opened its notification stream."""
         for connection, outbox in self._outboxes.items():
             if connection.session_id == session and self._group:
                 self._group.start_soon(outbox.deliver)
@@ -276,8 +276,8 @@ class Subscriptions:
             return None
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Watch the project. If several tasks run this, only one of them watches."""
+    async def watch(self) -> AsyncIterator[None]:
+        """Watch the project within the block; if several tasks enter one, only one of them watches."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch)
             yield

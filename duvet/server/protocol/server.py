@@ -1,4 +1,4 @@
-"""The MCP server: tools, prompts, completions."""
+"""The MCP server: tools, prompts and completions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REFUSES_DOTS = re.compile(
 
 
 class DuvetServer(Server[Any]):
-    """The MCP server of a project. Each part of it answers some methods."""
+    """The MCP server of a project; each of its parts answers some methods."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class DuvetServer(Server[Any]):
         *,
         parts: Sequence[session.ServerPart] = (),
     ) -> None:
-        """Additional parts come last, and may replace methods of other parts."""
+        """Register the parts in order; additional `parts` come last, and may replace methods of earlier ones."""
         self._instructions = instructions
         super().__init__(
             identity.name,
@@ -89,7 +89,7 @@ class DuvetServer(Server[Any]):
         return self._instructions if isinstance(self._instructions, str) else self._instructions()
 
     def close_streams(self) -> None:
-        """End every stream that would otherwise stay open until its client ends it."""
+        """End each stream that would otherwise stay open until its client closes it."""
         for part in self.parts:
             if isinstance(part, session.StreamingPart):
                 part.close_streams()
@@ -113,16 +113,16 @@ class DuvetServer(Server[Any]):
 
 @asynccontextmanager
 async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-    """Send notifications while the server runs, and close resources of calls at the end; once for all clients."""
+    """Send notifications while the server runs, and at the end close the resources of calls; shared by all clients."""
     assert isinstance(server, DuvetServer)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(server.dispatcher.aclose)
-        await stack.enter_async_context(server.subscriptions.running())
+        await stack.enter_async_context(server.subscriptions.watch())
         yield {}
 
 
 class VersionPin:
-    """Answers every handshake with one version."""
+    """Answers every handshake with the same protocol version."""
 
     def __init__(self, version: str) -> None:
         self._version = version
@@ -150,7 +150,7 @@ class ToolsPart:
         server.get_tool_input_schema = self.input_schema
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
-        """Return the schema of a tool's arguments; None for an unknown tool."""
+        """Return the schema of a tool's arguments, or None for an unknown tool."""
         description = self._describe_tools(self._dispatcher.registry).get(name)
         return description.input_schema if description else None
 
@@ -230,7 +230,7 @@ def name_for_client(request: session.ServerRequest, tool: Tool, described: types
 
 
 def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
-    """Return an answer as JSON text, notes in a second block, and structured content."""
+    """Return an answer as JSON text, notes as a second block, and structured content."""
     ##= man/spec/mcp.md#tools
     ##% The first content block of a tool's result MUST contain only the JSON of the answer; a second block MAY contain
     ##% the next step or a note.
@@ -242,7 +242,7 @@ def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
 
 
 def make_error_result(error: ToolError) -> types.CallToolResult:
-    """Return an error as JSON text only: structured content would have to match the output schema."""
+    """Return an error as JSON text only, because structured content would have to match the output schema."""
     ##= man/spec/mcp.md#errors
     ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message` and
     ##% a `hint`. The hints in answers of the server MUST NOT contain shell commands.

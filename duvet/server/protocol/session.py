@@ -1,4 +1,4 @@
-"""Sessions of MCP clients, and requests to the client's own model."""
+"""Sessions of MCP clients, and requests to the client's model."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ _NOT_TEXT = "the client's model returned something other than text"
 
 
 class ServerPart(Protocol):
-    """Answers some of the methods."""
+    """A part of the server that answers some methods."""
 
     def register(self, server: Server[Any]) -> None:
-        """Add its handlers to the server."""
+        """Add handlers to the server."""
 
 
 @runtime_checkable
 class StreamingPart(Protocol):
-    """A part with streams that stay open until their clients close them."""
+    """A part with streams that stay open until the client closes them."""
 
     def close_streams(self) -> None:
-        """End each stream with a final message. New streams may be opened afterwards."""
+        """End each stream with a final message; clients may open new streams afterwards."""
 
 
 def refuse_cursor(params: types.PaginatedRequestParams) -> None:
-    """Refuse a cursor for a list that has only one page."""
+    """Refuse a cursor for a list with a single page."""
     if params.cursor is not None:
         raise MCPError(
             code=types.INVALID_PARAMS, message="Invalid cursor", data={"hint": "omit it: the list has only one page"}
@@ -64,12 +64,12 @@ def refuse_cursor(params: types.PaginatedRequestParams) -> None:
 
 
 def get_connection(request: ServerRequest) -> Connection:
-    """Return a request's connection, which the SDK does not expose."""
+    """Return the connection of a request, which the SDK does not expose."""
     return request.session._connection
 
 
 async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Answer a request; clients see only errors that are meant for them."""
+    """Answer a request, and hide errors that are not meant for clients."""
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):
@@ -90,7 +90,7 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
 
 
 class LoggingPart:
-    """Stores the log level of each connection, and sends log messages about requests to their clients."""
+    """Stores the log level of each connection, and sends log messages about its requests."""
 
     def register(self, server: Server[Any]) -> None:
         # The constructor's argument for this is deprecated, and prints a warning on standard error.
@@ -141,7 +141,7 @@ def _describe_request(request: ServerRequest) -> dict[str, Any]:
 
 
 class ModelWantedError(PendingError):
-    """The client must ask its model and repeat the call with the answer."""
+    """Raised to make the client ask its model, and repeat the call with the answer."""
 
     def __init__(self, key: str, request: types.CreateMessageRequest, rounds: CallState) -> None:
         super().__init__()
@@ -163,7 +163,10 @@ class ModelWantedError(PendingError):
 
 
 def make_state_seal(audience: str) -> RequestStateBoundary:
-    """Return middleware that seals the state for clients, and accepts it back only unchanged and for the same call."""
+    """Return middleware that seals the state for the client.
+
+    It accepts the state back only unmodified, and only for the same call.
+    """
     ##= man/spec/service.md#models-of-clients
     ##% The server MUST refuse a request state that it did not issue for the same call.
     ##= man/spec/service.md#models-of-clients
@@ -173,7 +176,7 @@ def make_state_seal(audience: str) -> RequestStateBoundary:
 
 
 def read_rounds(state: str | None) -> CallState:
-    """Decode the state of earlier rounds, after its seal was checked."""
+    """Decode the state of earlier rounds, whose seal must already be verified."""
     if state is None:
         return CallState()
     rounds = msgspec.json.decode(zlib.decompress(b64decode(state)), type=CallState)
@@ -222,7 +225,7 @@ class _DirectSampler:
 
 
 class _DeferredSampler:
-    """Reads answers from the call's parameters; if one is missing, the call ends with the question."""
+    """Takes answers from the call's parameters; if one is missing, ends the call with a request for it."""
 
     def __init__(self, rounds: CallState, answers: types.InputResponses) -> None:
         self._rounds = rounds
@@ -239,7 +242,7 @@ class _DeferredSampler:
 
 
 async def deliver_model_answers(ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
-    """Replace answers that aren't text, so that only the step that asked fails, not the whole call."""
+    """Replace answers that aren't text, so that only the step that asked for them fails, not the whole call."""
     answers = (ctx.params or {}).get("inputResponses")
     if ctx.method == "tools/call" and isinstance(answers, dict):
         answers = {key: answer if _is_text(answer) else _CANCELLED for key, answer in answers.items()}

@@ -1,4 +1,4 @@
-"""Documents and descriptions of resources, and changes between two readings."""
+"""Documents and descriptions of resources, and the changes between two snapshots."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class ResourceDescription(Struct, frozen=True):
 def describe_resource(
     context: ProjectSnapshot, node: tree.ResourceNode, collection: tree.ResourceNode | None = None
 ) -> ResourceDescription:
-    """Return the description of a resource and, if given, its entry in a collection."""
+    """Return the description of a resource; with `collection`, also its entry in that collection."""
     name, title, description = _describe(context.catalogue, node)
     return ResourceDescription(
         tree.make_node_uri(tree.get_resource_tree(context), node),
@@ -173,7 +173,7 @@ def describe_resource(
 
 
 def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, str]:
-    """Return name, title and description."""
+    """Return the name, title and description."""
     if node.kind in COLLECTIONS:
         return COLLECTIONS[node.kind]
     if node.kind is tree.NodeKind.CITATION:
@@ -233,7 +233,7 @@ def list_all_resources(
 def list_resources_below(
     context: ProjectSnapshot, node: tree.ResourceNode, cursor: str | None, limit: int | None = None
 ) -> tuple[Sequence[ResourceDescription], ResultPage]:
-    """Return a page of the list of the resources directly below a node."""
+    """Return a page of the resources directly below a node."""
     resources = tree.get_resource_tree(context)
     page = PageRequest(
         ("resources/list", tree.make_node_path(resources, node)), cursor, limit or context.page_size or None
@@ -259,7 +259,7 @@ def digest_document(context: ProjectSnapshot, uri: str) -> str:
 
 
 def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -> dict[str, str]:
-    """Return the URIs of the changed documents, with their new digests."""
+    """Return the URIs of the documents that changed, with their new digests."""
     ##= man/spec/mcp.md#freshness
     ##% The server MUST notify a client when a resource changes to which the client has subscribed, and when
     ##% specifications, requirements or citations are added or removed.
@@ -268,10 +268,10 @@ def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -
 
 
 def have_lists_changed(before: ProjectSnapshot, after: ProjectSnapshot) -> bool:
-    """Return whether the list of all resources has changed."""
-    return any(_differ(before.catalogue, after.catalogue, name, get) for name, get in _LISTED)
+    """Return True if the list of all resources has changed."""
+    return any(_are_different(before.catalogue, after.catalogue, name, get) for name, get in _LISTED)
 
 
-def _differ(before: Catalogue, after: Catalogue, name: str, get: attrgetter[tuple[object, ...]]) -> bool:
+def _are_different(before: Catalogue, after: Catalogue, name: str, get: attrgetter[tuple[object, ...]]) -> bool:
     old, new = getattr(before, name), getattr(after, name)
     return old is not new and (len(old) != len(new) or any(map(ne, map(get, old), map(get, new))))

@@ -77,7 +77,7 @@ _Choice = tuple[str, str]  # A value, and the words to find it by.
 def complete_variable(
     context: ProjectSnapshot, template: str, variable: str, prefix: str, arguments: _Arguments
 ) -> Sequence[str]:
-    """Return the matching values of a variable, given the variables before it."""
+    """Return the values of a variable that match the prefix, given the variables before it."""
     found = next((one for one in TEMPLATES if one.uri == template), None)
     if found is None:
         raise QueryError(
@@ -93,7 +93,7 @@ def complete_variable(
 
 
 def match_values(choices: Iterable[_Choice], prefix: str) -> Sequence[str]:
-    """Return the values that begin with the prefix, then the values that contain it, without duplicates."""
+    """Return the values that begin with the prefix, then those that contain it, without duplicates."""
     text = prefix.casefold()
     known = list(choices)
     first = [value for value, _ in known if value.casefold().startswith(text)]
@@ -113,26 +113,26 @@ def _list_sections(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choic
 
 def _list_requirements(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
     catalogue = tree.catalogue
-    for index in _requirements_below(tree, _find_parent(tree, arguments, "spec_id", "section_id")):
+    for index in _list_requirements_below(tree, _find_parent(tree, arguments, "spec_id", "section_id")):
         id, card = catalogue.ids[index][:SHORT_ID_DIGITS], catalogue.requirements[index]
         yield id, f"{id} {card.name} {card.text}"
 
 
 def _list_citations(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
     above = _find_parent(tree, arguments, "spec_id", "section_id", "req_identifier")
-    ids = tree.citations_of(_requirements_below(tree, above)) if above else tree.citation_ids
+    ids = tree.citations_of(_list_requirements_below(tree, above)) if above else tree.citation_ids
     return ((id, id) for id in ids)
 
 
 def _find_parent(tree: ResourceTree, arguments: _Arguments, *variables: str) -> ResourceNode | None:
-    """Return the node that the leading variables with values name."""
+    """Return the node that the variables name, up to the first without a value."""
     names = list(takewhile(bool, (arguments.get(variable) for variable in variables)))
     specification, section, id, *_ = (*names, None, None, None)
     return find_named_node(tree, ResourcePath(specification, section, id)) if names else None
 
 
-def _requirements_below(tree: ResourceTree, above: ResourceNode | None) -> Iterator[int]:
-    """Yield the requirements of a specification or a section, the requirement itself, or all."""
+def _list_requirements_below(tree: ResourceTree, above: ResourceNode | None) -> Iterator[int]:
+    """Yield the requirements of a specification or section, the requirement itself, or all of them."""
     for node in tree.requirements:
         if above is None or (
             node.specification == above.specification

@@ -1,4 +1,4 @@
-"""The tree of resources: nodes, their URIs, and the resolution of URIs."""
+"""The tree of resources: its nodes, their URIs, and how URIs are resolved."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _COLLECTION_BELOW = {
 
 
 class ResourceNode(Struct, frozen=True, gc=False):
-    """A resource: its kind and its position in the catalogue."""
+    """A resource: its kind, and its position in the catalogue."""
 
     kind: NodeKind
     specification: int = -1  # -1 for collections of everything, and for a citation without a specification.
@@ -103,7 +103,7 @@ class ResourceTree:
 
     @cached_property
     def all(self) -> Sequence[ResourceNode]:
-        """All nodes: the collections of everything, then the specifications, level by level."""
+        """All nodes: first the collections of everything, then the specifications level by level."""
         nodes = [*self.children(ROOT)]
         level = self.children(SPECIFICATIONS)
         while level:
@@ -113,12 +113,12 @@ class ResourceTree:
 
     @cached_property
     def requirements(self) -> Sequence[ResourceNode]:
-        """All requirements, in the order of the catalogue."""
+        """All requirements in catalogue order."""
         return [self.requirement(index) for index in range(len(self.catalogue.requirements))]
 
     @cached_property
     def citations(self) -> Sequence[ResourceNode]:
-        """All citations, each below the first requirement that it cites."""
+        """All citations; each is below the first requirement that it cites."""
         return [self.citation(numbers) for numbers in self.citation_ids.values()]
 
     @cached_property
@@ -137,11 +137,11 @@ class ResourceTree:
 
     @cached_property
     def citation_ids(self) -> dict[str, tuple[int, ...]]:
-        """The annotations of each line with citations, by its id."""
+        """Maps the id of a line with citations to the annotations on that line."""
         return self._group_by_id(range(len(self.catalogue.citations)))
 
     def citations_of(self, requirements: Iterable[int]) -> dict[str, tuple[int, ...]]:
-        """Return the annotations of these requirements by the id of their line."""
+        """Return the annotations of these requirements, by the id of their line."""
         cards = self.catalogue.requirements
         return self._group_by_id(sorted({number for index in requirements for number in cards[index].citations}))
 
@@ -157,7 +157,7 @@ class ResourceTree:
         return ResourceNode(NodeKind.REQUIREMENT, card.specification, card.section, index)
 
     def citation(self, numbers: tuple[int, ...]) -> ResourceNode:
-        """Return the node of these annotations, below the first requirement that they cite."""
+        """Return the node of these annotations, which is below the first requirement that they cite."""
         cards = self.catalogue.citations
         index = next((index for number in numbers for index in cards[number].requirements), None)
         if index is None:
@@ -169,7 +169,7 @@ class ResourceTree:
 
 
 def get_resource_tree(context: ProjectSnapshot) -> ResourceTree:
-    """Return the tree of a reading; it is built once."""
+    """Return the resource tree of a snapshot, which is built only once."""
     return context.once(_make_tree)
 
 
@@ -236,7 +236,7 @@ class ResourceRequest(Struct, frozen=True):
 
 
 def parse_resource_request(reference: str) -> ResourceRequest:
-    """Parse a URI or a path; raise QueryError for an invalid one."""
+    """Parse a URI or path; raise QueryError if it is invalid."""
     if len(reference) > _MAX_URI_LENGTH:
         raise QueryError(f"the URI is too long: the limit is {_MAX_URI_LENGTH:,} characters")
     is_uri = reference[: len(RESOURCE_SCHEME)].lower() == RESOURCE_SCHEME
@@ -270,7 +270,7 @@ _SEPARATOR = re.compile(r"[/\\]")
 
 
 def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> ResourceNode:
-    """Return the requested node; raise NotFoundError with similar names if it doesn't exist."""
+    """Return the requested node; raise NotFoundError with similar names if it does not exist."""
     failures = []
     for path, is_encoded in request.spellings:
         try:
@@ -303,7 +303,7 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
 
 
 def _ends_with_slash(tree: ResourceTree, resource: ResourcePath) -> bool:
-    """Return whether the path means the list of sections: true unless a section has an empty id."""
+    """Return True if a final slash requests the list of sections, and not a section with an empty id."""
     if resource.section != "" or resource.is_collection or resource.id is not None:
         return False
     index = tree.specification_ids.get(resource.specification or "")
@@ -311,12 +311,12 @@ def _ends_with_slash(tree: ResourceTree, resource: ResourcePath) -> bool:
 
 
 def find_named_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    """Return the single node with these names; raise NotFoundError with similar names if it doesn't exist."""
+    """Return the node with these names; raise NotFoundError with similar names if it does not exist."""
     return _find_exact_node(tree, resource) or _resolve_node(tree, resource)
 
 
 def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode | None:
-    """Return the node with exactly these names, without loading other nodes."""
+    """Return the node with exactly these names, without loading others."""
     index = tree.specification_ids.get(resource.specification or "")
     if index is None:
         return None
@@ -335,7 +335,7 @@ def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode
 
 
 def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    """Return the node for names that are spelled differently."""
+    """Return the node with these names in other spellings."""
     if resource.citation is not None:
         _refuse_parent_steps(resource.citation)
     above = replace(resource, citation=None)

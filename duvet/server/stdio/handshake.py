@@ -1,4 +1,4 @@
-"""Answers the first handshake over plain pipes, before the SDK is imported."""
+"""Answers the first handshake on plain pipes before the SDK is imported."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ _Objects = dict[str, _Object]
 
 
 class ClientPipes(msgspec.Struct, frozen=True):
-    """The descriptors for reading from and writing to the client."""
+    """The file descriptors for reading from and writing to the client."""
 
     reading: int
     writing: int
 
 
 class SessionOpening(msgspec.Struct, frozen=True):
-    """The start of the client's input."""
+    """The beginning of the client's input, which was read before the session."""
 
     read: bytes
     is_answered: bool = False  # True if the first line has been answered.
 
 
 def take_standard_streams() -> ClientPipes:
-    """Move the client to other descriptors; afterwards standard input is empty, and standard output goes to standard
-    error.
+    """Move the client's streams to other descriptors.
 
-    Child processes inherit this.
+    Afterwards, standard input is empty, and standard output goes to standard error, also for child processes.
     """
     for descriptor in (_INPUT, _OUTPUT, _ERRORS):
         try:
@@ -73,7 +72,7 @@ def _copy_descriptor(descriptor: int) -> int:
 
 
 def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instructions: str) -> SessionOpening:
-    """Wait for the first line, and answer it immediately if it is a plain handshake."""
+    """Read the first line, and answer it at once if it is a plain handshake."""
     read = _read_first_line(wire.reading)
     line, end, _ = read.partition(b"\n")
     answer = make_early_answer(line, identity, instructions) if end else None
@@ -107,7 +106,7 @@ def _read_first_line(descriptor: int) -> bytes:
 
 
 class LineSplitter:
-    """Splits input into lines, and drops lines that are too long without storing them."""
+    """Splits input into lines, and drops lines that are too long without buffering them."""
 
     def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
         self._longest = longest
@@ -116,7 +115,7 @@ class LineSplitter:
         self._is_first = True
 
     def feed(self, data: bytes) -> Iterator[bytes | None]:
-        """Yield each complete line, and None once for a line that is too long."""
+        """Yield each complete line, and None once for each line that is too long."""
         *ends, rest = data.split(b"\n")
         for end in ends:
             yield from self._add(end)
@@ -125,7 +124,7 @@ class LineSplitter:
         yield from self._add(rest)
 
     def end(self) -> Iterator[bytes]:
-        """Yield the collected line, unless it is blank."""
+        """Yield the buffered line unless it is blank."""
         line = bytes(self._line)
         self._line.clear()
         if self._is_first:
@@ -146,7 +145,7 @@ class LineSplitter:
 
 
 class _Record(msgspec.Struct, frozen=True, rename="camel"):
-    """Part of a request. Messages that match it are known to be valid; the SDK checks all others."""
+    """A part of a request; messages that match it are valid, and the SDK checks all others."""
 
 
 class _Roots(_Record, frozen=True):

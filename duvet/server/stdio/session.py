@@ -1,4 +1,4 @@
-"""The session with a stdio client: incoming and outgoing messages."""
+"""The session with a client on standard input and output: incoming and outgoing messages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def serve_client(
     live: live_project.LiveProject,
     dispatcher: ToolDispatcher,
 ) -> None:
-    """Serve the client until its input ends; `opening` is the input that was already read."""
+    """Serve the client until its input ends; `opening` is the input that was read before."""
     server = DuvetServer(identity, instructions, live, dispatcher)
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
@@ -85,7 +85,10 @@ async def converse(
 
 
 async def _wait_for_hang_up(reading: ByteStream, grace: float) -> None:
-    """Return some time after the client has closed its side: a client that reads no answers would block exit."""
+    """Wait until the client has closed its side, then for a grace period.
+
+    Without this, a client that reads no answers would prevent duvet from exiting.
+    """
     while not reading.hung_up:
         await anyio.sleep(min(_HANG_UP_SECONDS, grace))
     # After the end of the input, open requests still have some seconds.
@@ -96,13 +99,13 @@ class ByteStream(Protocol):
     """One direction of a connection."""
 
     async def read(self) -> bytes:
-        """Return the bytes that have arrived; none at the end."""
+        """Return the bytes that have arrived; empty at the end."""
 
     async def write(self, data: bytes) -> None: ...
 
     @property
     def hung_up(self) -> bool:
-        """True if the system reports that the other end is closed."""
+        """True if the system reports that the other side has closed."""
 
 
 def open_byte_stream(descriptor: int) -> ByteStream:
@@ -110,7 +113,7 @@ def open_byte_stream(descriptor: int) -> ByteStream:
 
 
 class PolledStream:
-    """Waits on the event loop instead of in a call, so that a cancelled call leaves no thread behind."""
+    """Waits in the event loop instead of a system call, so that cancelling leaves no thread behind."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -151,7 +154,7 @@ def _make_poll(descriptor: int, event: int) -> Callable[[int], list[tuple[int, i
 
 
 class ThreadedStream:
-    """Blocks in a thread; a cancelled call abandons it."""
+    """Blocks in a thread, which is abandoned if the call is cancelled."""
 
     hung_up = False
 
@@ -168,7 +171,7 @@ class ThreadedStream:
 
 
 class ResponseBatch:
-    """Messages that arrived in one array; their answers are sent in one array."""
+    """The answers to messages that arrived as one array, to be sent as one array."""
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
@@ -212,7 +215,7 @@ class PendingRequests:
         return next((request for request in self._requests if request.id == id), None)
 
     def settle(self, request: PendingRequest) -> None:
-        """Remove a request that no longer needs an answer."""
+        """Remove a request that needs no answer any more."""
         self._requests.remove(request)
         self._short -= not request.is_stream
         self._bytes -= request.size
@@ -248,8 +251,8 @@ class UnreadAnswers:
         """True if there is room for another answer."""
         return self._bytes < self._limit
 
-    async def eased(self) -> None:
-        """Wait until an answer has been read."""
+    async def wait_until_read(self) -> None:
+        """Wait until the client has read an answer."""
         await self._eased.wait()
 
     def add(self, size: int) -> None:
@@ -262,7 +265,7 @@ class UnreadAnswers:
 
 
 class CountingSendStream:
-    """The server's output; counts the answers that are waiting in it."""
+    """The server's output stream, which counts the answers waiting in it."""
 
     def __init__(self, stream: MemoryObjectSendStream[SessionMessage], unread: UnreadAnswers) -> None:
         self._stream = stream
@@ -291,11 +294,11 @@ class CountingSendStream:
 
 
 class ClientGoneError(Exception):
-    """The client has closed its input."""
+    """Raised when the client has closed its input."""
 
 
 class OutboundChannel:
-    """Writes messages, one per line, and matches answers to their requests."""
+    """Writes messages, one per line, and assigns answers to requests."""
 
     def __init__(self, stream: ByteStream, requests: PendingRequests) -> None:
         self._stream = stream
@@ -305,7 +308,7 @@ class OutboundChannel:
         self.version: str | None = None  # The protocol version from the handshake.
 
     async def run(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
-        """Send all messages until the server closes."""
+        """Send messages until the server closes."""
         async with messages:
             async for item in messages:
                 message = item.message
@@ -345,13 +348,13 @@ class OutboundChannel:
         await self.settle(request)
 
     async def settle(self, request: PendingRequest) -> None:
-        """Remove a request, and finish its batch."""
+        """Remove a request, and send its batch if it is complete."""
         self._requests.settle(request)
         if request.batch:
             await self.finish(request.batch)
 
     async def finish(self, batch: ResponseBatch) -> None:
-        """Send the answers to a batch if it is complete."""
+        """Send the answers of a batch if it is complete."""
         if batch.is_done and batch.answers:
             self._collected -= batch.size
             await self.send(batch.answers)
@@ -382,7 +385,7 @@ class InboundChannel:
         self._grace = grace
 
     async def run(self, server: MemoryObjectSendStream[InboundItem]) -> None:
-        """Read to the end of the input, then wait some seconds for open requests."""
+        """Read to the end of the input, and then wait some seconds for open requests."""
         async with server:
             async for line in self._read_lines():
                 try:

@@ -69,7 +69,7 @@ async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options
         except (StoreError, QueryError):
             raise
         except DuvetError:
-            failed = None if options.dry_run else maintenance.failed_run(options.run_id)
+            failed = None if options.dry_run else maintenance.make_failed_run(options.run_id)
             if failed is None:
                 raise
             return failed

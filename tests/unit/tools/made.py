@@ -112,7 +112,7 @@ class Fixed:
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
         return question(self._context)
 
-    async def caught_up(self) -> None:
+    async def catch_up(self) -> None:
         pass
 
 
