@@ -311,13 +311,13 @@ class Store(Protocol):
         """False if the store can't see changes by other processes, and must be reopened."""
 
     def reading(self) -> AbstractContextManager[None]:
-        """Read one consistent snapshot within the block; raise StoreBusyError if there is none.
+        """Read one consistent snapshot within the block; raise StoreBusyError if another process is writing.
 
         Blocks can be nested. During a change they have no effect.
         """
 
     def kept(self, name: str) -> bytes | None:
-        """Return the value that StoreWriter.keep stored under this name; None if there is none."""
+        """Return the value that StoreWriter.keep stored under this name, or None."""
 
     def close(self) -> None: ...
 
