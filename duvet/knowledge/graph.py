@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-from msgspec import Struct, field, structs
+from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from duvet.errors import NotFoundError, QueryError
 from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation, Store
@@ -125,8 +125,8 @@ class EdgeDirection(StrEnum):
 
 class NodeView(Struct, frozen=True):
     id: str
-    labels: tuple[str, ...]
-    properties: dict[str, Any]
+    labels: tuple[str, ...] | UnsetType = UNSET
+    properties: dict[str, Any] | UnsetType = UNSET
 
 
 class Relationship(Struct, frozen=True, kw_only=True, omit_defaults=True):

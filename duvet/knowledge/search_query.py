@@ -51,13 +51,13 @@ class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class FoundSymbol(Struct, frozen=True, kw_only=True):
-    id: str
-    name: str
+    id: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
     qualified_name: str
     kind: str
-    language: str
+    language: str | UnsetType = UNSET
     line_start: int
-    line_end: int
+    line_end: int | UnsetType = UNSET
     editor_uri: str | UnsetType = UNSET
 
 
@@ -86,18 +86,19 @@ class RelatedArtifact(Struct, frozen=True):
 
 class CitedRequirement(Struct, frozen=True, kw_only=True):
     id: str
-    target: str
-    level: str
+    target: str | UnsetType = UNSET
+    level: str | UnsetType = UNSET
     status: str
-    kinds: tuple[str, ...]  # Kinds of its citations in the file, such as `implementation` and `test`.
-    text: str
+    kinds: tuple[str, ...] | UnsetType = UNSET
+    """Kinds of its citations in the file, such as `implementation` and `test`."""
+    text: str | UnsetType = UNSET
 
 
 class GraphContext(Struct, frozen=True, kw_only=True):
-    primary_node: NodeView | None
+    primary_node: NodeView | None | UnsetType = UNSET
     relationships: tuple[Relationship, ...]
     neighbor_subsystems: tuple[str, ...]
-    related_artifacts: tuple[RelatedArtifact, ...]
+    related_artifacts: tuple[RelatedArtifact, ...] | UnsetType = UNSET
     requirements: tuple[CitedRequirement, ...]
 
 
@@ -132,6 +133,8 @@ class SearchResult(Struct, frozen=True, kw_only=True):
     chunk: FoundChunk
     graph_context: GraphContext | None
     scoring: ScoreDetails
+    omitted: dict[str, int] | UnsetType = UNSET
+    """What an answer had no room for, with the number of characters, entries or fields."""
 
 
 class SearchMetadata(Struct, frozen=True, kw_only=True):

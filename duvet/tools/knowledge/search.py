@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, json
+from msgspec import UNSET, Meta, Struct, UnsetType, json, to_builtins
 from msgspec.structs import asdict, replace
 
 from duvet.knowledge import feedback, graph, reports, search_query
 from duvet.knowledge.index import OpenStore
-from duvet.text import format_count, shorten_text
+from duvet.text import format_count
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge import index
 from duvet.tools.tool import ArgumentShortcut, ErrorCode, Scope, ToolAnswer, ToolError
 
-_MIN_TEXT = 200  # Maximum length of a result's text if there is no room.
-_TEXTS = (1000, 500)  # Maximum length if there is some room.
-_MAX_ROWS = 3  # Relationships, related files and requirements of a shortened result.
-_REQUIREMENT_TEXT = 160
+_TEXTS = (1000, 500, 200)  # Maximum lengths of the text of a shortened result; the last one if there is no room.
+_MAX_SYMBOLS = 20  # Symbols of a shortened result.
+_ROOM = 1.3  # Results have more bytes for each token than most answers.
 FEEDBACK_TOOL = "km-feedback-submit"
 _PROMPT = f"Vote on a result with {FEEDBACK_TOOL}, this request_id and the result's chunk_id"
 _REQUEST = "The request_id from the metadata of the km-search answer"
@@ -37,15 +35,15 @@ _NAME = "The name of the subsystem, ignoring case"
 def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
     """Cut the response to about `room` bytes of JSON; return it with the number of shortened results.
 
-    The first results stay whole as long as there is room.
+    The first results stay whole as long as there is room, and every result keeps its requirements, symbols and relations.
     """
     whole = response.results
-    shown = [_reduce(result, _MIN_TEXT) for result in whole]
+    shown = [_reduce(result, _TEXTS[-1]) for result in whole]
     left = room - len(json.encode(replace(response, results=tuple(shown))))
     cut = 0
     for place, result in enumerate(whole):
         size = len(json.encode(shown[place]))
-        for candidate in _list_shorter(result):
+        for candidate in (result, *(_reduce(result, characters) for characters in _TEXTS[:-1])):
             more = len(json.encode(candidate)) - size
             if more <= left:
                 shown[place], left = candidate, left - more
@@ -54,40 +52,44 @@ def fit_response(response: search_query.SearchResponse, room: int) -> tuple[sear
     return (replace(response, results=tuple(shown)), cut) if cut else (response, 0)
 
 
-def _list_shorter(result: search_query.SearchResult) -> Iterator[search_query.SearchResult]:
-    """Yield shorter and shorter versions of the result."""
-    yield result
-    context = result.graph_context
-    brief = replace(result, scoring=replace(result.scoring, signals=UNSET), graph_context=context and _shorten(context))
-    yield brief
-    yield replace(brief, graph_context=context and _empty(context))
-    yield from (_reduce(result, characters) for characters in _TEXTS)
-
-
 def _reduce(result: search_query.SearchResult, characters: int) -> search_query.SearchResult:
-    """Return the result with the beginning of its text, and without optional parts."""
-    text = result.chunk.text
-    beginning = text if len(text) <= characters else f"{text[:characters].rstrip()} …"
+    """Return the result with the beginning of its text and short forms of its lists, and count what is omitted."""
+    ##= man/spec/knowledge.md#answers
+    ##% A result of `km-search` that is cut MUST keep the requirements, symbols and relations of the whole one, and count
+    ##% what is omitted.
+    chunk, context, signals = result.chunk, result.graph_context, result.scoring.signals
+    text = chunk.text if len(chunk.text) <= characters else chunk.text[:characters].rstrip()
+    omitted = {
+        "text": len(chunk.text) - len(text),
+        "symbols": len(chunk.symbols[_MAX_SYMBOLS:]),
+        "related_artifacts": len(context.related_artifacts or ()) if context else 0,
+        "signals": 0 if signals is UNSET else len(to_builtins(signals)),
+    }
     return search_query.SearchResult(
-        chunk=replace(result.chunk, text=beginning, symbols=()),
-        graph_context=result.graph_context and _empty(result.graph_context),
+        chunk=replace(
+            chunk,
+            text=text if text == chunk.text else f"{text} …",
+            symbols=tuple(
+                search_query.FoundSymbol(qualified_name=one.qualified_name, kind=one.kind, line_start=one.line_start)
+                for one in chunk.symbols[:_MAX_SYMBOLS]
+            ),
+        ),
+        graph_context=context and _shorten(context),
         scoring=replace(result.scoring, signals=UNSET),
+        omitted={name: count for name, count in omitted.items() if count} or UNSET,
     )
 
 
 def _shorten(context: search_query.GraphContext) -> search_query.GraphContext:
-    requirements = context.requirements[:_MAX_ROWS]
     return replace(
         context,
-        primary_node=None,
-        relationships=context.relationships[:_MAX_ROWS],
-        related_artifacts=context.related_artifacts[:_MAX_ROWS],
-        requirements=tuple(replace(one, text=shorten_text(one.text, _REQUIREMENT_TEXT)) for one in requirements),
+        primary_node=UNSET,
+        relationships=tuple(replace(one, target=graph.NodeView(one.target.id)) for one in context.relationships),
+        related_artifacts=UNSET if context.related_artifacts else (),
+        requirements=tuple(
+            search_query.CitedRequirement(id=one.id, status=one.status) for one in context.requirements
+        ),
     )
-
-
-def _empty(context: search_query.GraphContext) -> search_query.GraphContext:
-    return replace(context, primary_node=None, relationships=(), related_artifacts=(), requirements=())
 
 
 @index.declare_knowledge_tool(
@@ -113,7 +115,7 @@ async def search_everything(request: search_query.SearchRequest, ctx: CallContex
     )
     if room is not None:
         shown, cut = fit_response(
-            found, room - len(f'"{_describe_cut(search_query.MAX_RESULTS, search_query.MAX_RESULTS)}",')
+            found, int(room * _ROOM) - len(f'"{_describe_cut(search_query.MAX_RESULTS, search_query.MAX_RESULTS)}",')
         )
     if cut:
         warnings = (*found.metadata.warnings, _describe_cut(cut, len(found.results)))
@@ -124,9 +126,9 @@ async def search_everything(request: search_query.SearchRequest, ctx: CallContex
 
 def _describe_cut(count: int, total: int) -> str:
     return (
-        f"{count} of {total} results are shortened (texts, symbols, signals, relationships, requirements), starting with "
-        "the last ones. km-graph-node returns the whole text of Chunk:CHUNK_ID and the connections of its file; a lower limit "
-        "leaves more room for each"
+        f"{count} of {total} results are shortened, starting with the last ones; `omitted` counts what they lack. "
+        "km-graph-node returns the whole text of Chunk:CHUNK_ID and the connections of its file; a lower limit leaves more "
+        "room for each"
     )
 
 

@@ -374,7 +374,7 @@ def large(tmp_path: Path) -> Iterator[Asking]:
     found.knowledge.close()
 
 
-@pytest.mark.parametrize(("limit", "most"), [(None, 10_000), (3, 10_000), (10, 10_000), (25, 25_000), (99, 25_000)])
+@pytest.mark.parametrize(("limit", "most"), [(None, 14_000), (3, 13_000), (10, 14_000), (25, 34_000), (99, 34_000)])
 def test_agents_get_short_search_results(limit: int | None, most: int, large: Asking) -> None:
     asked: dict[str, object] = {"query": "boil water", **({"limit": limit} if limit else {})}
     whole, short = (large.answer(SEARCH, asked, face=face) for face in ("rest", "mcp"))
@@ -382,16 +382,33 @@ def test_agents_get_short_search_results(limit: int | None, most: int, large: As
     count = min(limit or 10, 25)
     assert len(json.encode(shown)) <= most < len(json.encode(all_of_it)) * 1.2
     assert ids(shown) == ids(all_of_it) and len(ids(shown)) == count
-    (first, *_, last) = shown["results"]
-    assert first["chunk"]["text"] == all_of_it["results"][0]["chunk"]["text"]
+    ##= man/spec/knowledge.md#answers
+    ##= type=test
+    ##% A result of `km-search` that is cut MUST keep the requirements, symbols and relations of the whole one, and count
+    ##% what is omitted.
+    assert [*map(_connections, shown["results"])] == [*map(_connections, all_of_it["results"])]
+    assert {len(one["graph_context"]["requirements"]) for one in shown["results"]} == {10}
+    (*_, last), (*_, entire) = shown["results"], all_of_it["results"]
     cut = sum(one != other for one, other in zip(shown["results"], all_of_it["results"], strict=True))
     if limit != 3:
-        assert last["chunk"]["text"].endswith(" …") and 150 < len(last["chunk"]["text"]) <= 202
-        assert "signals" not in last["scoring"] and last["graph_context"]["requirements"] == []
+        text, beginning = entire["chunk"]["text"], last["chunk"]["text"].removesuffix(" …")
+        assert text.startswith(beginning) and 150 < len(beginning) <= 200
+        omitted = {"text": len(text) - len(beginning), "related_artifacts": 2, "signals": 13}
+        assert last["omitted"] == omitted and "related_artifacts" not in last["graph_context"]
         assert f"{cut} of {count} results are shortened" in shown["metadata"]["warnings"][-1]
         assert "km-graph-node" in short.warning and "lower limit" in short.warning
     assert all("signals" in one["scoring"] and len(one["chunk"]["text"]) > 800 for one in all_of_it["results"])
-    assert "as a whole" not in whole.warning
+
+
+def _connections(result: dict[str, Any]) -> list[object]:
+    """The requirements, symbols and relations of a result, by their names."""
+    context = result["graph_context"]
+    return [
+        [(one["id"], one["status"]) for one in context["requirements"]],
+        [(one["qualified_name"], one["kind"], one["line_start"]) for one in result["chunk"]["symbols"]],
+        [(one["type"], one["direction"], one["target"]["id"]) for one in context["relationships"]],
+        context["neighbor_subsystems"],
+    ]
 
 
 def test_agents_get_the_nodes_around_a_subsystem_page_by_page(large: Asking) -> None:
