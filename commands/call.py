@@ -12,6 +12,7 @@ from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_tools
 from duvet.console.options import TEXT_TYPE, add_service_options, add_trace_options
 from duvet.console.streams import print_remark, write_stdout
+from duvet.errors import DuvetError
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.tools.tool import ErrorCode, ToolError
@@ -21,11 +22,20 @@ from duvet.tools.tool import ErrorCode, ToolError
 @click.argument("name", type=TEXT_TYPE, metavar="NAME", shell_complete=complete_tools)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[--ARGUMENT VALUE]...")
 @click.option("--json", "given", metavar="OBJECT", help="The arguments as a JSON object; - reads standard input.")
+@click.option(
+    "--format",
+    "error_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Format of an error; json prints an object with its code.",
+)
 @add_service_options
 @add_trace_options
-def call(name: str, words: tuple[str, ...], given: str | None, **options: Any) -> None:
+def call(name: str, words: tuple[str, ...], given: str | None, error_format: str, **options: Any) -> None:
     """NAME is one of the tools that `duvet tools` lists; `duvet mcp` serves the same tools to agents. duvet prints the
-    result as JSON on standard output, and notices and next steps on standard error.
+    result as JSON on standard output, and notices and next steps on standard error. With --format json, standard output
+    also contains an error, as an object with `status`, `error`, `code` and `hint`.
 
     Options come before NAME, and the arguments of the tool come after it. For a list, write VALUE,VALUE or repeat the
     argument. For an object, write JSON.
@@ -38,9 +48,9 @@ def call(name: str, words: tuple[str, ...], given: str | None, **options: Any) -
       duvet call coverage_summary | jq .total
       duvet call km-search --query "stop heating" --kind function --lang python
     """
-    application = make_tool_application(name, options)
-    tool = tool_call.require_tool(application.tools.registry, name)
     try:
+        application = make_tool_application(name, options)
+        tool = tool_call.require_tool(application.tools.registry, name)
         if {"--help", "-h"} & set(words):
             tool_call.print_tool_help(tool, application.tools.registry)
             return
@@ -51,8 +61,12 @@ def call(name: str, words: tuple[str, ...], given: str | None, **options: Any) -
             tool, rest, tool_call.read_json_argument(later if given is None else given)
         )
         answer = tool_call.invoke_tool(application, tool, arguments)
-    except ToolError as error:
-        raise tool_call.make_shell_error(error) from error
+    except (ToolError, DuvetError) as error:
+        if error_format == "json":
+            write_stdout(encode_json(tool_call.describe_failure(error)))
+        if isinstance(error, ToolError):
+            raise tool_call.make_shell_error(error) from error
+        raise
     write_stdout(encode_json(answer.value))
     for notice in filter(None, (answer.warning, answer.next_step)):
         print_remark(escape_cell(notice))

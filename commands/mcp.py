@@ -122,19 +122,21 @@ def _serve_stdio(application: Application) -> None:
     if opening.read:
         # The client has its answer, so it doesn't wait for these imports.
         application.live.begin()
+        from duvet.server.caller import set_caller
         from duvet.server.stdio.session import serve_client
 
         log = application.log
         forward_logging(log)
         instructions = application.reloader.instructions
-        serve_client(
-            streams,
-            opening,
-            application.identity,
-            instructions,
-            application.live,
-            application.make_dispatcher([log.record_call]),
-        )
+        with set_caller(application.scopes):
+            serve_client(
+                streams,
+                opening,
+                application.identity,
+                instructions,
+                application.live,
+                application.make_dispatcher([log.record_call]),
+            )
 
 
 def _serve_http(application: Application, listening: ListenOptions) -> None:

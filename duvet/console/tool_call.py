@@ -21,7 +21,7 @@ from duvet.text import quote_text, suggest_nearest
 from duvet.tools.arguments import Schema, input_schema, make_argument_lines, output_schema
 from duvet.tools.call_context import Caller, ignore_progress
 from duvet.tools.packs import Registry
-from duvet.tools.tool import SHELL_SOURCE, ErrorCode, Tool, ToolAnswer, ToolError
+from duvet.tools.tool import SHELL_SOURCE, ErrorCode, Tool, ToolAnswer, ToolError, make_tool_error
 
 _WIDTH = 100
 _SWITCHES = {"true": True, "false": False}
@@ -37,7 +37,7 @@ def invoke_tool(
     prints_progress: bool = False,
     **services: object,
 ) -> ToolAnswer:
-    """Call a tool with all permissions; with `--verbose`, also print its progress."""
+    """Call a tool; with `--verbose`, also print its progress."""
     import anyio
 
     dispatcher = application.make_dispatcher([application.log.record_call], **services)
@@ -45,7 +45,8 @@ def invoke_tool(
 
     async def call() -> ToolAnswer:
         try:
-            return await dispatcher.call(tool.name, arguments, Caller(face=SHELL_SOURCE, progress=progress))
+            caller = Caller(scopes=application.scopes, face=SHELL_SOURCE, progress=progress)
+            return await dispatcher.call(tool.name, arguments, caller)
         finally:
             await dispatcher.aclose()
 
@@ -67,6 +68,16 @@ def make_shell_error(error: ToolError) -> Exception:
         return error.__cause__
     kind = NotFoundError if error.code in (ErrorCode.NOT_FOUND, ErrorCode.RECIPE_NOT_FOUND) else DuvetError
     return kind(error.message, hint=error.hint)
+
+
+def describe_failure(error: ToolError | DuvetError) -> dict[str, object]:
+    """Return an error in the format of `/api/mcp`."""
+    ##= man/spec/service.md#calls
+    ##% With `--format json`, `duvet call` MUST also print an error on standard output, as an object with `status`,
+    ##% `error`, `code` and `hint`.
+    failure = error if isinstance(error, ToolError) else make_tool_error(error)
+    details = {} if failure.details is None else {"details": failure.details}
+    return {"status": "error", "error": failure.message, "code": failure.code.value, "hint": failure.hint, **details}
 
 
 def require_tool(registry: Registry, name: str) -> Tool:

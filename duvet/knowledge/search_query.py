@@ -95,7 +95,7 @@ class CitedRequirement(Struct, frozen=True, kw_only=True):
 
 
 class GraphContext(Struct, frozen=True, kw_only=True):
-    primary_node: NodeView | None | UnsetType = UNSET
+    primary_node: NodeView | UnsetType | None = UNSET
     relationships: tuple[Relationship, ...]
     neighbor_subsystems: tuple[str, ...]
     related_artifacts: tuple[RelatedArtifact, ...] | UnsetType = UNSET

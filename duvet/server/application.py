@@ -20,7 +20,7 @@ from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
 from duvet.tools.plugins import find_entry_point_stamps
-from duvet.tools.tool import MAINTENANCE_SERVICE, MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE
+from duvet.tools.tool import MAINTENANCE_SERVICE, MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, Scope
 from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
 from duvet.tree.files import DiskTree, Tree
 
@@ -122,6 +122,13 @@ class Application:
     @property
     def rule(self) -> ServerRule:
         return self.service.rule
+
+    @cached_property
+    def scopes(self) -> frozenset[Scope]:
+        """The scopes of a caller over standard input and output or in the shell; a gateway checks them itself."""
+        from duvet.server.http.tokens import read_local_scopes
+
+        return read_local_scopes(self.settings.environ if self.line is None else {})
 
     @cached_property
     def root(self) -> str:

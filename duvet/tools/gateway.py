@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -10,14 +12,17 @@ from urllib.parse import urlsplit
 import anyio
 from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, structs, to_builtins
 
-from duvet import errors, http_client
+from duvet import errors, http_client, text
 from duvet.config.settings import Secret
+from duvet.knowledge.ingest.files import is_excluded_by_default
 from duvet.knowledge.search_query import SearchResponse
 from duvet.llm.records import shorten_to_line, strip_invisible
-from duvet.tools.call_context import CallContext
+from duvet.tools.call_context import CallContext, run_blocking
+from duvet.tools.knowledge.maintenance import MAX_UPLOAD_BYTES, KmUploadInput
 from duvet.tools.knowledge.search import add_feedback_hint
 from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError, WithheldReason
+from duvet.tree.files import DiskTree
 
 GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
@@ -148,19 +153,19 @@ def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool:
     return kind(known, _clean(message, gateway), _clean(hint, gateway), details)
 
 
-def _clean(text: object, gateway: Gateway) -> str:
+def _clean(words: object, gateway: Gateway) -> str:
     # Remove tokens before cutting the text, because a cut could leave most of a token.
-    return shorten_to_line(_hide_tokens(strip_invisible(text), gateway), _MAX_WORDS) if isinstance(text, str) else ""
+    return shorten_to_line(_hide_tokens(strip_invisible(words), gateway), _MAX_WORDS) if isinstance(words, str) else ""
 
 
-def _hide_tokens(text: str, gateway: Gateway) -> str:
+def _hide_tokens(words: str, gateway: Gateway) -> str:
     ##= man/spec/gateway.md#access
     ##% Answers and log lines MUST NOT contain tokens.
     for token in (gateway.reader, gateway.admin):
         if token is not None and len(token.reveal()) >= _SHORTEST_HIDDEN:
             for form in (token.reveal(), json.encode(token.reveal())[1:-1].decode()):
-                text = text.replace(form, HIDDEN_TOKEN)
-    return text
+                words = words.replace(form, HIDDEN_TOKEN)
+    return words
 
 
 class GatewayConnection:
@@ -234,12 +239,36 @@ def make_forwarding_pack(connection: GatewayConnection) -> Pack:
 
 def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
     async def handle(request: Struct, ctx: CallContext) -> ToolAnswer:
-        answer = await connection.call(tool, _list_given(request), ctx)
+        given = _list_given(request)
+        if isinstance(request, KmUploadInput) and request.content is None:
+            given |= await run_blocking(lambda: _read_upload(request.source_path))
+        answer = await connection.call(tool, given, ctx)
         if tool.name == KM_SEARCH_NAME and isinstance(answer.value, SearchResponse):
             return structs.replace(answer, value=await add_feedback_hint(answer.value, ctx))
         return answer
 
     return structs.replace(tool, handler=handle, withheld=connection.gateway.withheld(tool))
+
+
+def _read_upload(source: str) -> dict[str, str]:
+    """Return the arguments that send a file of this machine."""
+    ##= man/spec/gateway.md#forwarding
+    ##% duvet MUST read the file of a forwarded `km-upload` on its own machine and send its content, and MUST refuse a file
+    ##% that it cannot read or send, or that may contain secrets.
+    path = os.path.abspath(source)
+    folder, name = os.path.split(path)
+    hint = f"pass the path of a file on this machine that {GATEWAY_VARIABLE} may receive"
+    try:
+        reason = "it may contain secrets" if is_excluded_by_default(folder, name) else ""
+        if not reason and os.stat(path).st_size > MAX_UPLOAD_BYTES:
+            reason = f"it has more than {MAX_UPLOAD_BYTES:,} bytes"
+        data = b"" if reason else DiskTree().read(path)
+    except (OSError, ValueError, errors.UnreadableError, errors.NotRegularError):
+        reason = "it cannot be read"
+    if reason:
+        message = f"can't send {text.quote_text(text.shorten_text(source))} to the gateway: {reason}"
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, hint)
+    return {"source_path": name, "content": b64encode(data).decode()}
 
 
 def _list_given(request: Struct) -> dict[str, Any]:

@@ -52,6 +52,24 @@ def test_arguments_as_json(duvet: Run) -> None:
     assert (twice.code, "--json is given twice" in twice.err) == (2, True)
 
 
+def test_an_error_as_json(duvet: Run) -> None:
+    ##= man/spec/service.md#calls
+    ##= type=test
+    ##% With `--format json`, `duvet call` MUST also print an error on standard output, as an object with `status`,
+    ##% `error`, `code` and `hint`.
+    for line, code, status in (
+        ("nope", "not_found", 1),
+        ("km-search --query x", "upstream_error", 1),
+        ("km-help --tool x", "invalid_request", 2),
+    ):
+        done = duvet("call", "--format", "json", *line.split())
+        found = json.loads(done.out)
+        assert (done.code, [*found], found["status"]) == (status, ["status", "error", "code", "hint"], "error")
+        assert found["code"] == code and found["error"] in done.err and found["hint"] in done.err
+        assert duvet("call", *line.split()) == Done(status, "", done.err)
+    assert duvet("call", "--format", "json", "coverage_summary") == duvet("call", "coverage_summary")
+
+
 def test_help_and_what_to_do_next(duvet: Run) -> None:
     assert duvet("call", "coverage_summary", "--help").out == duvet("tools", "coverage_summary").out
     done = duvet("call", "list_uncited_requirements", "--limit", "1")

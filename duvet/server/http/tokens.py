@@ -51,6 +51,15 @@ def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
     )
 
 
+def read_local_scopes(environ: Mapping[str, str]) -> frozenset[Scope]:
+    """Return the scopes of the user's own processes, which send no token."""
+    ##= man/spec/gateway.md#access
+    ##% Over standard input and output and in the shell, callers MUST have every scope, but only that of a reader if only
+    ##% a reader's token is set.
+    reader, admin = read_raw_tokens(environ)
+    return (READER_HOLDER if reader and not admin else ADMIN_HOLDER).scopes
+
+
 def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
     """Return the reader's and the maintainer's token in plain text, for a client that sends them."""
     reader, admin = _read_token(environ, _READER), _read_token(environ, _ADMIN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -55,6 +56,9 @@ _MAX_TEXT_BYTES = 500_000
 """In JSON, line ends and quotes take two bytes, and an HTTP request has at most 1 MiB."""
 _CONTENT = f"The text, in Markdown: at most {_MAX_TEXT_BYTES:,} bytes of UTF-8"
 _SOURCE = "The path of a file that the server can read; over HTTP, only under the content root"
+MAX_UPLOAD_BYTES = 750_000
+_MAX_BASE64 = MAX_UPLOAD_BYTES // 3 * 4
+_BYTES = f"The file in base64, at most {MAX_UPLOAD_BYTES:,} bytes; nothing is read, and source_path only names it"
 _NAME = "The name of the recipe, such as daily-health"
 
 
@@ -362,6 +366,7 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
     destination: DestinationArgument | None = None
     overwrite: OverwriteArgument | None = None
     ingest: IngestArgument | None = None
+    content: Annotated[str, Meta(description=_BYTES, extra_json_schema={"contentEncoding": "base64"})] | None = None
 
 
 @_declare(
@@ -372,6 +377,7 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
     replaces=True,
     safety_notes=("With overwrite, it replaces an existing file.",),
     accountable=("source_path", "destination", "overwrite", "ingest"),
+    longest=_MAX_BASE64,
 )
 async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAnswer:
     """Copy a file to a path under the content root, and index the project if requested."""
@@ -382,11 +388,21 @@ async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAn
 
     def copy() -> StoredFile:
         content = maintenance.content
-        data = content.read(source, only_inside=bool(ctx.caller.holder))
+        if arguments.content is None:
+            data = content.read(source, only_inside=bool(ctx.caller.holder))
+        else:
+            data = _decode_content(arguments.content)
         return content.store(data, arguments.destination, os.path.basename(source), overwrite=arguments.overwrite)
 
     stored = await index.run_in_thread(ctx, copy)
     return await _finish_storing(ctx, maintenance, stored, arguments.ingest)
+
+
+def _decode_content(content: str) -> bytes:
+    try:
+        return b64decode(content, validate=True)
+    except ValueError as error:
+        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, "content is not valid base64", _BYTES) from error
 
 
 class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):

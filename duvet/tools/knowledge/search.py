@@ -86,9 +86,7 @@ def _shorten(context: search_query.GraphContext) -> search_query.GraphContext:
         primary_node=UNSET,
         relationships=tuple(replace(one, target=graph.NodeView(one.target.id)) for one in context.relationships),
         related_artifacts=UNSET if context.related_artifacts else (),
-        requirements=tuple(
-            search_query.CitedRequirement(id=one.id, status=one.status) for one in context.requirements
-        ),
+        requirements=tuple(search_query.CitedRequirement(id=one.id, status=one.status) for one in context.requirements),
     )
 
 

@@ -52,7 +52,7 @@ Open = Callable[..., Desk]
 
 @pytest.fixture
 def desk(duvet_command: str, tmp_path: Path) -> Iterator[Open]:
-    folder = make(tmp_path / "desk", FILES)
+    folder = make(tmp_path / "desk", {**FILES, "given.md": "# Given\n"})
     yield lambda url, **environ: Desk(duvet_command, folder, url, **environ)
     # Forwarding stores nothing locally.
     assert not (folder / STORE).parent.exists()
@@ -124,6 +124,31 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
         make(project, {"duvet.config.json": "{}"})
         code, message = here.ask("km-search", **SEARCH)
         assert (code, "Tool not found: km-search" in message) == ("exit 2", True), message
+
+
+def test_an_upload_is_the_file_of_this_machine(duvet_command: str, project: Path, desk: Open) -> None:
+    ##= man/spec/gateway.md#forwarding
+    ##= type=test
+    ##% duvet MUST read the file of a forwarded `km-upload` on its own machine and send its content, and MUST refuse a
+    ##% file that it cannot read or send, or that may contain secrets.
+    with Command(duvet_command, project, **TOKENS) as command:
+        here = desk(command.url, **TOKENS)
+        make(here.folder, {"given.md": "# Ours \u00e9\n", ".env": "SECRET=1\n", "large.bin": "x" * 750_001})
+        wire = here.pipes()
+        stored = by_pipes(wire)("km-upload", {"source_path": "given.md"})
+        assert (stored.code, stored.value["relative_path"]) == ("", "docs/given.md")
+        assert (project / "docs/given.md").read_text() == "# Ours \u00e9\n"
+        for path, reason in (
+            ("src/kettle/boil.py", "it cannot be read"),  # A file of the server.
+            (".env", "it may contain secrets"),
+            ("large.bin", "it has more than 750,000 bytes"),
+        ):
+            refused = by_pipes(wire)("km-upload", {"source_path": path})
+            assert refused == ("invalid_request", f'can\'t send "{path}" to the gateway: {reason}')
+        wire.kill()
+        with command.client(ADMIN) as client:
+            answer = client.post_tool("km-upload", source_path="x.md", content="no base64!")
+            assert (answer[0], answer[1]["error"]) == (400, "content is not valid base64")
 
 
 def test_a_forwarded_report_is_cut_for_agents(duvet_command: str, project: Path, desk: Open) -> None:

@@ -161,6 +161,24 @@ async def test_acknowledged_changes_survive_a_killed_server(duvet_command: str, 
     assert set(told) <= there
 
 
+def test_a_token_of_a_reader_limits_local_callers(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% Over standard input and output and in the shell, callers MUST have every scope, but only that of a reader if only
+    ##% a reader's token is set.
+    reader, admin = {"KM_READER_TOKEN": "r"}, {"DUVET_ADMIN_TOKEN": "a"}
+    for environ, is_limited in (({}, False), (reader, True), (admin, False), (reader | admin, False)):
+        wire = Wire(duvet_command, project, **environ)
+        wire.greet()
+        names = {tool["name"] for tool in wire.ask("tools/list")["result"]["tools"]}
+        outcome = by_pipes(wire)("km-ingest-status", {})
+        wire.kill()
+        assert ("km-search" in names, "km-ingest-status" in names) == (True, not is_limited)
+        assert outcome.code == ("forbidden" if is_limited else "")
+        shell = by_shell(duvet_command, project, **environ)
+        assert (shell("km-help", {}).code, shell("km-ingest-status", {}).code) == ("", "exit 1" if is_limited else "")
+
+
 def test_uploads_over_http_are_below_the_root(duvet_command: str, project: Path) -> None:
     outside = make(project.parent, {"outside.md": "# Out\n"}) / "outside.md"
     with Command(duvet_command, project, **TOKENS) as command, command.client(ADMIN) as client:
