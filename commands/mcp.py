@@ -40,7 +40,7 @@ from duvet.rules import CONFIG_BAD_VALUE
 from duvet.server.application import HTTP_MODE, Application
 from duvet.server.log import EventLevel, forward_logging
 from duvet.text import format_count
-from duvet.tools.arguments import input_schema, output_schema
+from duvet.tools.arguments import make_client_schema, output_schema
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
@@ -377,6 +377,6 @@ def _describe_tool(application: Application, tool: Tool) -> dict[str, Any]:
         "labels": tool.labels,
         "safetyNotes": tool.safety_notes,
         "invocationHints": tool.invocation_hints,
-        "inputSchema": input_schema(tool),
+        "inputSchema": make_client_schema(tool),
         "outputSchema": output_schema(tool),
     }

@@ -51,6 +51,7 @@ def tools(ctx: click.Context, /, name: str | None, format: str | None, **options
                 "labels": list(tool.labels),
             }
             for tool in application.tools.shown_tools
+            if tool.scope in application.scopes
         ]
         print_list(Listing(_COLUMNS, rows), format)
         return

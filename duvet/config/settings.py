@@ -72,6 +72,7 @@ class NotesRule(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
 
 
+RECIPE_FOLDERS = ("recipes", ".duvet/recipes")  # The folders of a project's recipes.
 EDITOR_FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
 """The fields of a URI template that opens a place in an editor."""
 

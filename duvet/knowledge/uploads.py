@@ -12,15 +12,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from duvet.config.settings import UploadRule
+from duvet.config.settings import RECIPE_FOLDERS, UploadRule
 from duvet.errors import DuvetError, NotRegularError, OutputExistsError, QueryError, UnreadableError
 from duvet.knowledge.ingest.files import is_excluded_by_default
+from duvet.knowledge.ingest.subsystems import SUBSYSTEM_PATHS
 from duvet.knowledge.settings import StorePaths, is_backup
 from duvet.sources.gitignore import IgnoredPaths
 from duvet.specs.locator import make_anchor
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
 from duvet.tree.files import DiskTree, find_name_fault, find_path_fault, is_reserved, leads_into_folder
 from duvet.tree.outputs import open_output
+from duvet.words import fold_name
 
 _CONFIGURATION = re.compile(r"(duvet|contextive)\.config\.[a-z]+", re.IGNORECASE)
 _MAX_NUMBER = 1000
@@ -177,7 +179,10 @@ def check_not_reserved(places: StorePaths, whole: str) -> None:
     real = os.path.realpath(whole)
     if any(leads_into_folder(own, real) for own in places.own):
         raise _refuse(os.path.basename(whole), "duvet stores its own files there")
-    if any(_is_same_file(configuration, real) for configuration in places.configurations):
+    path = fold_name(os.path.relpath(real, os.path.realpath(places.root)).replace(os.sep, "/"))
+    is_recipe = path.startswith(tuple(f"{folder}/" for folder in RECIPE_FOLDERS)) and path.endswith((".yaml", ".yml"))
+    is_named = any(_is_same_file(configuration, real) for configuration in places.configurations)
+    if is_named or is_recipe or path in SUBSYSTEM_PATHS:
         raise _refuse(os.path.basename(whole), "it is a configuration file")
 
 

@@ -37,6 +37,7 @@ class EventLevel(IntEnum):
     ERROR = 40
 
 
+KNOWLEDGE_PACK = "knowledge"
 _CALL_LEVELS = {"upstream_error": EventLevel.WARN, "internal": EventLevel.ERROR}
 """Log levels of failed calls, by error code."""
 
@@ -100,20 +101,25 @@ class ServerLog:
         ##% warnings.
         # A command prints the error itself.
         levels = {"internal": EventLevel.ERROR} if call.face == SHELL_SOURCE else _CALL_LEVELS
+        level = levels.get(call.code, EventLevel.INFO)
+        ##= man/spec/gateway.md#telemetry
+        ##% At the default level, the server MUST log each call to a `km-` tool with tool, arguments, duration and warnings.
+        is_telemetry = call.pack == KNOWLEDGE_PACK and call.face != SHELL_SOURCE
+        if not self.wants(EventLevel.WARN if is_telemetry else level):
+            return
         optional = {"code": call.code, "reason": call.reason, "warning": call.warning}
-        self.write_event(
-            levels.get(call.code, EventLevel.INFO),
-            "call",
-            face=call.face,
-            request=call.request,
-            tool=call.tool,
-            duration_ms=round(call.seconds * 1000, 1),
-            status="error" if call.code else "ok",
+        sizes = {"bytes_in": call.bytes_in, "bytes_out": call.bytes_out}
+        fields = {
+            "face": call.face,
+            "request": call.request,
+            "tool": call.tool,
+            "duration_ms": round(call.seconds * 1000, 1),
+            "status": "error" if call.code else "ok",
             **{name: value for name, value in optional.items() if value},
-            bytes_in=call.bytes_in,
-            bytes_out=call.bytes_out,
-            arguments=call.arguments,
-        )
+            **(sizes if call.bytes_in or self.wants(EventLevel.INFO) else {}),
+            "arguments": call.arguments,
+        }
+        self._put(level, "call", fields)
 
     def record_run(self, run: WorkflowRun) -> None:
         """Write the steps of a cancelled workflow, because it returns no answer."""

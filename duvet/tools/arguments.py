@@ -29,6 +29,26 @@ def input_schema(tool: Tool) -> Schema:
     return schema
 
 
+def make_client_schema(tool: Tool) -> Schema:
+    """Return the schema of the arguments for clients: some of them send null for an argument without a value."""
+    schema, whole = input_schema(tool), _inline(tool.input, depth=1)
+    for found, given in ((schema, whole), *_list_records(schema, whole)):
+        for name, one in found["properties"].items():
+            ##= man/spec/mcp.md#tools
+            ##% The input schema of a tool MUST allow null for an optional argument without a default.
+            if {"type": "null"} in given["properties"][name].get("anyOf", ()) and isinstance(one.get("type"), str):
+                one["type"] = [one["type"], "null"]
+                if "enum" in one:
+                    one["enum"] = [*one["enum"], None]
+    return schema
+
+
+def _list_records(schema: Schema, whole: Schema) -> Iterator[tuple[Schema, Schema]]:
+    for name, one in schema["properties"].items():
+        if "properties" in one:
+            yield one, whole["properties"][name]
+
+
 def _list_choices(kind: Any) -> list[Any]:
     """Return the choices of a literal in declaration order, which msgspec does not keep."""
     if get_origin(kind) is Literal:

@@ -121,7 +121,7 @@ class ToolDispatcher:
                     face=caller.face,
                     request=caller.request,
                     scope=tool.scope.value,
-                    arguments=audit.summarize_arguments(arguments) if measured else "",
+                    arguments=audit.summarize_arguments(arguments),
                     seconds=seconds,
                     code=code,
                     reason=reason,

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from duvet import errors, model, rules, text
 from duvet.config.document import MAX_DOCUMENT_BYTES
+from duvet.config.settings import RECIPE_FOLDERS
 from duvet.templates import recipe_file, recipe_names
 from duvet.tools.call_context import CallContext, run_blocking
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
 from duvet.tree.files import DiskTree, FolderMembership
 from duvet.workflows import pack, recipe, references, steps, workflow
 
-RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 MAX_RECIPE_FILES = 1_000
 _ENDINGS = (".yaml", ".yml")
 _SHIPPED_PREFIX = "duvet:"  # The prefix in the names of duvet's own files.

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from duvet import errors, model
 from duvet.knowledge.ingest.files import make_warning, make_warnings
 from duvet.knowledge.ingest.subsystems import find_imports
-from duvet.knowledge.ingest.symbols import find_symbols
+from duvet.knowledge.ingest.symbols import find_symbols, make_module_symbol
 from duvet.knowledge.pages.page import MAX_TAG_LENGTH, MAX_TAGS, find_body_start, parse_front_matter
 from duvet.project.project import Project
 from duvet.store.records import FileKind, Symbol, TextPiece
@@ -139,6 +139,8 @@ class IngestReader:
         symbols = find_symbols(path, data) if self._finds_symbols else ()
         pieces = cut_pieces(text, title=SymbolTrails(text, symbols).at) if symbols else cut_pieces(text)
         record = replace(found.record, imports=find_imports(path, text)) if kind is FileKind.TEST else found.record
+        if self._finds_symbols:
+            symbols = (*make_module_symbol(path), *symbols)
         return replace(found, text=text, symbols=symbols, pieces=tuple(pieces), record=record)
 
 

@@ -43,7 +43,7 @@ _FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")  # Files that are 
 _MAX_IMPORTS, _MAX_IMPORT_TEXT, _MAX_IMPORT_LENGTH = 64, 1 << 16, 200
 _MAX_MANIFEST_BYTES = 1 << 20
 CRITICALITY_LEVELS = ("low", "medium", "high", "critical")
-_CATALOGUE_PATHS = tuple(
+SUBSYSTEM_PATHS = tuple(
     f"{folder}subsystems.{ending}"
     for folder in ("", ".duvet/", ".metadata/", "docs/")
     for ending in ("yaml", "yml", "json")
@@ -394,7 +394,7 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
     ##% `docs` or the top folder of the project. `duvet ingest` MUST fail with the line of each error in this file.
-    path = next((path for path in _CATALOGUE_PATHS if tree.is_file(path)), None)
+    path = next((path for path in SUBSYSTEM_PATHS if tree.is_file(path)), None)
     if path is None:
         return ()
     try:

@@ -83,7 +83,13 @@ _GO = Grammar(
     "go",
     "tree_sitter_go",
     "language",
-    {"function_declaration": FUNCTION, "method_declaration": METHOD, "type_spec": TYPE, "type_alias": TYPE},
+    {
+        "package_clause": MODULE,
+        "function_declaration": FUNCTION,
+        "method_declaration": METHOD,
+        "type_spec": TYPE,
+        "type_alias": TYPE,
+    },
     frozenset(("source_file", "type_declaration")),
 )
 _JAVASCRIPT = Grammar("javascript", "tree_sitter_javascript", "language", _SCRIPT, _IN_SCRIPTS)
@@ -133,6 +139,16 @@ def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
     return tuple(sorted(found, key=lambda symbol: (symbol.line_start, -symbol.line_end)))
 
 
+def make_module_symbol(path: str) -> Iterator[Symbol]:
+    """Yield the module that a file of Python or JavaScript is, at its first line."""
+    grammar = _GRAMMARS.get(path.rpartition(".")[2])
+    if grammar in (_PYTHON, _JAVASCRIPT):
+        folder, _, file = path.rpartition("/")
+        stem = file.partition(".")[0]
+        name = folder.rpartition("/")[2] if stem in ("__init__", "index") and folder else stem
+        yield Symbol(name=name, qualified_name=name, kind=MODULE, language=grammar.name, line_start=1, line_end=1)
+
+
 def _visit(root: Node, grammar: Grammar) -> Iterator[Symbol]:
     # An explicit stack, because code may be nested deeper than Python's recursion limit. An entry is a node, the node with the
     # lines of the symbol, and the qualified name and kind of the enclosing symbol.
@@ -169,7 +185,7 @@ def _visit(root: Node, grammar: Grammar) -> Iterator[Symbol]:
 
 
 def _detect_kind(node: Node, declared: str, within: str) -> str:
-    if node.type == "type_spec":
+    if node.type in ("type_spec", "type_alias"):
         value = node.child_by_field_name("type")
         return INTERFACE if value is not None and value.type == "interface_type" else TYPE
     if not declared:
@@ -179,7 +195,8 @@ def _detect_kind(node: Node, declared: str, within: str) -> str:
 
 
 def _read_name(node: Node) -> str:
-    named = node.child_by_field_name("name") or node.child_by_field_name("property") or node.child_by_field_name("left")
+    fields = (node.child_by_field_name(name) for name in ("name", "property", "left"))
+    named = node.named_child(0) if node.type == "package_clause" else next(filter(None, fields), None)
     name = _text(named).strip("'\"") if named is not None else ""
     receiver = node.child_by_field_name("receiver")
     if receiver is not None and name:

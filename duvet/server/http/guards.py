@@ -55,6 +55,8 @@ _JSON = {"application/json", "application/*", "*/*"}
 _EVENTS = {"text/event-stream", "text/*", "*/*"}
 _ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
 _CLOSE = ("connection", "close")
+_ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})")
+_MAX_ESCAPED_FACTOR = 6  # An escape takes at most six times as many bytes as its character.
 _MAX_READ_FACTOR = 16
 """Read and drop up to this many times the limit: many clients read no answer before they have sent everything."""
 _TOO_LARGE = HttpRefusal(
@@ -345,10 +347,7 @@ class BodyLimit:
             ##= man/spec/mcp.md#limits
             ##% Without reading all of it, the server MUST refuse a line of more than 4 MiB with the error -32600, and
             ##% an HTTP body above the configured limit with 413.
-            hint = (
-                f"the limit is {self._limits.body:,} bytes; "
-                "split the request, and send text as UTF-8 instead of escapes"
-            )
+            hint = f"the limit is {self._limits.body:,} bytes; split the request"
             await send_refusal(scope, send, structs.replace(_TOO_LARGE, hint=hint))
             return
         finally:
@@ -366,7 +365,9 @@ class BodyLimit:
         """Return the body, or None if the client disconnected."""
         limit = self._limits.body
         declared = get_headers(scope, b"content-length")
-        if get_headers(scope, b"expect") and any(value.isdigit() and int(value[:20]) > limit for value in declared):
+        if get_headers(scope, b"expect") and any(
+            value.isdigit() and int(value[:20]) > limit * _MAX_ESCAPED_FACTOR for value in declared
+        ):
             raise _TooLargeError
         body = bytearray()
         size = 0
@@ -376,7 +377,7 @@ class BodyLimit:
                 return None
             part = message.get("body", b"")
             size += len(part)
-            if size <= limit:
+            if size <= limit * _MAX_ESCAPED_FACTOR:
                 body += part
                 arrival.size = size
                 while sum(arrival.size for arrival in self._arriving) > self._limits.arriving:
@@ -387,9 +388,17 @@ class BodyLimit:
                 raise _TooLargeError
             if not message.get("more_body"):
                 break
-        if size > limit:
+        ##= man/spec/mcp.md#limits
+        ##% The server MUST count an escaped character of a body as the bytes of that character.
+        if size > limit and (size > limit * _MAX_ESCAPED_FACTOR or size - _count_escapes(body) > limit):
             raise _TooLargeError
         return bytes(body)
+
+
+def _count_escapes(body: bytearray) -> int:
+    """Return how many bytes the escapes of JSON take beyond those of their characters; half a pair counts as two bytes."""
+    codes = [int(code, 16) for code in _ESCAPE.findall(body)]
+    return sum(5 if code < 0x80 else 4 if code < 0x800 or 0xD800 <= code < 0xE000 else 3 for code in codes)
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:

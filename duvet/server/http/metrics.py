@@ -14,13 +14,15 @@ from starlette.types import Receive, Scope, Send
 from duvet.knowledge.index import Knowledge, OpenStore
 from duvet.knowledge.reports import COVERAGE_NAME, LIFECYCLE_NAME, PastCoverage, PastLifecycle, read_report_history
 from duvet.server.http.responses import send_body
+from duvet.server.log import KNOWLEDGE_PACK
 from duvet.store.database import StoreError
 from duvet.tools import audit, packs
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import KNOWLEDGE_SERVICE, ErrorCode
 
 METRICS_PATH = "/metrics"
-KNOWLEDGE_PACK = "knowledge"
+CALL_PATHS = ("/mcp", "/api/mcp")  # The paths on which tools are called.
+_REFUSALS = {401: "unauthorized", 429: "rate_limited"}  # The statuses of refusals before the tool is known.
 UNKNOWN_LABEL = "unknown"  # The label of all unknown tools.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _MAX_REPORTS = 100
@@ -114,6 +116,8 @@ class ServerMetrics:
     def end_request(self, path: str, status: int) -> None:
         self._at_work.dec()
         self._requests.labels(path, status).inc()
+        if path in CALL_PATHS and status in _REFUSALS:
+            self._knowledge.count_refusal(_REFUSALS[status])
 
 
 class KnowledgeMetrics(Collector):
@@ -144,6 +148,13 @@ class KnowledgeMetrics(Collector):
         if call.tool in self._extra:
             self._extra[call.tool].labels(result).inc()
 
+    def count_refusal(self, error: str) -> None:
+        """Count a request that was refused before its tool was known."""
+        ##= man/spec/gateway.md#telemetry
+        ##% `/metrics` MUST count a request to call tools that is refused without a token or for its rate as a failure of the
+        ##% tool `unknown` with the error `unauthorized` or `rate_limited`.
+        self._failures.labels(UNKNOWN_LABEL, error).inc()
+
     async def refresh(self, dispatcher: ToolDispatcher) -> None:
         """Create every counter with the value 0, and update the gauges of the index."""
         has_tools = self._declare_tools(dispatcher.registry)
@@ -159,6 +170,8 @@ class KnowledgeMetrics(Collector):
                     self._extra[tool.name].labels(result)
             for code in (*_COMMON_FAILURES, *tool.failures):
                 self._failures.labels(tool.name, code.value)
+        for error in _REFUSALS.values() if tools else ():
+            self._failures.labels(UNKNOWN_LABEL, error)
         return bool(tools)
 
     def collect(self) -> Iterator[Metric]:

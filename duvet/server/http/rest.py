@@ -83,7 +83,7 @@ class RestEndpoint:
                     "name": tool.name,
                     "title": tool.title,
                     "description": tool.description,
-                    "inputSchema": {"properties": {}, "required": [], **arguments.input_schema(tool)},
+                    "inputSchema": {"properties": {}, "required": [], **arguments.make_client_schema(tool)},
                     "scope": tool.scope.value,
                 }
                 for tool in registry.usable()

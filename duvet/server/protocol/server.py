@@ -206,7 +206,7 @@ def describe_tool(tool: Tool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=arguments.input_schema(tool),
+        input_schema=arguments.make_client_schema(tool),
         output_schema=arguments.output_schema(tool),
         annotations=types.ToolAnnotations(
             read_only_hint=tool.only_reads,

@@ -42,7 +42,8 @@ def test_every_tool_is_counted_from_zero_on(duvet_command: str, project: Path) -
         text = client.get("/metrics").text
         assert samples(text, "km_mcp_requests_total") == {(of, tool): 0 for tool in ALL for of in ("success", "error")}
         failures = {(code, tool): 0 for tool in ALL for code in CODES | FURTHER.get(tool, set())}
-        assert samples(text, "km_mcp_failures_total") == failures
+        refused = {("unauthorized", "unknown"): 0, ("rate_limited", "unknown"): 0}
+        assert samples(text, "km_mcp_failures_total") == failures | refused
         seconds = samples(text, "km_mcp_request_seconds_bucket")
         assert {key: value for key, value in seconds.items() if "+Inf" in key} == {("+Inf", tool): 0 for tool in ALL}
         assert samples(text, "km_search_requests_total") == {("error",): 0, ("success",): 0}
@@ -57,6 +58,22 @@ def test_every_tool_is_counted_from_zero_on(duvet_command: str, project: Path) -
         make(project, {"duvet.config.json": "{}"})
         client.post_tool("coverage_summary")
         assert "km_ingest_last_run_status" not in client.get("/metrics").text
+
+
+def test_requests_that_are_refused_early_are_counted(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#telemetry
+    ##= type=test
+    ##% `/metrics` MUST count a request to call tools that is refused without a token or for its rate as a failure of the
+    ##% tool `unknown` with the error `unauthorized` or `rate_limited`.
+    with (
+        Command(duvet_command, project, **TOKENS) as command,
+        command.client() as nobody,
+        command.client(READER) as reader,
+    ):
+        assert [nobody.post_tool("km-search", query="boil")[0] for _ in range(3)] == [401] * 3
+        assert nobody.get("/metrics").status_code == 401
+        text = reader.get("/metrics").text
+    assert samples(text, "km_mcp_failures_total")["unauthorized", "unknown"] == 3
 
 
 def test_calls_are_counted(duvet_command: str, project: Path) -> None:

@@ -90,10 +90,11 @@ def test_files_of_duvet_and_configurations_are_reserved(tmp_path: Path) -> None:
     for path in (paths.store, paths.feedback, paths.audit, f"{paths.backups}/x.tgz"):
         with pytest.raises(QueryError, match="duvet stores its own files there"):
             check_not_reserved(paths, path)
-    for name in ("conf/team.yaml", "conf/other.yaml", "conf/real.yaml"):
+    configured = ("subsystems.yaml", "docs/Subsystems.yml", "recipes/daily.yaml", "recipes/more/x.YML")
+    for name in ("conf/team.yaml", "conf/other.yaml", "conf/real.yaml", *configured):
         with pytest.raises(QueryError, match="it is a configuration file"):
             check_not_reserved(paths, str(tmp_path / name))
-    for name in ("docs/tea.md", "conf/tea.yaml"):
+    for name in ("docs/tea.md", "conf/tea.yaml", "src/subsystems.yaml", "recipes/README.md", "docs/recipes/tea.yaml"):
         check_not_reserved(paths, str(tmp_path / name))
 
 

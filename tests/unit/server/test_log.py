@@ -50,6 +50,19 @@ def test_a_call_is_a_line() -> None:
     assert [f"{name}={value}" for name, value in json.loads(lines[2]).items()] == common
 
 
+def test_a_call_of_a_knowledge_tool_is_logged_by_default() -> None:
+    ##= man/spec/gateway.md#telemetry
+    ##= type=test
+    ##% At the default level, the server MUST log each call to a `km-` tool with tool, arguments, duration and warnings.
+    lines: list[str] = []
+    known = replace(CALL, pack="knowledge", tool="km-search", warning="cut", bytes_in=0, bytes_out=0)
+    for one in (known, CALL, replace(known, face="shell")):
+        ServerLog(lines.append, clock=lambda: NOON).record_call(one)
+    log_to(lines, EventLevel.ERROR).record_call(known)
+    call = "face=mcp request=7 tool=km-search duration_ms=12.3 status=ok warning=cut"
+    assert lines == [f'{TIME} INFO call {call} arguments="query=str(14)"']
+
+
 @pytest.mark.parametrize(
     ("level", "messages"),
     [(EventLevel.DEBUG, "dwe"), (EventLevel.WARN, "we"), (EventLevel.ERROR, "e")],

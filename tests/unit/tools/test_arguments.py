@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.tools.arguments import MAX_ARGUMENT_LENGTH, input_schema, output_schema
+from duvet.tools.arguments import MAX_ARGUMENT_LENGTH, check_input, input_schema, make_client_schema, output_schema
 from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
@@ -168,6 +169,24 @@ def test_a_long_unknown_name_is_shortened(context: ProjectSnapshot) -> None:
 
 def test_null_is_the_same_as_a_missing_argument(context: ProjectSnapshot) -> None:
     assert value(context, UNCITED, limit=None, cursor=None, spec=None, level=None) == value(context, UNCITED)
+
+
+def test_clients_may_send_null_for_an_argument_without_a_value() -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% The input schema of a tool MUST allow null for an optional argument without a default.
+    given: dict[str, dict[str, Any]] = {
+        AROUND: {"name": "Kettle", "cursor": None, "include_artifacts": None},
+        "km-backup-trigger": {"destination": None},
+        KM: {"query": "a", "filters": {"updated_after": None, "max_age_days": None}},
+        UNCITED: {"level": None, "limit": None, "cursor": None},
+    }
+    for name, arguments in given.items():
+        tool = DESK.registry.require(name)
+        jsonschema.validate(arguments, make_client_schema(tool))
+        assert check_input(tool, arguments)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"name": None}, make_client_schema(DESK.registry.require(AROUND)))
 
 
 TEXTS = [

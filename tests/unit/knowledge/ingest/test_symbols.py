@@ -7,7 +7,7 @@ import pytest
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest import symbols
 from duvet.knowledge.ingest.chunks import SymbolTrails
-from duvet.knowledge.ingest.symbols import find_symbols, wants_symbols
+from duvet.knowledge.ingest.symbols import find_symbols, make_module_symbol, wants_symbols
 from tests.unit.store.made import symbol
 
 PYTHON = """import x
@@ -41,6 +41,7 @@ type S struct { A int }
 type I interface { M() }
 type (
   X = int
+  Y = interface { Z() }
 )
 func (s *S) M() {}
 func (s G[T]) N() {}
@@ -52,7 +53,7 @@ a.py: type A 2-2, class K 3-11, method K.m 6-9, class K.In 10-11, method K.In.n 
 a.ts: class A 1-4, method A.foo 2-2, method A.constructor 2-2, method A.bar 3-3, interface I 5-5, method I.z 5-5
 a.ts: type T 6-6, type E 7-7, module N 8-8, function N.inN 8-8, function f 9-9, function g 9-9, function dflt 10-10
 a.mjs: class A 1-1, method A.m 1-1, method A.f 1-1, class x 2-2, method x.z 2-2, function gen 3-3
-a.go: type S 2-2, interface I 3-3, type X 5-5, method S.M 7-7, method G.N 8-8, function F 9-9
+a.go: module p 1-1, type S 2-2, interface I 3-3, type X 5-5, interface Y 6-6, method S.M 8-8, method G.N 9-9, function F 10-10
 """
 
 
@@ -62,6 +63,12 @@ def test_symbols(path: str) -> None:
     shown = [f"{one.kind} {one.qualified_name} {one.line_start}-{one.line_end}" for one in found]
     lines = [line.removeprefix(f"{path}: ") for line in EXPECTED.splitlines() if line.startswith(f"{path}: ")]
     assert ", ".join(shown) == ", ".join(lines)
+
+
+def test_a_file_is_a_module() -> None:
+    paths = ("src/tea/pot.py", "src/tea/__init__.py", "setup.py", "lib/index.mjs", "a.ts", "a.go", "a.md")
+    names = [[one.qualified_name for one in make_module_symbol(path)] for path in paths]
+    assert names == [["pot"], ["tea"], ["setup"], ["lib"], [], [], []]
 
 
 @pytest.mark.parametrize(

@@ -100,9 +100,30 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
     async with serving.connected(server, limits=HttpLimits(body=2000)) as client:
         answer = await client.post("/mcp", content=parts() if chunked else b"[" * 4000, headers=serving.MEDIA)
         assert (await client.post("/mcp", json=hello(), headers=serving.MEDIA)).status_code == 200
-    hint = "the limit is 2,000 bytes; split the request, and send text as UTF-8 instead of escapes"
+    hint = "the limit is 2,000 bytes; split the request"
     body = serving.error_of("invalid_request", "The request is too large", hint)
     assert (answer.status_code, answer.json(), answer.headers["connection"]) == (413, body, "close")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("\u00e9" * 900, 200),
+        ("\u00e9" * 1000, 413),
+        ("\u6f22" * 600, 200),
+        ("\U0001f375" * 460, 200),
+        ("a" * 2000, 413),
+    ],
+)
+async def test_an_escaped_character_counts_as_itself(server: DuvetServer, text: str, status: int) -> None:
+    ##= man/spec/mcp.md#limits
+    ##= type=test
+    ##% The server MUST count an escaped character of a body as the bytes of that character.
+    async with serving.connected(server, limits=HttpLimits(body=2000)) as client:
+        for is_ascii in (True, False):
+            body = json.dumps(text, ensure_ascii=is_ascii).encode()
+            answer = await client.post("/mcp", content=body, headers=serving.MEDIA)
+            assert (answer.status_code == 413) == (status == 413)
 
 
 ##= man/spec/mcp.md#limits

@@ -116,3 +116,12 @@ def test_a_logged_warning_is_one_line() -> None:
     assert format_warning("knowledge", "a\nb " + "x" * 500).startswith("a b")
     assert len(format_warning("knowledge", "word " * 500)) < 400
     assert (format_warning("trace", "geheim"), format_warning("trace", "")) == ("str(6)", "")
+
+
+def test_refusals_are_counted_where_tools_are_called() -> None:
+    metrics = ServerMetrics("1")
+    for path, status in (("/mcp", 401), ("/api/mcp", 429), ("/api/mcp", 429), ("/metrics", 401), ("/mcp", 200)):
+        metrics.begin_request()
+        metrics.end_request(path, status)
+    counted = samples(metrics.text().decode(), "km_mcp_failures_total")
+    assert counted == {("unauthorized", "unknown"): 1, ("rate_limited", "unknown"): 2}

@@ -138,7 +138,7 @@ async def test_statuses(http: httpx2.AsyncClient) -> None:
     code = "unsupported_operation"
     assert (odd.status_code, odd.headers["allow"], odd.json()["code"]) == (405, "GET, HEAD, POST", code)
     large = await http.post(serving.API, content=b"x" * (2 << 20))
-    hint = "the limit is 1,048,576 bytes; split the request, and send text as UTF-8 instead of escapes"
+    hint = "the limit is 1,048,576 bytes; split the request"
     too_large = serving.refused("invalid_request", "The request is too large", hint)
     assert (large.status_code, large.json()) == (413, too_large)
     elsewhere = await http.post(serving.API, json={}, headers={"origin": "http://evil.example"})
