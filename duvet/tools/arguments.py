@@ -50,7 +50,7 @@ def _list_records(schema: Schema, whole: Schema) -> Iterator[tuple[Schema, Schem
 
 
 def _list_choices(kind: Any) -> list[Any]:
-    """Return the choices of a literal in declaration order, which msgspec does not keep."""
+    """Return the choices of a literal in the order of its declaration, which msgspec does not keep."""
     if get_origin(kind) is Literal:
         return [one for one in get_args(kind) if one is not None]
     inner = [_list_choices(one) for one in get_args(kind)] if get_origin(kind) in (Annotated, Union, UnionType) else []
@@ -77,7 +77,7 @@ def output_schema(tool: Tool) -> Schema:
 
 
 def _inline(kind: Any, *, depth: int) -> Schema:
-    """Return a schema without references; the fields of records deeper than `depth` are left out."""
+    """Return a schema with all references resolved; fields of records nested deeper than `depth` are left out."""
     (schema,), components = json.schema_components([kind], ref_template="{name}")
 
     def inlined(value: Any, left: int) -> Any:
@@ -128,7 +128,7 @@ class ArgumentLine(Struct, frozen=True):
 
 
 def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLine]:
-    """Yield the arguments, required ones first, each followed by the fields in it."""
+    """Yield a line for each argument, required ones first, followed by lines for its fields."""
     for name, one in schema["properties"].items():
         terms = [_describe_type(one)]
         if name in schema.get("required", ()):
@@ -161,7 +161,7 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
 def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
-    """Raise a ToolError if a caller with these scopes may not call the tool."""
+    """Raise a ToolError if these scopes do not permit calling the tool."""
     ##= man/spec/gateway.md#access
     ##% The server MUST list tools that require the scope `maintainer` only to maintainers. If another caller calls a
     ##% tool for maintainers, the server MUST answer `unauthorized` if tokens are configured and the call has none, and
@@ -174,7 +174,7 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
 
 
 def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
-    """Return the record of the arguments; raise ToolError for an unknown, missing or invalid argument."""
+    """Return the arguments as a record; raise ToolError for an unknown, missing or invalid argument."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
     ##% the argument.
@@ -205,7 +205,7 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
 
 @cache
 def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of all arguments and of the required ones. Cached: the lookup is slower than many calls."""
+    """Return the names of all arguments, and of the required ones; cached, because this is slower than many calls."""
     found = structs.fields(record)
     return tuple(one.encode_name for one in found), tuple(one.encode_name for one in found if one.required)
 
@@ -213,7 +213,7 @@ def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ..
 def find_unknown_argument(
     owner: str, names: Iterable[str], known: Collection[str], *, noun: str = "argument", if_none: str = "it has none"
 ) -> ToolError | None:
-    """Return an error about the first unknown name, with the nearest name or else all names."""
+    """Return an error for the first unknown name, with the nearest name or all names; None if all are known."""
     name = next((name for name in names if name not in known), None)
     if name is None:
         return None
@@ -235,7 +235,7 @@ def require_argument(name: str, value: str, hint: str) -> str:
 
 
 def _check_texts(values: Mapping[str, object], most: int | None) -> None:
-    """Raise a ToolError for a value that is nested too deeply, or contains a malformed or too long text."""
+    """Raise a ToolError for a value that is nested too deeply, or that contains a malformed or too long text."""
     texts = [(name, text) for name, value in values.items() for text in _list_texts(name, value)]
     for name, text in texts:
         if _SURROGATE.search(text):
@@ -265,7 +265,7 @@ def _list_texts(name: str, value: object) -> list[str]:
 
 
 def _describe_argument(tool: Tool, name: str) -> str:
-    """Return the choices of an argument, or else its description."""
+    """Return the choices of an argument, or its description if it has none."""
     schema = input_schema(tool)["properties"].get(name, {})
     if "enum" in schema:
         return f"use one of {', '.join(schema['enum'])}"

@@ -1,4 +1,4 @@
-"""The audit log of calls, and the records of calls for the log and the metrics."""
+"""The audit log, and the records of calls for the log and the metrics."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CallRecorder = Callable[[CallRecord], Awaitable[None]]
 
 
 def format_warning(pack: str, warning: str) -> str:
-    """Return a warning for the log, or only its length if it may quote the project."""
+    """Return a warning for the log, or only its length if it may quote files of the project."""
     ##= man/spec/service.md#operations
     ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
     ##% warnings.
@@ -58,7 +58,7 @@ def format_warning(pack: str, warning: str) -> str:
 
 
 def summarize_arguments(arguments: Mapping[str, object]) -> str:
-    """Return the names and sizes of arguments; numbers and booleans are shown, because they are not secrets."""
+    """Return the names and sizes of arguments; only numbers and booleans are shown, because texts may be secret."""
     ##= man/spec/service.md#operations
     ##% A line of the log MUST have at most 4,000 bytes and MUST NOT contain arguments or answers. A client MUST NOT be
     ##% able to forge a line of the log.
@@ -70,7 +70,7 @@ def summarize_arguments(arguments: Mapping[str, object]) -> str:
 
 
 def select_plain_arguments(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:
-    """Return the arguments with these names; long texts are cut, and compound values reduced to their sizes."""
+    """Return the arguments with these names; long texts are cut, and lists and objects become their sizes."""
     ##= man/spec/gateway.md#audit
     ##% The audit log MUST NOT contain tokens, or the text of files, notes and uploads.
     found: dict[str, object] = {}
@@ -104,7 +104,7 @@ class AuditLog(Struct, frozen=True):
     patience: float = 2 * feedback.APPEND_PATIENCE  # Time limit for writing an entry, in seconds.
 
     async def record_call(self, call: CallRecord) -> None:
-        """Write an entry if the call changed something, without blocking other calls."""
+        """Write an entry if the call changed something; other calls continue meanwhile."""
         # A refused caller has changed nothing, and must not be able to fill the disk.
         if not call.changes or call.code in (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED):
             return

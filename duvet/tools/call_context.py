@@ -33,7 +33,7 @@ class KeptStep(Struct, frozen=True):
 
 
 class CallState(Struct):
-    """The results of a call's earlier rounds; the client repeats the call after each question to its model."""
+    """The results of a call so far; the client repeats the call after each question to its model."""
 
     count: int = 0  # The number of rounds so far.
     done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps, by position.
@@ -43,7 +43,7 @@ class CallState(Struct):
 
 
 class CallJournal:
-    """The finished steps of a handler and of its nested calls. Steps run one after another."""
+    """The finished steps of a handler and the calls that it makes; steps run one after another."""
 
     def __init__(self, rounds: CallState, place: str = "") -> None:
         self._rounds = rounds
@@ -52,7 +52,7 @@ class CallJournal:
         self._calls = 0
 
     def begin(self, step: str) -> None:
-        """Start a step. Steps that do different things must have different names."""
+        """Start a step; different steps must have different names."""
         self._step = f"{self._place}{step}"
         self._calls = 0
 
@@ -60,7 +60,7 @@ class CallJournal:
         return self._rounds.done.get(self._step)
 
     def keep(self, result: object, seconds: float, warnings: Sequence[str] = ()) -> None:
-        """Keep the step's result, and forget the results of the calls that led to it."""
+        """Store the result of the step, and drop the results of calls within the step."""
         for place in [place for place in self._rounds.done if place.startswith(f"{self._step}.")]:
             del self._rounds.done[place]
         for question in self._rounds.asked:
@@ -92,20 +92,20 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def audience(self) -> str:
-        """The interface of the client that reads the answer."""
+        """The interface through which the answer reaches its reader."""
         return self.behind or self.face
 
 
 class ProjectReadings(Protocol):
-    """The project as it is now."""
+    """Gives access to the current state of the project."""
 
     async def context(self) -> ProjectSnapshot: ...
 
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Answer a question from one snapshot that is still current once the answer is complete."""
+        """Answer a question from one snapshot; the answer is complete before the snapshot is outdated."""
 
     async def catch_up(self) -> None:
-        """Check for changes, but don't wait for a first reading."""
+        """Check for changes, unless the project has not been read yet."""
 
 
 class ToolCalls(Protocol):
@@ -131,7 +131,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
-        """Call another tool for the same caller, optionally over another interface and with a shorter time limit."""
+        """Call another tool for the same caller, optionally as another interface and with a shorter time limit."""
         caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),
@@ -144,7 +144,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return await self.calls.call(name, arguments or {}, caller)
 
     async def sibling(self, name: str) -> Tool | None:
-        """Return the enabled tool of that name in the tool's own pack."""
+        """Return the enabled tool with that name from the same pack."""
         registry = await self.calls.tools()
         if name not in registry:
             return None
@@ -152,7 +152,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return tool if tool.withheld is None and registry.pack_of(tool) is own else None
 
     async def pack(self) -> Sequence[Tool]:
-        """Return the enabled tools of the tool's own pack."""
+        """Return the enabled tools of the same pack."""
         registry = await self.calls.tools()
         own = registry.pack_of(registry.require(self.tool))
         return [tool for tool in registry.usable() if registry.pack_of(tool) is own]
@@ -164,14 +164,14 @@ class CallContext(Struct, frozen=True, kw_only=True):
 async def run_blocking(
     work: Callable[[], Result], *, limiter: CapacityLimiter | None = None, abandon: bool = False
 ) -> Result:
-    """Run work in a thread; `abandon` leaves it behind when the call is cancelled."""
+    """Run a function in a thread; with `abandon`, cancelling the call does not wait for the thread."""
     from anyio import to_thread
 
     return await to_thread.run_sync(work, limiter=limiter, abandon_on_cancel=abandon)
 
 
 def get_loop_limiter(name: str, tokens: int) -> CapacityLimiter:
-    """Return the limiter of this name in the running event loop."""
+    """Return the limiter with this name for the running event loop."""
     from anyio import CapacityLimiter
 
     variable = _make_loop_variable(name)

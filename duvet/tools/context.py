@@ -1,4 +1,4 @@
-"""A snapshot of the project, for tools."""
+"""A snapshot of the project for tools."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Value = TypeVar("Value")
 
 
 def make_project_path(root: str, path: str) -> str:
-    """Return the absolute path of a file, whose path is relative to the project."""
+    """Return the absolute path of a file in the project."""
     return normpath(join(root, path))
 
 
 def is_inside_project(root: str, path: str) -> bool:
-    """Return whether a path, after following links, leads to a file inside the project."""
+    """Return whether a path leads to a file inside the project, after resolving symlinks."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     if "\0" in path or not make_project_path(root, path).startswith(root.rstrip("/") + "/"):
@@ -43,7 +43,7 @@ def is_inside_project(root: str, path: str) -> bool:
 
 
 class CachedFiles(ProjectFiles, frozen=True, dict=True):
-    """The project's files, with a cache of the texts that were read last."""
+    """The project's files, with a cache of recently read texts."""
 
     def has(self, path: str) -> bool:
         return is_inside_project(self.root, path) and super().has(path)
@@ -57,7 +57,7 @@ class CachedFiles(ProjectFiles, frozen=True, dict=True):
 
 
 class ProjectSnapshot:
-    """A project as it was at one moment. Expensive values are computed once, on first use."""
+    """The project at one moment; expensive values are computed on first use."""
 
     def __init__(self, project: Project, catalogue: Catalogue, page_size: int) -> None:
         self.project = project
@@ -69,16 +69,16 @@ class ProjectSnapshot:
         self._reading = RLock()
 
     def once(self, make: Callable[[ProjectSnapshot], Value]) -> Value:
-        """Return `make(self)`, computed on first use. For values that several calls need."""
+        """Return `make(self)`, which is computed once and shared by all calls."""
         if make not in self._once:
             self._once[make] = make(self)
         made: Value = self._once[make]
         return made
 
     def read(self, read: Callable[[ProjectSnapshot], Value]) -> Value:
-        """Return `read(self)`, which reads further files through the project's tree. May be called from any thread.
+        """Return `read(self)`, which reads more files of the project; safe to call from any thread.
 
-        From then on, the live project watches these files, and reads them again with the project.
+        The live project then watches these files, too, and reads them again with the project.
         """
         if read not in self._read:
             with self._reading:
@@ -92,11 +92,11 @@ class ProjectSnapshot:
 
     @property
     def reads(self) -> int:
-        """The number of readings of further files."""
+        """The number of functions that have read more files."""
         return len(self._read)
 
     def earlier(self, read: Callable[[ProjectSnapshot], Value]) -> Value | None:
-        """Return what this reader returned for the previous snapshot, to reuse the unchanged parts."""
+        """Return what this function returned for the previous snapshot, so that unchanged parts can be reused."""
         return self._earlier.get(read)
 
     def renew(self, before: ProjectSnapshot) -> None:
@@ -126,17 +126,17 @@ class ProjectSnapshot:
         return validate(self.project)
 
     def find(self, reference: str) -> references.ResolvedReference:
-        """Resolve a reference; raise NotFoundError with the most similar names if it matches nothing."""
+        """Resolve a reference; raise NotFoundError with similar names if it matches nothing."""
         return references.resolve_reference(self.catalogue, reference, self.files)
 
     def material(self, around: int = 2) -> details.DetailMaterial:
-        """Return the inputs for details, with `around` lines of code around each citation."""
+        """Return the data for detail views, with `around` lines of code around each citation."""
         return details.DetailMaterial(
             self.catalogue, citations.CitationReader(self.catalogue, self.files, around), self.project.specification
         )
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
-        """Run a tool, and add a warning if the project has errors; raise ToolError if they leave no requirements."""
+        """Run a tool, and add a warning if the project has errors; raise ToolError if errors leave no requirements."""
         warning = self.once(_make_warning)
         if not warning:
             return tool.handler(arguments, self)

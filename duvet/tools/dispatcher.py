@@ -61,7 +61,7 @@ class ToolDispatcher:
         self._guests = PluginRunner(environment.clock)
 
     def renew(self, registry: Registry, environment: ToolEnvironment) -> None:
-        """From the next call on, use this registry and environment."""
+        """Use this registry and environment for all further calls."""
         self.registry, self.environment = registry, environment
 
     async def tools(self) -> Registry:
@@ -78,7 +78,7 @@ class ToolDispatcher:
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
     async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
-        """Return the tool with this name; raise ToolError for an unknown one, of which observers get a record."""
+        """Return the tool with this name; report an unknown name to the observers, and raise ToolError."""
         await self._readings.catch_up()
         try:
             return self.registry.require(name)
@@ -143,7 +143,7 @@ class ToolDispatcher:
                             await keep(record)
 
     async def aclose(self) -> None:
-        """Release the resources of services; afterwards, no call may be made."""
+        """Release the resources of all services; no call is possible afterwards."""
         ##= man/spec/mcp.md#http
         ##% When the server is stopped, it MUST finish or cancel open requests and exit with 0 within 5 seconds.
         with anyio.move_on_after(self.environment.patience, shield=True):
@@ -203,7 +203,7 @@ async def _close(close: CloseCallback) -> None:
 
 
 def _classify_failure(failure: BaseException | None) -> tuple[str, str]:
-    """Return the code of a failure, and the exception's type if it was unforeseen."""
+    """Return the code of a failure and, for an unforeseen exception, its type."""
     match failure:
         case None | PendingError():
             return "", ""

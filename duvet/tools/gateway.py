@@ -52,7 +52,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
     @property
     def is_local(self) -> bool:
-        """True for a server on the same machine."""
+        """True if the server runs on this machine."""
         return http_client.is_local_address(urlsplit(self.base))
 
     @property
@@ -61,7 +61,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
         return tuple(name for name, token in named if token is not None)
 
     def token(self, scope: Scope) -> Secret | None:
-        """Return the token for calls of a tool of this scope."""
+        """Return the token for calls of tools with this scope."""
         ##= man/spec/gateway.md#forwarding
         ##% To call a tool for readers, duvet MUST send the gateway `KM_READER_TOKEN`, or `KM_ADMIN_TOKEN` if only that
         ##% is set.
@@ -70,7 +70,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def withheld(self, tool: Tool) -> WithheldReason | None:
-        """Return the reason why this process can't call the tool on the gateway; empty if it can."""
+        """Return why this process can't call the tool on the gateway, or None if it can."""
         if tool.scope is Scope.READER or self.admin is not None:
             return None
         code = ErrorCode.UNAUTHORIZED if self.reader is None else ErrorCode.FORBIDDEN
@@ -97,11 +97,11 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
 
 
 class TemporaryGatewayError(ToolError):
-    """A failure that may be temporary."""
+    """Raised for a failure that may be temporary."""
 
 
 def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
-    """Return the tool's answer; raise ToolError if the tool failed, or if the reply is not one of its answers."""
+    """Return the tool's answer; raise ToolError if the tool failed, or if the reply is malformed."""
     try:
         value = json.decode(reply.body)
     except (MsgspecError, UnicodeDecodeError, RecursionError):
@@ -121,7 +121,7 @@ def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> T
 
 
 def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
-    """Return the error that the gateway reports, or only the status if it is not a duvet server."""
+    """Return the error that the gateway reports, or only the HTTP status if it is not a duvet server."""
     error = value.get("error")
     # Over REST, the code and the hint are next to the message.
     parts = error if isinstance(error, dict) else {**value, "message": error}
@@ -169,17 +169,17 @@ def _hide_tokens(words: str, gateway: Gateway) -> str:
 
 
 class GatewayConnection:
-    """Calls tools of a gateway; its connections stay open until it is closed."""
+    """Calls tools on a gateway, and reuses its connections until it is closed."""
 
     def __init__(self, gateway: Gateway, seconds: float, clock: http_client.Clock | None = None) -> None:
-        """`seconds` is the time limit of a tool that only reads, including retries."""
+        """Set the time limit of a reading tool to `seconds`, including retries."""
         self.gateway = gateway
         self.seconds = seconds
         self._clock = clock or http_client.SystemClock()
         self._http = http_client.HttpClient()
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
-        """Return the answer of the tool; raise ToolError if it fails or can't be reached."""
+        """Return the tool's answer; raise ToolError if the tool fails or the gateway can't be reached."""
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
         body = json.encode({"tool": tool.name, "input": arguments})
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
@@ -226,7 +226,7 @@ class GatewayConnection:
 
 
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:
-    """Return the knowledge pack with its calls forwarded."""
+    """Return the knowledge pack with tools that forward their calls."""
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
     ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, they MUST forward calls to the tools of
@@ -272,7 +272,7 @@ def _read_upload(source: str) -> dict[str, str]:
 
 
 def _list_given(request: Struct) -> dict[str, Any]:
-    """Return the arguments that differ from their defaults; the gateway fills in its own defaults."""
+    """Return the arguments that differ from their defaults, because the gateway may have other defaults."""
     values = ((field, getattr(request, field.name)) for field in structs.fields(request))
     return {
         field.encode_name: to_builtins(value)

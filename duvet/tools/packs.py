@@ -24,7 +24,7 @@ class Registry:
     """The enabled tools, in a stable order."""
 
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
-        """Register the tools of these packs, by default of `trace`; raise QueryError for a duplicate name."""
+        """Register the tools of these packs, by default those of `trace`; raise QueryError if two share a name."""
         self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen
         """All entries, including packs that not every client sees."""
         self.packs = [pack for pack in self.every_pack if pack.shown]
@@ -36,7 +36,7 @@ class Registry:
 
     @cached_property
     def _entries(self) -> Mapping[str, tuple[Tool, EnabledPack]]:
-        """All tools by name and alias."""
+        """Maps names and aliases to tools and their packs."""
         found: dict[str, tuple[Tool, EnabledPack]] = {}
         for pack in self.every_pack:
             for tool in pack.tools():
@@ -61,15 +61,15 @@ class Registry:
         return (tool for tool in self.usable() if self.pack_of(tool).shown)
 
     def every(self) -> Iterator[Tool]:
-        """Yield all tools, including withheld ones."""
+        """Yield all tools, including those that can't be called."""
         return (tool for name, (tool, _) in self._entries.items() if name == tool.name)
 
     def usable(self) -> Iterator[Tool]:
-        """Yield all tools that can be called."""
+        """Yield the tools that can be called."""
         return (tool for tool in self.every() if tool.withheld is None)
 
     def with_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
-        """Yield the listed tools. The callback decides about packs that are listed for some projects only."""
+        """Yield the tools that clients see; `is_relevant` decides about packs that only some projects need."""
         ##= man/spec/pages.md#tools
         ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables
         ##% the pack. On `/api/mcp`, the server MUST always offer the pack `pages`.
@@ -93,7 +93,7 @@ class Registry:
 
 
 class UnknownName(Struct, frozen=True):
-    """A configured name of a pack or tool that doesn't exist."""
+    """A name in the configuration that belongs to no pack or tool."""
 
     message: str
     hint: str
@@ -102,7 +102,7 @@ class UnknownName(Struct, frozen=True):
 
 
 def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocument | None) -> tuple[Problem, ...]:
-    """Return the unknown names as problems, with their places in the configuration."""
+    """Return a problem for each unknown name, at its position in the configuration."""
     return tuple(
         DocumentLocation(document, {}, keys=("toolPacks", *one.keys), is_private=True).problem(
             CONFIG_BAD_VALUE, one.message, one.hint, at_key=True
@@ -194,7 +194,7 @@ class PackSettings(Struct, frozen=True, kw_only=True):
 
 
 class ToolChoice(Struct, frozen=True):
-    """The enabled tools, the packs that could not be loaded, and unknown names."""
+    """The enabled tools, the packs that failed to load, and unknown names in the configuration."""
 
     registry: Registry
     unloaded: Sequence[UnloadedPack] = ()
@@ -207,7 +207,7 @@ _DEFAULT_SETTINGS = PackSettings()
 def choose_packs(
     on: Sequence[str], settings_by_pack: Mapping[str, PackSettings], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
-    """Enable these packs, the configured ones, and the installed ones that the configuration does not disable."""
+    """Enable the packs in `on`, the configured ones, and installed ones that the configuration doesn't disable."""
     ##= man/spec/service.md#packs
     ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
     ##% `knowledge`.

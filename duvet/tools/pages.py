@@ -68,7 +68,7 @@ async def answer_from_pages(
     read: Callable[[ProjectSnapshot], PageFacts],
     question: Callable[[ProjectSnapshot, PageFacts], Result],
 ) -> Result:
-    """Answer a question from the pages, which a thread reads, so that the event loop is not blocked."""
+    """Answer a question from the pages, which are read in a thread to keep the event loop free."""
     context = await ctx.reading()
     if not context.has_read(read):
         await call_context.run_blocking(lambda: context.read(read))

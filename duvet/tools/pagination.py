@@ -33,7 +33,7 @@ class PageRequest(Struct, frozen=True):
 def make_result_page(
     items: Sequence[_Item], request: PageRequest, *, key: Callable[[_Item], str], row: Callable[[_Item], _Row]
 ) -> tuple[list[_Row], ResultPage]:
-    """Return the requested page of rows. Keys identify the rows, so a cursor stays valid after edits of the project."""
+    """Return the requested page of rows; keys identify rows, so that cursors stay valid when the project changes."""
     start = _find_start(items, request, key)
     rows = map(row, islice(items, start, None))
     ##= man/spec/mcp.md#tools
@@ -54,14 +54,14 @@ def make_result_page(
 
 
 def describe_rest(shown: int, page: ResultPage) -> str:
-    """Return how to get the rest of a list; empty at its end."""
+    """Return how to request the rest of a list; empty at the end."""
     if page.next_cursor is None:
         return ""
     return f"{shown} of {page.total} shown; for more, set cursor={page.next_cursor}, or raise limit."
 
 
 def take_fitting_rows(rows: Iterable[_Row], room: int, least: int = 0) -> Iterator[_Row]:
-    """Yield as many of the first rows as fit into `room` bytes of JSON, but at least `least`."""
+    """Yield rows as long as they fit into `room` bytes of JSON, but at least `least` rows."""
     for number, row in enumerate(rows):
         room -= len(json.encode(row)) + 1
         if room < 0 and number >= least:

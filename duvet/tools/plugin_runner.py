@@ -1,4 +1,4 @@
-"""Runs handlers of plugin packs in threads, with a time limit."""
+"""Runs the handlers of installed packs in threads, with a time limit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Outcome = tuple[ToolAnswer | Exception, float]  # The result of a call, and the
 
 
 class PluginCallContext:
-    """The `CallContext` for handlers that run in threads: every method blocks until its result is available."""
+    """The `CallContext` for handlers in threads: each method blocks until it has a result."""
 
     def __init__(self, ctx: CallContext, loop: asyncio.AbstractEventLoop) -> None:
         self._ctx = ctx
@@ -47,7 +47,7 @@ class PluginCallContext:
         return self._wait(self._ctx.reading())
 
     def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Answer a question from the project; the question runs in the server's event loop and must be quick."""
+        """Answer a question from the project; it runs in the server's event loop, so it must be quick."""
         return self._wait(self._ctx.ask(question))
 
     def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolAnswer:
@@ -64,7 +64,7 @@ class PluginCallContext:
 
 
 class PluginRunner:
-    """Runs handlers in threads, and counts abandoned calls that are still running."""
+    """Runs handlers in threads, and counts abandoned calls that still run."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -74,7 +74,7 @@ class PluginRunner:
     async def run(
         self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: CallContext, limit: float
     ) -> ToolAnswer:
-        """Return the tool's answer within `limit` seconds, or within the tool's own limit."""
+        """Return the tool's answer; raise ToolError after `limit` seconds, or after the tool's own limit."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             ##= man/spec/service.md#packs
             ##% While too many calls to a pack are past their time limit, the server MUST refuse further calls to the
@@ -105,7 +105,7 @@ class PluginRunner:
         return result
 
     def _leave(self, pack: str, done: asyncio.Future[_Outcome], rest: float) -> None:
-        """Count an abandoned call; once its remaining time has passed, count it as stuck."""
+        """Count a call as abandoned and, after its remaining time, as stuck."""
         self._left[pack] += 1
 
         def stick() -> None:
@@ -146,14 +146,14 @@ def _run_handler(tool: Tool, arguments: Mapping[str, object], context: object) -
 
 
 def _make_text(text: object) -> str:
-    """Return a value from another distribution as text that can be encoded."""
+    """Return a value from an installed pack as text that can be encoded."""
     return str(text).encode(errors="replace").decode()[:_MAX_WORDS]
 
 
 def _start_thread(
     work: Callable[[], ToolAnswer], clock: Callable[[], float], loop: asyncio.AbstractEventLoop
 ) -> asyncio.Future[_Outcome]:
-    """Start the work in a daemon thread, which doesn't delay the exit of the process."""
+    """Start a function in a daemon thread, which does not delay the end of the process."""
     done: asyncio.Future[_Outcome] = loop.create_future()
 
     def settle(outcome: _Outcome) -> None:
@@ -177,7 +177,7 @@ def _start_thread(
 
 
 def check_plugin_answer(tool: Tool, value: object, most: int = MAX_PLUGIN_RESULT_BYTES) -> ToolAnswer:
-    """Return a handler's answer as plain JSON; raise ToolError if it is too large or not of the declared type."""
+    """Return a handler's answer as plain JSON; raise ToolError if it is too large or has the wrong type."""
     answer = value if isinstance(value, ToolAnswer) else ToolAnswer(value=value)
     converted: Any = _convert(tool, answer.value, tool.output, most)
     page = _convert(tool, answer.page, ResultPage) if isinstance(answer.page, ResultPage) else None

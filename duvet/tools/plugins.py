@@ -1,4 +1,4 @@
-"""Packs of other distributions, loaded by entry point and checked."""
+"""Packs from installed distributions, loaded through entry points and checked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ENTRY_POINTS = "entry_points.txt"
 
 
 def find_pack_flaw(pack: object) -> str:
-    """Return the first flaw of a pack, apart from its tools, or an empty text."""
+    """Return the first flaw of a pack, not counting its tools; empty if it has none."""
     if not isinstance(pack, Pack):
         return "it is not a duvet.tools.tool.Pack, and has no PACK that is one"
     if not _is_name(pack.name):
@@ -38,7 +38,7 @@ def find_pack_flaw(pack: object) -> str:
 
 
 def find_tools_flaw(tools: object) -> str:
-    """Return the first flaw in a list of tools, or an empty text."""
+    """Return the first flaw in a list of tools; empty if it has none."""
     if type(tools) not in (list, tuple):
         return "its tools are not a list"
     if len(tools) > MAX_PACK_TOOLS:  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ def _find_term_flaws(tool: Tool) -> Iterator[str]:
 
 
 def _find_schema_flaws(tool: Tool) -> Iterator[str]:
-    """Yield the flaws of the records. A record without a JSON Schema fails here, not when agents list tools."""
+    """Yield the flaws of a tool's records, so that they fail here and not when agents list the tools."""
     rows = tool.output.__args__ if tool.is_list else (tool.output,)
     if not _is_record(tool.input):
         yield "input is not a msgspec.Struct"
@@ -150,7 +150,7 @@ def find_plugins() -> Sequence[EntryPoint | UnloadedPack]:
 
 
 def _read_distributions() -> Iterator[EntryPoint | UnloadedPack]:
-    """Read the entry points of each distribution on its own."""
+    """Yield the entry points of each distribution, or the reason why they can't be read."""
     names: set[str] = set()
     for one in distributions():
         with suppress(Exception):
@@ -170,7 +170,7 @@ def load_plugins(
     settings: PluginSettings = _NO_SETTINGS,
     patience: float = LOAD_PATIENCE,
 ) -> PluginPacks:
-    """Load the packs and their tools, except packs with a name in `taken`; also return why any pack was not loaded."""
+    """Load the packs and their tools, except packs with a name in `taken`; also return why packs were not loaded."""
     packs: list[Pack] = []
     unloaded: list[UnloadedPack] = []
     names = set(taken)
@@ -190,7 +190,7 @@ def load_plugins(
 
 
 def _load(point: EntryPoint, settings: PluginSettings, patience: float) -> Pack | str:
-    """Return the pack, or the reason why it can't be loaded. Its code runs in a thread because it may never return."""
+    """Load a pack in a thread, because its code may never return; return the pack, or why it can't be loaded."""
     result: list[Pack | str] = []
 
     def load() -> None:
@@ -225,9 +225,9 @@ def _describe_exception(error: BaseException) -> str:
 
 
 def find_entry_point_stamps(path: Iterable[str]) -> tuple[str, ...]:
-    """Return path, size and time of each declaration of entry points in these folders.
+    """Return the path, size and time of each file in these folders that declares entry points.
 
-    The folders' names contain versions. A pack that is edited in place, without being installed again, looks unchanged.
+    Folder names contain versions. A pack that is edited in place without reinstalling it looks unchanged.
     """
     return tuple(stamp for folder in dict.fromkeys(path) for stamp in _list_stamps(folder or os.curdir))
 

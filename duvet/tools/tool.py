@@ -50,7 +50,7 @@ class ErrorCode(StrEnum):
 
 class ToolError(Exception):
     def __init__(self, code: ErrorCode, message: str, hint: str = "", details: object = None) -> None:
-        """`details` is a plain value, for programs."""
+        """Keep `details`, a plain value, for programs."""
         super().__init__(message)
         self.details = details
         self.code = code
@@ -59,7 +59,7 @@ class ToolError(Exception):
 
 
 class PendingError(Exception):
-    """The caller must do something first, and then repeat the call."""
+    """Raised when the caller must do something, such as ask its model, and then repeat the call."""
 
 
 class MissingArgumentError(ToolError):
@@ -69,7 +69,7 @@ class MissingArgumentError(ToolError):
 
 
 def make_tool_error(error: DuvetError) -> ToolError:
-    """Convert an error of the library; remove the folders of absolute paths."""
+    """Convert an error of the library, and reduce absolute paths to file names."""
     match error:
         case NotFoundError():
             code = ErrorCode.NOT_FOUND
@@ -82,7 +82,7 @@ def make_tool_error(error: DuvetError) -> ToolError:
 
 
 def find_server_hint(error: DuvetError) -> str:
-    """Return the hint of an error for clients of a server, without commands."""
+    """Return the hint of an error for clients of a server, which can't run commands."""
     if isinstance(error, NoSectionError):
         ##= man/spec/mcp.md#errors
         ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message`
@@ -168,7 +168,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class QueryTool(Tool, frozen=True, kw_only=True):
-    """A tool that only reads the project. Its handler gets a snapshot, and runs again if the project has changed."""
+    """A tool that only reads the project; its handler gets a snapshot, and runs again if the project changes."""
 
     handler: Callable[[Any, ProjectSnapshot], ToolAnswer]
 
@@ -176,7 +176,10 @@ class QueryTool(Tool, frozen=True, kw_only=True):
 def declare_tool(
     name: str, title: str, input: type[Struct], output: Any, *, kind: type[Tool] = Tool, **options: Any
 ) -> Callable[[Callable[[Any, Any], Any]], Tool]:
-    """Return a decorator that turns a handler into a tool, with the docstring (`-OO`: the title) as the description."""
+    """Return a decorator that turns a handler into a tool.
+
+    The handler's docstring is the description; under `-OO`, the title is.
+    """
 
     def declare(handler: Callable[[Any, Any], Any]) -> Tool:
         description = " ".join((handler.__doc__ or title).split())
@@ -191,10 +194,10 @@ declare_query = partial(declare_tool, kind=QueryTool)
 
 
 class ToolTable(Mapping[str, Tool]):
-    """Tools by name, each imported when it is first used."""
+    """Tools by name, each imported on first use."""
 
     def __init__(self, package: str, constants: Mapping[str, str]) -> None:
-        """Each constant is given as `module:NAME`, relative to the package."""
+        """Read each constant as `module:NAME`, relative to the package."""
         self._package, self._constants = package, constants
 
     def __getitem__(self, name: str) -> Tool:
@@ -232,14 +235,14 @@ class EnabledPack(Struct, frozen=True):
 
     @property
     def is_table(self) -> bool:
-        """True if a tool can be found without loading the others."""
+        """True if the pack can load one tool without the others."""
         return isinstance(self.pack.tools, ToolTable)
 
     def tools(self) -> Sequence[Tool]:
         return [tool for tool in self._make_tools() if self._has(tool)]
 
     def find(self, name: str) -> Tool | None:
-        """Return the tool with that name from a table, without loading the others."""
+        """Return the tool with that name without loading the others; None if the pack has no table of tools."""
         tools = self.pack.tools
         return tool if isinstance(tools, ToolTable) and (tool := tools.get(name)) and self._has(tool) else None
 
@@ -261,7 +264,7 @@ class EnabledPack(Struct, frozen=True):
 
 
 def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
-    """Return the answer as an object; a list is its `result`."""
+    """Return the answer as an object; a list becomes its field `result`."""
     value = to_builtins(answer.value)
     if answer.page is None:
         assert isinstance(value, dict)
@@ -273,7 +276,7 @@ def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
 
 
 def split_answer(answer: ToolAnswer) -> dict[str, Any]:
-    """Return the parts of an answer: the result first, then its page and notes."""
+    """Return the parts of an answer by name: its result, its page and its notes."""
     notes = {"warning": answer.warning, "next_step": answer.next_step}
     page = _format_page(answer.page) if answer.page else {}
     return {"result": answer.value, **page, **{name: text for name, text in notes.items() if text}}

@@ -31,7 +31,7 @@ EntryCount = Annotated[int, Meta(ge=1, description="Maximum length of each list;
 
 
 async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], Result]) -> Result:
-    """Answer a question from the index, in a thread; raise ToolError if the index can't be read."""
+    """Answer a question from the index in a thread; raise ToolError if the index can't be read."""
     knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
     if knowledge is None:
         raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "this server has no index")
@@ -53,7 +53,7 @@ def require_maintenance(ctx: CallContext) -> index.Maintenance:
 
 
 async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
-    """Run work in a thread; raise ToolError if the store can't be used."""
+    """Run a function in a thread; raise ToolError if the store can't be used."""
     try:
         return await run_blocking(work)
     except StoreError as error:
@@ -61,7 +61,7 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
 
 
 def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
-    """Return a store error as a ToolError with a remedy for this caller."""
+    """Convert a store error to a ToolError that tells this caller what to do."""
     ##= man/spec/knowledge.md#answers
     ##% If the index is missing, locked, damaged or of another version, `km-` tools MUST answer `upstream_error` and say
     ##% what to do. After the index is repaired, `km-` tools MUST work again without a restart.
@@ -91,7 +91,7 @@ def _find_shell_hint(error: StoreError) -> str:
 
 
 def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:
-    """Return the first `limit` rows; without a limit, return to agents as many as fit into a share of an answer."""
+    """Return the first `limit` rows; without a limit, return as many as fit into an agent's share of an answer."""
     found = tuple(rows)
     if limit is not None:
         return found[:limit]
@@ -102,12 +102,12 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
 
 
 def compute_row_budget(face: str, limit: int, usual: int) -> int | None:
-    """Return the maximum size in bytes of an answer with `limit` entries (by default `usual`); None means no limit."""
+    """Return the maximum size of an answer in bytes, given its limit of entries; None means no maximum."""
     return MAX_PAGE_BYTES * max(limit, usual) // usual if face == tool.MCP_SOURCE else None
 
 
 def limit_rows_by_size(rows: Sequence[_Row], most: int | None) -> Sequence[_Row]:
-    """Return the first row, and as many more as fit into `most` bytes."""
+    """Return the first row, and further ones as long as they fit into `most` bytes."""
     return rows if most is None else list(take_fitting_rows(rows, most, least=1))
 
 

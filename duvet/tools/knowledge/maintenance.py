@@ -63,7 +63,7 @@ _NAME = "The name of the recipe, such as daily-health"
 
 
 async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options: settings.IngestOptions) -> IngestRun:
-    """Return the record of the run, even if it failed; raise ToolError if there is no record."""
+    """Return the record of an ingest run, even of a failed one; raise ToolError if there is no record."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
     def work() -> IngestRun:
@@ -86,7 +86,7 @@ async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options
 
 
 class _CallProgress(Progress):
-    """Reports each step to the caller, and stops the work when the call is cancelled."""
+    """Reports the progress of a call, and stops the work when the call is cancelled."""
 
     def __init__(self, ctx: CallContext) -> None:
         self._ctx = ctx
@@ -260,7 +260,7 @@ class StoreFileOutput(Struct, frozen=True, kw_only=True):
 async def _finish_storing(
     ctx: CallContext, maintenance: Maintenance, stored: StoredFile, wants_ingest: bool | None
 ) -> tool.ToolAnswer:
-    """Return the answer, after an ingest run if one is requested; raise ToolError if the run fails."""
+    """Return the answer, after an ingest run if requested; raise ToolError if that run fails."""
     run = await _ingest(ctx, maintenance, stored) if maintenance.content.ingests(wants_ingest) else None
     return tool.ToolAnswer(
         value=StoreFileOutput(
@@ -294,7 +294,7 @@ async def _ingest(ctx: CallContext, maintenance: Maintenance, stored: StoredFile
 
 
 async def _check_indexed(ctx: CallContext, maintenance: Maintenance, stored: StoredFile) -> str:
-    """Return a warning if the index doesn't contain the file."""
+    """Return a warning if the stored file is not in the index."""
     path = os.path.relpath(stored.path, os.path.realpath(maintenance.places.root)).replace(os.sep, "/")
     try:
         if await index.ask_knowledge(ctx, lambda known: path in known.store.artifacts()):

@@ -35,7 +35,7 @@ async def _make_report(
     *,
     graph: bool,
 ) -> _Report:
-    """Return the whole report with its history; raise ToolError if there was no ingest run."""
+    """Return a report with its history; raise ToolError if the project is not indexed."""
     server: ServerFacts | None = ctx.services.get(FACTS_SERVICE)
     now = (server.clock if server else get_current_time)().timestamp()
 

@@ -46,7 +46,7 @@ _MAX_MATCHERS = 512
 
 
 class SpecCatalogue(library.Library):
-    """Loads the specifications of the catalogue, each text once, and no other files outside the project."""
+    """Loads each specification of the catalogue once, and no other files outside the project."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         project = context.project
@@ -73,12 +73,12 @@ class SpecCatalogue(library.Library):
         return {self._make_absolute(card.path): number for number, card in last}
 
     def number_of(self, locator: Locator) -> int | None:
-        """Return the index of the specification with that name, or else with that text."""
+        """Return the index of the specification with that name, or with the same file."""
         number = self._by_name.get(locator.name)
         return self._by_path.get(self._make_absolute(self.path(locator))) if number is None else number
 
     def first_of(self, number: int) -> int:
-        """Return the index of the specification with the same text and the shortest name."""
+        """Return the index of the first specification with the same file."""
         return self._by_path[self._make_absolute(self.cards[number].path)]
 
     def known(self, number: int) -> Specification:
@@ -87,7 +87,7 @@ class SpecCatalogue(library.Library):
         return self._known[number]
 
     def names(self, number: int) -> RequirementNames:
-        """Return the ids that a specification gives its requirements."""
+        """Return the requirement ids of a specification."""
         if number not in self._names:
             sections = {section.id: index for index, section in enumerate(self.cards[number].sections)}
             self._names[number] = RequirementNames(
@@ -131,7 +131,7 @@ class SpecCatalogue(library.Library):
 
 
 class NearestMatch(NamedTuple):
-    """The nearest text, section or specification, and a one-line hint."""
+    """The most similar text, section or specification, and a one-line hint."""
 
     text: str = ""
     hint: str = ""
@@ -277,7 +277,7 @@ class CitationVerdict(Struct, frozen=True, kw_only=True):
 def check_style(
     verdict: CitationVerdict, citation: str, path: str, styles: Sequence[comments.SourceStyle]
 ) -> CitationVerdict:
-    """Return the verdict on a valid citation, with a warning if a file with these styles would not contain it."""
+    """Add a warning to the verdict on a valid citation if the file's comment styles would not read it."""
     # An entry of a requirement file is not a comment.
     if _ENTRY.match(citation) or is_read_in(citation, styles):
         return verdict
@@ -288,7 +288,7 @@ def check_style(
 
 
 class CitationChecker:
-    """Checks citations against one snapshot of the project, and caches the parsed specifications."""
+    """Checks citations against one snapshot of the project, and caches parsed specifications."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         self.specifications = context.once(SpecCatalogue)
@@ -303,9 +303,9 @@ class CitationChecker:
         self._matchers: dict[int, QuoteMatcher] = {}
 
     def check(self, citation: str, *, looks: bool = True) -> CitationVerdict:
-        """Check all citations in a text. The verdict is that of the first invalid one, or of all if all are valid.
+        """Check all citations in a text, and return the verdict on the first invalid one, or on all.
 
-        With `looks`, it includes the nearest correction, which takes longer than the check itself.
+        `looks` adds the nearest correction, which takes longer than the check.
         """
         pasted = self._parse(citation)
         wrong = [one for one in pasted.problems if one.severity is Severity.ERROR]
@@ -324,7 +324,7 @@ class CitationChecker:
         return CitationVerdict(warning="; ".join(dict.fromkeys(filter(None, warnings))))
 
     def _parse(self, text: str) -> PastedText:
-        """Parse comments, or else entries of a requirement file."""
+        """Parse comments, or entries of a requirement file if there are no comments."""
         if not _ENTRY.match(text):
             return parse_pasted(_PATH, text, self.styles)
         annotations, problems = requirement_files.read_requirement_file(_PATH, text.encode(errors="replace"))
@@ -374,7 +374,7 @@ class CitationChecker:
             yield "the section contains this quote, but none of its requirements does"
 
     def _is_required(self, number: int, index: int, pieces: Sequence[records.Piece]) -> bool:
-        """Return True if some of these spans of a section belong to a requirement."""
+        """Return True if any of these parts of a section belongs to a requirement."""
         if (number, index) not in self._spans:
             section = self.specifications.known(number).sections[index]
             matcher = QuoteMatcher(section)
@@ -384,7 +384,7 @@ class CitationChecker:
         return any(one.start < other.end and other.start < one.end for one in spans for other in pieces)
 
     def _make_matcher(self, section: Section) -> QuoteMatcher:
-        """Return the matcher of a section. The most recent ones are cached: making one takes longer than using it."""
+        """Return the matcher of a section, cached because creating it takes longer than using it."""
         # The matcher keeps its section alive, so its id is not reused.
         found = self._matchers.pop(id(section), None) or QuoteMatcher(section)
         self._matchers[id(section)] = found

@@ -59,7 +59,7 @@ def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot
 
 
 def _make_output(verdict: citation_checker.CitationVerdict, most: int | None = None) -> ValidateCitationOutput:
-    """Return the answer for a verdict, with each text cut to at most `most` characters."""
+    """Return the answer for a verdict, with texts shortened to `most` characters."""
     texts = (text or None for text in (verdict.error, verdict.warning, verdict.nearest))
     return ValidateCitationOutput(
         not verdict.error, *(text and (shorten_text(text, most) if most else text) for text in texts)
@@ -157,7 +157,7 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
 
 
 def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[comments.SourceStyle, ...]]:
-    """Return the path of a source, which need not exist yet, and its comment styles."""
+    """Return the path of a source, which may not exist yet, and its comment styles."""
     project = context.project
     known = context.once(invalid_citations.group_styles_by_path)
     rules = (*(project.config.sources if project.config else ()), *project.options.sources)
@@ -277,7 +277,7 @@ def _select_at(found: Sequence[_Location], line: int) -> list[_Location]:
 
 
 def _list_citations(context: ProjectSnapshot, paths: list[str]) -> list[_Location]:
-    """Return the citations in a file, given several spellings of its path."""
+    """Return the citations in a file, whose path may be spelled in several ways."""
     catalogue = context.catalogue
     numbers = locations.find_annotations_in_file(catalogue, paths)
     if not numbers:

@@ -73,7 +73,7 @@ class LineStretch(NamedTuple):
 
 
 class MalformedAnnotation(Struct, frozen=True):
-    """A comment or entry that can't be read, with all of its lines."""
+    """A comment or entry that can't be read, with all its lines."""
 
     path: str
     lines: LineStretch
@@ -82,14 +82,14 @@ class MalformedAnnotation(Struct, frozen=True):
 
 
 class AnnotationHead(NamedTuple):
-    """The first line of an annotation, with its range of characters."""
+    """The first line of an annotation, and its character range."""
 
     line: int
     span: tuple[int, int] = (0, 0)
 
 
 def find_malformed_annotations(context: ProjectSnapshot) -> tuple[MalformedAnnotation, ...]:
-    """Return all malformed annotations, sorted by place."""
+    """Return all malformed annotations in file order."""
     text = lru_cache(maxsize=None)(context.files.text)
     stretches = lru_cache(maxsize=None)(partial(_list_blocks, context.once(group_styles_by_path), text))
     found: dict[tuple[str, LineStretch], list[model.Problem]] = {}
@@ -121,7 +121,7 @@ def _list_blocks(styles: StylesByPath, text: Callable[[str], SourceText], path: 
 
 
 def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineStretch:
-    """Return the lines of the comment or entry that contains a line."""
+    """Return the lines of the comment or entry that contains this line."""
     found = next((one for one in blocks if one.first <= line <= one.last), None)
     if found is not None:
         return found
@@ -131,7 +131,7 @@ def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineS
 
 
 def describe_citation_error(problem: model.Problem, target: str) -> str:
-    """Return the message of a problem, after the phrase for its kind if there is one."""
+    """Return the message of a problem, introduced by the phrase for its kind."""
     ##= man/spec/mcp.md#tools
     ##% If a citation is invalid, `validate_citation` MUST return an error that begins with `URL not found`,
     ##% `Specification not found`, `Section not found` or `Requirement not found`, and say in the second content block
@@ -144,7 +144,7 @@ def describe_citation_error(problem: model.Problem, target: str) -> str:
 
 
 def restore_spelling(message: str, target: str) -> str:
-    """Replace the absolute path of the specification by its name in the target."""
+    """Replace the absolute path of a specification with its name in the target."""
     name = target.partition("#")[0]
     return re.sub(rf"(?<!\S)/.*/{re.escape(name)}", lambda _: name, message) if name else message
 
@@ -173,7 +173,7 @@ def list_invalid_citations(arguments: ListArguments, context: ProjectSnapshot) -
 
 
 def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
-    """Return the citations whose target or quote is wrong and those that can't be read, sorted by place."""
+    """Return the citations with a wrong target or quote, and those that can't be read, in file order."""
     found = []
     for one in context.once(find_malformed_annotations):
         if errors := [problem for problem in one.problems if problem.severity is model.Severity.ERROR]:

@@ -83,7 +83,7 @@ class StatusArguments(RequirementArguments, frozen=True, kw_only=True):
 
 
 def _describe_unknown(name: str, value: str) -> str:
-    """Return the message that msgspec gives for a value that is not one of the choices."""
+    """Return the message that msgspec gives for an invalid choice."""
     return f"Invalid enum value '{shorten_text(value)}' - at `$.{name}`"
 
 
@@ -106,7 +106,7 @@ class RequirementSummary(Struct, frozen=True, omit_defaults=True):
 
 
 def summarize_requirement(card: RequirementCard, most: int | None = None) -> RequirementSummary:
-    """Return a summary with the text cut to at most `most` characters."""
+    """Return a summary with the text shortened to `most` characters."""
     text = card.text if most is None else shorten_text(card.text, most)
     level = format_level(card.level) or NO_LEVEL
     return RequirementSummary(card.id[:SHORT_ID_DIGITS], level, card.state.words, text, card.name)
@@ -195,7 +195,7 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
 
 
 def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference) -> references.RequirementRef:
-    """Return the requirement that a reference names, or that its citation cites."""
+    """Return the requirement that a reference names, or that the named citation cites."""
     if isinstance(found, references.RequirementRef):
         return found
     if not isinstance(found, references.CitationRef):
@@ -216,7 +216,7 @@ def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference)
 
 
 def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[RequirementCitation]:
-    """Return the citations with their code if they fit, otherwise without it, otherwise as many as fit."""
+    """Return the citations with code, or without it if they don't fit, or else as many as fit."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
     ##% for more. If the server cuts an answer, it MUST say how to get the remaining part.
@@ -259,7 +259,7 @@ def make_list_answer(
     notes: Sequence[str] = (),
     page_size: int | None = None,
 ) -> ToolAnswer:
-    """Return the requested page of a tool's list; the default page size comes from the context."""
+    """Return the requested page of a tool's list; the context sets the default page size."""
     question = (name, structs.replace(arguments, limit=None, cursor=None))
     request = pagination.PageRequest(
         question, arguments.cursor, arguments.limit, context.page_size if page_size is None else page_size

@@ -31,7 +31,7 @@ class CoverageSummaryInput(Struct, frozen=True):
 
 
 class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Counts of requirements by status; a count of 0 is omitted."""
+    """Counts of requirements by status; zero counts are left out."""
 
     id: str = ""
     level: str = ""
@@ -88,7 +88,7 @@ def _copy_counts(found: RequirementCounts, **more: Any) -> CoverageCounts:
 
 
 def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
-    """Return the counts of all specifications, shortened to fit."""
+    """Return the counts of all specifications, leaving out some if they don't fit."""
     whole = context.once(_count_all)
     if len(json.encode(whole)) <= MAX_PAGE_BYTES or not context.page_size:
         return ToolAnswer(value=whole)
@@ -150,7 +150,7 @@ def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAns
 
 
 def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
-    """Return the section that a reference names, or the section of the requirement or citation that it names."""
+    """Return the section that a reference names, or that contains the named requirement or citation."""
     match found:
         case SectionRef():
             return found
@@ -169,7 +169,7 @@ def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
 
 
 class _SectionCache:
-    """A cache of section texts and requirements, because agents read a section in parts."""
+    """Caches section texts and requirements, because agents read a section in parts."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         self.text = lru_cache(maxsize=_MAX_CACHED)(partial(_read_text, context))
@@ -195,7 +195,7 @@ def _list_requirements(
 
 
 def _cut_text(text: str, offset: int, room: int) -> str:
-    """Return as much of the text as fits, up to the end of a line if possible."""
+    """Return as much of a text as fits, if possible up to a line end."""
     part = text[offset:].encode()[:room].decode(errors="ignore")
     while part and _estimate_cost(part) > room:
         part = part[: len(part) * room // _estimate_cost(part)]
@@ -205,7 +205,7 @@ def _cut_text(text: str, offset: int, room: int) -> str:
 
 
 def _estimate_cost(text: str) -> int:
-    """Return the size of prose with about as many tokens, because hex dumps have more tokens per byte."""
+    """Return how many bytes of prose have as many tokens, because hex dumps have more tokens per byte."""
     return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 
