@@ -128,7 +128,7 @@ def _print_schema(name: str) -> None:
 
 
 def _check_files(config_path: str | None, service_path: str | None) -> tuple[list[str], list[Problem]]:
-    """Return the configuration files that exist, and their problems; raise UnreadableError if none exists."""
+    """Return the existing configuration files and their problems; raise UnreadableError if none exists."""
     tree, environ = DiskTree(), current_settings().environ
     paths: list[str] = []
     problems: list[Problem] = []
@@ -148,7 +148,7 @@ def _check_files(config_path: str | None, service_path: str | None) -> tuple[lis
 
 
 def render_settings_table(settings: Iterable[Setting], folder: str = "") -> bytes:
-    """Render a line for each setting: its key, its value and its origin, with paths relative to a folder of the project."""
+    """Render a line per setting with key, value and origin; paths are relative to `folder`."""
     rows = [
         (setting.key, _format_value(_locate_value(setting, folder)), _format_origin(setting, folder))
         for setting in settings
@@ -159,7 +159,7 @@ def render_settings_table(settings: Iterable[Setting], folder: str = "") -> byte
 
 
 def _locate_value(setting: Setting, folder: str) -> str | bool | int | tuple[str, ...] | None:
-    """Return the value of a setting; the path of the configuration as the user writes it."""
+    """Return the value of a setting; a path is shown as the user would write it."""
     value = setting.value
     return show_path(value, folder) if setting.key == "config-path" and isinstance(value, str) else value
 

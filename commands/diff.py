@@ -109,7 +109,7 @@ def _choose_renderer(format: str, gate: str, now: Catalogue) -> Callable[[DiffBa
 
 
 class RevisionCatalogue(Struct, frozen=True):
-    """The catalogue at a commit, and the files that were read from disk because the commit lacks them."""
+    """The catalogue at a commit, and the files that the commit lacks and that were read from disk."""
 
     catalogue: Catalogue
     has_configuration: bool
@@ -119,7 +119,7 @@ class RevisionCatalogue(Struct, frozen=True):
 def _load_revision(
     cache: DiskCache | None, options: Mapping[str, Any], revisions: GitRevisions, base: DiffBase, now: Catalogue
 ) -> RevisionCatalogue:
-    """Load the catalogue of a commit; commits don't change, so it stays valid in the cache."""
+    """Load the catalogue at a commit, which stays valid in the cache because commits don't change."""
     today = open_project(cache, QuietProgress(current_settings()), **options)
     specifications = tuple(sorted(card.path for card in now.specifications))
 
@@ -162,7 +162,7 @@ def _list_configured_files(project: Project) -> Iterator[str]:
 
 @contextmanager
 def _name_revision(base: DiffBase) -> Iterator[None]:
-    """Put the revision before the paths in errors, as git does."""
+    """Prefix the paths in errors with the revision, as git does."""
     revision = base.short if base.is_merge_base else base.revision
     try:
         yield
@@ -174,7 +174,7 @@ def _name_revision(base: DiffBase) -> Iterator[None]:
 
 
 def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...], *, annotate: bool) -> int:
-    """Print the verdict of `--fail-on`, if it is given; return the exit code."""
+    """Print the verdict of `--fail-on` if requested, and return the exit code."""
     ##= man/spec/diff.md#gates
     ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid.
     ##= man/spec/diff.md#gates

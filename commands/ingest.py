@@ -114,7 +114,7 @@ def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
 
 
 def _list_changes(outcome: IngestOutcome) -> Iterator[str]:
-    """List the files that a run would change, and the resulting contents of the index."""
+    """List the files that a run would change, and what the index would contain."""
     removed = [f"{one.path} -> {one.renamed_to}" if one.renamed_to else one.path for one in outcome.run.removed]
     for verb, paths in (("add", outcome.added), ("update", outcome.changed), ("remove", removed)):
         yield from (f"would {verb} {path}" for path in paths)
@@ -130,7 +130,7 @@ def _describe_contents(run: IngestRun) -> str:
 def _run_with_store(
     path: str, run: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
-    """Run with the existing index, or create one; `--full` replaces a damaged index."""
+    """Call `run` with the existing or a new index; `--full` replaces a damaged one."""
     try:
         return _run_with_open_store(path, run, dry_run=dry_run)
     except StoreDamagedError as error:

@@ -112,7 +112,7 @@ def _refuse_nested_project(here: str) -> None:
 
 
 def _make_relative(name: str, here: str) -> str:
-    """Make an absolute path to a file in this folder relative, because absolute paths differ between machines."""
+    """Make an absolute path inside this folder relative, because absolute paths differ between machines."""
     is_inside = os.path.isabs(name) and os.path.realpath(name).startswith(os.path.join(os.path.realpath(here), ""))
     return os.path.relpath(os.path.realpath(name), os.path.realpath(here)) if is_inside else name
 
@@ -124,7 +124,7 @@ def _choose_next_step(*, is_traced: bool, is_offered: bool) -> str:
 
 
 def _write_upstream_files(specifications: Sequence[str], languages: Sequence[str]) -> None:
-    """Write awslabs duvet's files, and print its progress lines."""
+    """Write the files and print the progress lines of awslabs duvet."""
     named = tuple(one for one in new_project.STARTERS if one.language.value in languages)
     starters = named or new_project.detect_languages(os.path.exists)
     ##= man/spec/init.md#new-projects
@@ -141,7 +141,7 @@ def _write_upstream_files(specifications: Sequence[str], languages: Sequence[str
 
 
 def _create_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> str:
-    """Write the configuration of a new project; return the next command."""
+    """Write the configuration of a new project, and return the next command to run."""
     groups = list(_choose_groups(survey.sources, languages)) if languages else list(survey.sources)
     if not groups:
         starters = new_project.detect_languages(os.path.exists)
@@ -171,7 +171,7 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
 
 
 def _extend_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> str:
-    """Add what is named, or accepted, to the configuration of a project; return the next command."""
+    """Add what the user named or accepted to the configuration, and return the next command to run."""
     data = DiskTree().read(CONFIG_PATH)
     environ = current_settings().environ
     config = read_config(data, CONFIG_PATH, environ)
@@ -219,7 +219,7 @@ def _has_group(config: Config, group: new_project.SourceGroup) -> bool:
 def _choose_groups(
     found: Sequence[new_project.SourceGroup], languages: Sequence[str]
 ) -> Iterator[new_project.SourceGroup]:
-    """Yield the sources of these languages that were found, or the usual pattern of a language without sources."""
+    """Yield the sources of these languages; a language without sources gets its usual pattern."""
     for starter in new_project.STARTERS:
         if starter.language.value in languages:
             usual = new_project.SourceGroup(starter.language, (starter.pattern,))
@@ -232,7 +232,7 @@ def _list_new_paths(survey: Survey, known: Sequence[str]) -> list[str]:
 
 
 def _list_any_case(survey: Survey, names: Iterable[str]) -> list[str]:
-    """Return the specifications whose keywords are in lower case only, and say so."""
+    """Return the specifications that write keywords only in lower case, and print a note about them."""
     surveyed = {one.path: one.any_case for one in survey.specifications}
     found = []
     library = Library(DiskTree(), "", forms={})
@@ -251,7 +251,7 @@ def _list_any_case(survey: Survey, names: Iterable[str]) -> list[str]:
 
 
 def _accepts(paths: Sequence[str], *, accepts: bool) -> bool:
-    """Return whether to trace these specifications; on a terminal, ask the user."""
+    """Return whether to trace these specifications; ask on a terminal."""
     if accepts or not paths:
         return accepts
     is_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()

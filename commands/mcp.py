@@ -107,7 +107,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
 
 
 def _serve_stdio(application: Application) -> None:
-    """Serve the client over standard input and output until it closes them."""
+    """Serve one client over standard input and output until it disconnects."""
     from duvet.server.stdio.handshake import answer_handshake, take_standard_streams
 
     streams = take_standard_streams()
@@ -140,7 +140,7 @@ def _serve_stdio(application: Application) -> None:
 
 
 def _serve_http(application: Application, listening: ListenOptions) -> None:
-    """Serve all clients at an address until a signal ends the process."""
+    """Serve clients over HTTP until a signal arrives."""
     from duvet.server.http.guards import HttpLimits
     from duvet.server.http.listener import ServedApplication, ServingOptions, serve_over_http
     from duvet.server.http.tokens import read_tokens
@@ -215,7 +215,7 @@ CLIENTS = {
 
 
 def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
-    """Print the configuration that a client needs to start the server for this project."""
+    """Print the configuration with which a client starts the server for this project."""
     config_path = options["config_path"] or current_settings().config_path
     require_config(DiskTree(), config_path)
     # A client may start the server in any folder and with another PATH, so the paths are absolute.
@@ -243,7 +243,7 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
 
 
 def _check_service(application: Application, listening: ListenOptions) -> None:
-    """Print what would be served; raise DuvetError if the configuration is invalid."""
+    """Print what the server would offer; raise DuvetError if the configuration is invalid."""
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST fail if a configuration is invalid. `duvet mcp --check` MUST list the tools that the
     ##% server would offer, and name the gateway that receives forwarded calls.
@@ -271,7 +271,7 @@ def _check_service(application: Application, listening: ListenOptions) -> None:
 
 
 def _summarise_project(application: Application) -> tuple[str, Sequence[Problem]]:
-    """Return a line about the project, and the problems that prevent tools from reading it."""
+    """Return a line about the project, and the problems that keep tools from reading it."""
     # Tools don't download anything either.
     options = {**application.settings.project_options, "offline": True}
     tree, has_legacy_flags = DiskTree(), bool(options["source_patterns"] or options["spec_patterns"])

@@ -32,7 +32,7 @@ _WIDTH = 80  # The width of diagnostics in a file or a pipe.
 
 
 class _ChoiceList(click.ParamType[tuple[str, ...]]):
-    """A list of words, separated by commas."""
+    """A list of words separated by commas."""
 
     name = "choice"
 
@@ -75,7 +75,7 @@ def _name_option(param: click.Parameter | None) -> str:
 
 
 class QueryCommand(Subcommand):
-    """Has its own `-q` and `-v`, and describes usage errors as awslabs duvet does."""
+    """A command with its own `-q` and `-v`, which words usage errors as awslabs duvet does."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*click.Command.get_params(self, ctx), NO_CACHE.make_hidden_option()]
@@ -197,7 +197,7 @@ def query(
 
 
 class QueryProgress(ProgressLines):
-    """Prints the steps of `duvet query`, and its result as the end of the first step."""
+    """Prints the steps of `duvet query`, and the result as the outcome of the first step."""
 
     def __init__(self, settings: TerminalSettings) -> None:
         super().__init__(settings)
@@ -219,7 +219,7 @@ class QueryProgress(ProgressLines):
             super().end(outcome)
 
     def finish(self, result: Iterable[str]) -> None:
-        """Print a text that may be long, and the time since the start."""
+        """Print the result, which may be long, and the time since the start."""
         pieces = iter(result)
         verb, _, rest = next(pieces).partition(" ")
         # The line end before the first word counts, too.
@@ -238,7 +238,7 @@ def run_query(
     quotes: tuple[str, ...],
     patterns: tuple[str, ...],
 ) -> int:
-    """Run the checks and print their results; return the exit code."""
+    """Run the checks, print their results, and return the exit code."""
     from duvet.console.problems import print_problems
     from duvet.console.project import open_project
     from duvet.console.report_run import write_requirements
@@ -300,7 +300,7 @@ def run_check(query: AnnotationQuery, name: str, patterns: Sequence[str], progre
 
 
 def read_reports(project: Project, patterns: Iterable[str]) -> Iterator[dict[str, LineHits]]:
-    """Yield the coverage reports that the patterns match."""
+    """Yield the coverage reports that match the patterns."""
     from duvet.sources.coverage_report import read_jacoco_xml
     from duvet.sources.glob import compile_pattern, expand_pattern
 
@@ -310,7 +310,7 @@ def read_reports(project: Project, patterns: Iterable[str]) -> Iterator[dict[str
 
 
 def describe_models(reports: Iterable[ReportLines], models: FileModels, progress: QueryProgress) -> None:
-    """Print the files that can't be parsed and, if verbose, how the others are read."""
+    """Print the files that can't be parsed and, with `--verbose`, how the others are parsed."""
     ##= man/spec/query.md#executed-lines
     ##% If duvet cannot parse a covered Java file, `duvet query` MUST name the file and report its annotations as
     ##% unknown. If a coverage report lists lines that a Java file does not have, `duvet query` MUST report the

@@ -203,7 +203,7 @@ def run(
 
 
 def _list_recipes(format: str | None) -> None:
-    """List the recipes; report files that aren't valid recipes."""
+    """List the recipes, and report files that aren't valid recipes."""
     recipes = RecipeCatalogue(DiskTree()).every().values()
     rows = [
         {
@@ -245,7 +245,7 @@ def _require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
 
 
 def _check_recipes(paths: Sequence[str], problem_output: ProblemOutput, options: Mapping[str, Any]) -> int:
-    """Write the problems of these recipes or files, or of all recipes of the project; return the exit code."""
+    """Write the problems of these recipes, or of all recipes, and return the exit code."""
     catalogue = RecipeCatalogue(DiskTree())
     recipes = catalogue.every()
     own = [one for one in recipes.values() if one.origin != ORIGIN_SHIPPED]
@@ -268,14 +268,14 @@ def _check_recipes(paths: Sequence[str], problem_output: ProblemOutput, options:
 
 
 def _make_application(options: Mapping[str, Any]) -> Application:
-    """Enable the pack `knowledge`, unless the configuration disables it."""
+    """Return the application with the pack `knowledge` enabled, unless the configuration disables it."""
     return make_application({**options, PACKS_KEY: (*options[PACKS_KEY], KNOWLEDGE_SERVICE)}, mode=SHELL_SOURCE)
 
 
 def _run_recipe(
     name: str, words: Sequence[str], json: str | None, format: str, options: Mapping[str, Any], *, dry_run: bool
 ) -> int:
-    """Run a recipe, or plan the run, and print each step; return the exit code."""
+    """Run a recipe or only plan it, print each step, and return the exit code."""
     application = _make_application(options)
     if application.line is not None:
         # That server runs its own recipes, with the scopes of the token.
@@ -305,7 +305,7 @@ def _run_recipe(
 
 
 def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
-    """Return the variables with the values set by `NAME=VALUE` and JSON; raise UsageError for invalid ones."""
+    """Return the values set by `NAME=VALUE` and JSON; raise UsageError if they are invalid."""
     for word in words:
         name, equals, _ = word.partition("=")
         if not equals:
@@ -326,7 +326,7 @@ def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes
 
 
 def _make_variables_tool(workflow: records.Workflow) -> Tool:
-    """Return a tool with the variables as its arguments; a variable of any type becomes a string."""
+    """Return a tool whose arguments are the variables; a variable of any type is parsed as a string."""
     variables = {
         name: replace(one, kind=VariableType.STRING) if one.kind is None else one
         for name, one in workflow.variables.items()
@@ -337,7 +337,7 @@ def _make_variables_tool(workflow: records.Workflow) -> Tool:
 
 
 def _call_recipe_tool(application: Application, arguments: Mapping[str, object]) -> records.WorkflowRun:
-    """Run a recipe; return the record of the run even if it fails or is interrupted."""
+    """Run a recipe, and return the record of the run even if it fails or is interrupted."""
     tool = application.tools.registry.require(records.RECIPE_TOOL)
     runs: list[records.WorkflowRun] = []
     on_terminal = wants_bar(current_settings())

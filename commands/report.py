@@ -81,7 +81,7 @@ def report(
 def watch_reports(
     options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool
 ) -> NoReturn:
-    """Report now and after each change, until the user or a system error stops it."""
+    """Report now and after each change, until the user or a system error ends the command."""
     from duvet.project.changes import ChangeWatcher
 
     progress = ProgressLines(current_settings())
@@ -110,7 +110,10 @@ def watch_reports(
 
 
 def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[str, ...], bool]:
-    """Wait for a change that requires a run; return the changed files, and whether all of them are reports."""
+    """Wait for a change that requires a run.
+
+    Return the changed files, and whether all of them are reports.
+    """
     while True:
         changed = changes.wait() or ()
         only_reports = bool(changed) and changes.are_outputs(changed)
@@ -125,7 +128,7 @@ def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[st
 def run_watched_report(
     options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool = False
 ) -> tuple[Project, bool]:
-    """Run once and print the result; return the project that was read, and whether the run succeeded."""
+    """Run once and print the result; return the project, and whether the run succeeded."""
     from duvet.console.report_run import run_report
 
     settings = current_settings()

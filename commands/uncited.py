@@ -96,7 +96,7 @@ def uncited(
 
 
 def _load_for_gate(ctx: click.Context, options: Mapping[str, Any], fail_on: str, format: str | None) -> Catalogue:
-    """Return the catalogue; without requirements, print what keeps the gate from running, and exit."""
+    """Return the catalogue; if it has no requirements, print why the gate can't run, and exit."""
     ##= man/spec/gates.md#verdicts
     ##% If a gate cannot run because the project has no requirements, duvet MUST print `FAIL` and the problems that
     ##% explain why.

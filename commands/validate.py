@@ -112,7 +112,7 @@ def validate(
 
 
 class ValidateRequest(Struct, frozen=True):
-    """The options of one run."""
+    """The options of one run of `duvet validate`."""
 
     names: tuple[str, ...] = ()
     stdin_path: str | None = None
@@ -132,7 +132,7 @@ class ValidateRequest(Struct, frozen=True):
 
 
 class ProjectFindings(Struct, frozen=True, array_like=True):
-    """The problems of the trace and of the pages."""
+    """The problems of the trace and the pages."""
 
     trace: Findings
     pages: PageFindings
@@ -159,7 +159,7 @@ def _find_problems(project: Project) -> ProjectFindings:
 
 
 def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOutput) -> int:
-    """Fix the named files, or print the changes as a diff; report the remaining problems."""
+    """Fix the named files or print the changes as a diff, and report the remaining problems."""
     from duvet.knowledge.pages.catalogue import find_page_problems
     from duvet.project.validation import fix_project, is_safely_fixed, overlay_project, write_fixes
 
@@ -210,7 +210,7 @@ def _approve_all(problem: Problem, text: str) -> bool:
 
 
 def _describe_fix(problem: Problem) -> str:
-    """Return the place and description of a fix, followed by the new quote with the changed words marked."""
+    """Return the place and description of a fix, and the new quote with changed words marked."""
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST list each fix with the differing words marked.
     assert problem.fix is not None
@@ -219,7 +219,7 @@ def _describe_fix(problem: Problem) -> str:
 
 
 def _open_project_with_stdin(options: Mapping[str, Any], request: ValidateRequest) -> tuple[Project, dict[str, str]]:
-    """Open the project with standard input in place of a file; return it and that text by its path."""
+    """Open the project with standard input in place of a file; return it, and that text by path."""
     ##= man/spec/validate.md#choosing-files
     ##% With `-`, `duvet validate` MUST check standard input in place of the file that `--stdin-path` names.
     from duvet.knowledge.pages.files import find_page_files
@@ -243,7 +243,7 @@ def _report_findings(
     texts: Mapping[str, str] | None = None,
     obstacles: tuple[Problem, ...] = (),
 ) -> int:
-    """Write the problems of the selected files and a summary; return the exit code."""
+    """Write the problems of the selected files and a summary, and return the exit code."""
     selected = _select_inputs(findings, request, texts or {})
     checked = findings.trace.of([path for path in selected.paths if path in findings.trace.files])
     ##= man/spec/pages.md#checks
@@ -280,7 +280,7 @@ def _report_findings(
 
 
 def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: Mapping[str, str]) -> ChosenInputs:
-    """Return the inputs that the request names, or all; the files of `texts` need not be on disk."""
+    """Return the files that the request names, or all; the files in `texts` need not exist on disk."""
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
     ##% project if none are named.

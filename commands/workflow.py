@@ -144,7 +144,7 @@ def run(
 
 
 def _require_workflow(application: Application, name: str) -> None:
-    """Raise NotFoundError if the configuration has no workflow with this name."""
+    """Raise NotFoundError if the configuration contains no workflow with this name."""
     names = tuple(application.tools.workflows)
     if name not in names:
         available = f"available: {', '.join(names)}" if names else "the configuration defines no workflows"
@@ -152,7 +152,7 @@ def _require_workflow(application: Application, name: str) -> None:
 
 
 def _run_workflow(application: Application, name: str, variables: Sequence[str], json: str | None) -> WorkflowRun:
-    """Run a workflow; return its record even if the run fails or is interrupted."""
+    """Run a workflow, and return its record even if it fails or is interrupted."""
     problems = find_workflow_problems(application, name)
     if has_errors(problems):
         raise ProblemsError(problems)

@@ -1,4 +1,4 @@
-"""Creates the application for a command's options."""
+"""Creates the application from a command's options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def make_application(where: Mapping[str, Any], *, mode: str) -> Application:
 
 
 def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:
-    """Return the application for these options, and enable the built-in pack that contains this tool."""
+    """Return the application, with the built-in pack that contains this tool enabled."""
     application = make_application(where, mode=SHELL_SOURCE)
     if name in application.tools.registry:
         return application
@@ -85,7 +85,7 @@ def read_service(service_path: str | None, config_path: str | None) -> Service:
 
 
 def find_workflow_problems(application: Application, name: str | None = None) -> tuple[Problem, ...]:
-    """Return the problems of one configured workflow, or of all."""
+    """Return the problems of one workflow, or of all."""
     from duvet.workflows.check import make_workflow_problems
 
     faults = {one: found for one, found in application.tools.offered.faults.items() if name in (None, one)}

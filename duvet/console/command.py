@@ -45,7 +45,7 @@ def current_settings() -> TerminalSettings:
 
 
 def wants_bar(settings: TerminalSettings) -> bool:
-    """Return whether standard error is a terminal that can redraw a line."""
+    """Return whether to draw progress bars: standard error must be a terminal that can redraw a line."""
     return not settings.quiet and sys.stderr.isatty() and settings.environ.get("TERM") != "dumb"
 
 
@@ -61,14 +61,14 @@ def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None 
 
 
 def wants_cache(settings: TerminalSettings, root: str = "") -> bool:
-    """Return whether duvet may use the cache in the folder, by default the working directory."""
+    """Return whether duvet may use the cache in `root`, by default the working directory."""
     ##= man/spec/cache.md#storage
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
     return settings.cache and os.path.isdir(os.path.join(root, ".duvet"))
 
 
 class _HelpFormatter(click.HelpFormatter):
-    """Keeps hyphenated names on one line, and breaks lists of values that are wider than the help text."""
+    """Keeps hyphenated names on one line, and breaks lists of choices that are too wide."""
 
     _HYPHEN = "\u2011"  # The non-breaking hyphen, which click does not break lines at.
 
@@ -102,7 +102,7 @@ class _HelpContext(click.Context):
 
 
 class GlobalFlag(Struct, frozen=True):
-    """A flag of all commands, and the setting that it changes."""
+    """A flag that every command accepts, and the setting that it changes."""
 
     names: tuple[str, ...]
     help: str
@@ -110,7 +110,7 @@ class GlobalFlag(Struct, frozen=True):
     value: bool = True
 
     def add(self, function: click.decorators.FC) -> click.decorators.FC:
-        """Add the flag to the top-level command group, which documents it."""
+        """Add the flag to the top-level command, whose help lists it."""
         return click.option(*self.names, f"_{self.field}", **self._attributes)(function)
 
     def make_hidden_option(self) -> click.Option:
@@ -134,12 +134,12 @@ NO_CACHE = GlobalFlag(("--no-cache",), "Neither read nor write .duvet/cache.", "
 
 @cache
 def make_global_flags() -> list[click.Parameter]:
-    """Return the flags that each subcommand accepts, too."""
+    """Return the global flags that each subcommand also accepts."""
     return [flag.make_hidden_option() for flag in (QUIET, VERBOSE, NO_CACHE)]
 
 
 class OldOption(click.Option):
-    """An option of an earlier version: hidden, accepted, and with `--verbose` named with its replacement."""
+    """A deprecated option: hidden but accepted; `--verbose` names its replacement."""
 
     def __init__(self, *args: Any, instead: str, **attributes: Any) -> None:
         super().__init__(*args, **{"hidden": True, **attributes})
@@ -152,7 +152,7 @@ class OldOption(click.Option):
 
 
 class Subcommand(click.Command):
-    """Reports all missing options together, and rejects repeated options unless they may be repeated."""
+    """Reports all missing options together, and rejects repeated options that take one value."""
 
     context_class = _HelpContext
 
@@ -186,7 +186,7 @@ class Subcommand(click.Command):
 
 
 def _suggest_option(error: click.UsageError, params: Iterable[click.Parameter]) -> click.UsageError:
-    """Suggest the most similar option in the error about an unknown option."""
+    """Add the most similar option to the error about an unknown one."""
     if not isinstance(error, click.NoSuchOption):
         return error
     from duvet.console.suggestions import suggest_option
@@ -207,7 +207,7 @@ def _format_parameter(param: click.Parameter) -> str:
 
 
 class CommandGroup(click.Group):
-    """Lists its commands before its options, in the order of definition, and suggests commands for an unknown name."""
+    """Lists commands before options, in the order of definition, and suggests commands for an unknown name."""
 
     context_class = _HelpContext
 
@@ -237,7 +237,7 @@ class CommandGroup(click.Group):
 
 
 class SubcommandGroup(CommandGroup):
-    """Runs its default subcommand when none is named; options may come before the name of one."""
+    """Runs its default subcommand if none is named; options may precede the subcommand."""
 
     command_class = Subcommand
 
@@ -256,7 +256,7 @@ class SubcommandGroup(CommandGroup):
         return super().parse_args(ctx, args)
 
     def add_old_name(self, name: str, command: click.Command) -> None:
-        """Accept the old name of a subcommand, without listing it; `--verbose` prints the new name."""
+        """Accept a deprecated name of a subcommand without listing it; `--verbose` prints the new name."""
 
         def run(**values: Any) -> Any:
             ctx = click.get_current_context()
@@ -278,14 +278,14 @@ class SubcommandGroup(CommandGroup):
 
 
 def note_deprecation(ctx: click.Context, old: str, new: str) -> None:
-    """Keep an old spelling for the note of `--verbose`, which is printed once the whole command line is read."""
+    """Remember a deprecated spelling, to print a note once the whole command line has been read."""
     noted: list[tuple[str, str]] = ctx.meta.setdefault(_DEPRECATIONS, [])
     if (old, new) not in noted and not ctx.resilient_parsing:
         noted.append((old, new))
 
 
 def print_deprecation(old: str, new: str) -> None:
-    """With `--verbose`, print what to write in place of an old spelling, or that it has no effect."""
+    """With `--verbose`, print what replaces a deprecated spelling, or that it has no effect."""
     ##= man/spec/trace.md#diagnostics
     ##% With `--verbose`, duvet MUST print the new name of an old option, command, state or level.
     if current_settings().verbose:
@@ -293,7 +293,7 @@ def print_deprecation(old: str, new: str) -> None:
 
 
 class LazyGroup(CommandGroup):
-    """Lists commands and their summaries under headings; imports the module of a command only to run it."""
+    """Lists commands with their summaries under headings, and imports a command's module only to run it."""
 
     def __init__(
         self,

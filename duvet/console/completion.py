@@ -1,4 +1,4 @@
-"""Shell completion scripts and answers."""
+"""Shell completion: the scripts, and the answers to shells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Completion(ShellComplete):
 
 
 class BashCompletion(_Completion, BashComplete):
-    """Bash shows no descriptions, and splits words at `=`."""
+    """Completion for Bash, which shows no descriptions and splits words at `=`."""
 
     def source(self) -> str:
         # Click would check the bash on the path, but another one may run the script.
@@ -42,7 +42,7 @@ class BashCompletion(_Completion, BashComplete):
 
 
 class _WordCompletion(_Completion):
-    """Completes `--option=value` as one word."""
+    """Completion for shells that pass `--option=value` as one word."""
 
     def get_completions(self, args: list[str], incomplete: str) -> CompletionItems:
         found = super().get_completions(args, incomplete)
@@ -66,7 +66,7 @@ _SHELLS: dict[str, type[_Completion]] = {"bash": BashCompletion, "zsh": ZshCompl
 
 
 def make_completion_script(shell: str, program: click.Command) -> str:
-    """Return the script that makes a shell call duvet for completions."""
+    """Return the script that makes a shell ask duvet for completions."""
     ##= man/spec/completion.md#completing
     ##% `duvet completion` MUST print a script for bash, zsh or fish that completes commands, subcommands, options and
     ##% their values.
@@ -74,7 +74,7 @@ def make_completion_script(shell: str, program: click.Command) -> str:
 
 
 def answer_shell(program: click.Command, instruction: str) -> None:
-    """Print completions for a shell; ignore errors, because messages would disturb the line being typed."""
+    """Print completions for a shell; errors are ignored, because messages would garble the user's command line."""
     shell = _SHELLS.get(instruction.removesuffix("_complete"))
     ##= man/spec/completion.md#completing
     ##% Completion MUST take the names of specifications, sections and requirements only from the cache. If completion

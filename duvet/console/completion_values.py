@@ -1,4 +1,4 @@
-"""Completions of option and argument values."""
+"""Completion of the values of options and arguments."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Leave the completion to the shell."""
+    """Let the shell complete files."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, "file")]
 
 
 def complete_folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Leave the completion to the shell, which then offers only folders."""
+    """Let the shell complete folders."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, "dir")]
@@ -81,7 +81,7 @@ def complete_requirement_prompts(ctx: click.Context, param: click.Parameter, inc
 
 
 def complete_prompt_arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the arguments of the prompt that the command line names, and then their values."""
+    """Complete the argument names of the prompt on the command line, and then their values."""
     from duvet.prompts.library import complete_prompt_argument, load_prompts
 
     # If an option at the end of the line has no value yet, click leaves the name in `args`.
@@ -100,7 +100,7 @@ def complete_prompt_arguments(ctx: click.Context, param: click.Parameter, incomp
 
 
 def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the built-in tools; completing the tools of plugins would have to load them."""
+    """Complete the names of built-in tools; those of plugins would take too long to load."""
     from duvet.tools.packs import BUILT_IN_PACKS, Registry, enable_packs
 
     tools = Registry(enable_packs(tuple(BUILT_IN_PACKS)))
@@ -108,14 +108,14 @@ def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_recipes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the recipes that duvet ships."""
+    """Complete the recipes that come with duvet."""
     from duvet.templates import recipe_names
 
     return _make_items(((name, None) for name in recipe_names()), incomplete)
 
 
 def complete_recipe_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the recipes that duvet ships, or files if none matches."""
+    """Complete the recipes that come with duvet, or files if none matches."""
     return complete_recipes(ctx, param, incomplete) or complete_files(ctx, param, incomplete)
 
 

@@ -1,4 +1,4 @@
-"""Discovery of the project, and conversion of paths between its folder and the user's folder."""
+"""Finds the project, and converts paths between its folder and the user's folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REFERENCE = re.compile(r"(?P<path>[^#]+?)(?P<part>(?::\d+){0,2}:?|#.*)\Z", re.D
 
 
 def has_legacy_flags(args: Iterable[str]) -> bool:
-    """Return whether the command line describes the project with awslabs duvet's flags."""
+    """Return whether the command line uses awslabs duvet's flags to describe the project."""
     return any(arg.partition("=")[0] in _LEGACY_FLAGS for arg in args)
 
 
@@ -45,7 +45,7 @@ def find_project_folder(start: str = "") -> str | None:
 
 
 def enter_project(settings: TerminalSettings) -> TerminalSettings:
-    """Change to the project folder if the user is in one of its subfolders; return the settings for it."""
+    """Change to the project's folder if the user is below it, and return the adapted settings."""
     root = find_project_folder()
     here = os.getcwd() if root else None
     if root is None or here is None or root == here:
@@ -63,7 +63,7 @@ def enter_project(settings: TerminalSettings) -> TerminalSettings:
 
 
 def locate_path(path: str, folder: str) -> str:
-    """Convert a path that the user typed in a subfolder to a path relative to the project."""
+    """Convert a path that the user typed to one relative to the project."""
     ##= man/spec/init.md#project-discovery
     ##% duvet MUST read paths on the command line as relative to the working directory, and print the paths of problems
     ##% relative to it.
@@ -89,7 +89,7 @@ def show_path(path: str, folder: str | None = None) -> str:
 
 
 def locate_reference(reference: str, folder: str) -> str:
-    """Convert the path in a reference to a file; return any other reference unchanged."""
+    """Convert the path in a reference to a file; return other references unchanged."""
     found = _REFERENCE.match(reference) if folder else None
     if found is None:
         return reference
@@ -98,7 +98,7 @@ def locate_reference(reference: str, folder: str) -> str:
 
 
 class PathType(click.ParamType[str]):
-    """Converts a path that the user typed to a path relative to the project."""
+    """Converts a path that the user typed to one relative to the project."""
 
     name = "path"
 
@@ -115,7 +115,7 @@ class PathType(click.ParamType[str]):
 
 
 class ReferenceType(PathType):
-    """Converts the path in FILE and FILE:LINE, and leaves other references unchanged."""
+    """Converts the path in FILE or FILE:LINE, and leaves other references unchanged."""
 
     name = "reference"
 

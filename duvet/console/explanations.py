@@ -23,7 +23,7 @@ _LIST_HINT = "run `duvet explain` to list all topics"
 
 
 class Topic(Struct, frozen=True):
-    """A row of the list of topics."""
+    """A row in the list of topics."""
 
     name: str
     kind: str
@@ -31,7 +31,7 @@ class Topic(Struct, frozen=True):
 
 
 class RuleRow(Struct, frozen=True):
-    """A row of the list of rules."""
+    """A row in the list of rules."""
 
     code: str
     name: str
@@ -47,7 +47,7 @@ def list_rule_rows() -> list[RuleRow]:
 
 
 def list_topics() -> list[Topic]:
-    """Return everything that can be explained: rules, states, levels, and the keys of both files."""
+    """Return everything that can be explained: rules, states, levels, and the keys of both configuration files."""
     pages = (("state", load_state_pages()), ("level", load_level_pages()))
     # If both files have the same key, list the project's.
     keys = {key.path: key.description for key in reversed(list_keys())}
@@ -63,7 +63,7 @@ def list_topics() -> list[Topic]:
 
 
 def explain_topic(name: str) -> str:
-    """Return the page of a rule, a state, a level or a key; raise NotFoundError with similar names."""
+    """Return the page of a rule, state, level or key; raise NotFoundError with similar names."""
     ##= man/spec/problems.md#rules
     ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key, and suggest similar
     ##% names for an unknown one.
@@ -88,12 +88,12 @@ def explain_topic(name: str) -> str:
 
 
 def find_short_page(name: str) -> str:
-    """Return the page of a rule or a level; empty if neither has this name."""
+    """Return the page of a rule or level; empty if neither has this name."""
     return _load_rule_page(name) or load_level_pages().get(name.strip().upper(), "")
 
 
 def is_topic(name: str) -> bool:
-    """Return whether a rule, a state or a level has this name."""
+    """Return whether a rule, state or level has this name."""
     return bool(find_short_page(name)) or _normalise_state(name) in load_state_pages()
 
 

@@ -92,7 +92,7 @@ def add_filters(function: Function) -> Function:
 
 
 def split_filter(options: dict[str, Any]) -> tuple[RequirementFilter, dict[str, Any]]:
-    """Split the options of a command into the filter of requirements and the other options."""
+    """Split a command's options into a filter of requirements and the other options."""
     rest = dict(options)
     specs, sections, levels, statuses, kinds = (
         rest.pop(name, ()) for name in ("specs", "sections", "levels", "statuses", "kinds")

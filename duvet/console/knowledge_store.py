@@ -1,4 +1,4 @@
-"""The index of the project in the working directory: where it is, and the audit log of its backups."""
+"""The location of the project's index, and the audit log of commands that change it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from duvet.tree.files import DiskTree
 
 
 def locate_store(service_path: str | None) -> StorePaths:
-    """Return the paths of the index that the service's configuration sets."""
+    """Return the paths of the index that the service configuration sets."""
     settings = current_settings()
     store = load_service_ingest(DiskTree(), settings.environ, settings.config_path, service_path, settings.folder)[1]
     return find_store_paths(KnowledgeSettings(os.getcwd(), IngestRule(), store))
@@ -27,7 +27,7 @@ def locate_store(service_path: str | None) -> StorePaths:
 
 @contextmanager
 def audited(paths: StorePaths, command: str, file: str) -> Iterator[None]:
-    """Write the outcome of the command to the audit log, if the project has an index."""
+    """Record the outcome of a command in the audit log if the project is indexed."""
     started, outcome = time.monotonic(), "failure"
     try:
         yield

@@ -1,4 +1,4 @@
-"""Prints Markdown: rendered to the width of a terminal, unchanged elsewhere."""
+"""Prints Markdown, rendered to the terminal's width or unchanged elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINK = re.compile(r"\[([^]]*)\]\((?!\w+:)([^)#\s]*)[^)\s]*\)")
 
 
 def print_markdown(text: str, *, uses_pager: bool = False) -> None:
-    """Write a page to standard output; links to topics of the guide become the commands that show them."""
+    """Write a page to standard output; links to topics of the guide become commands that show these topics."""
     text = _LINK.sub(_name_topic, _COMMENT.sub("", text))
     ##= man/spec/help.md#topics
     ##% On a terminal, `duvet help TOPIC` and `duvet explain` MUST render Markdown in the width of the terminal, but in
@@ -48,7 +48,7 @@ def print_markdown(text: str, *, uses_pager: bool = False) -> None:
 
 
 def _name_topic(link: re.Match[str]) -> str:
-    """Return the text of a link to a file, with the command that shows the file if it is a topic of the guide."""
+    """Return the text of a link and, if it leads to a topic of the guide, the command that shows the topic."""
     ##= man/spec/help.md#topics
     ##% `duvet help TOPIC` and `duvet explain` MUST print a link to a topic of the guide as `duvet help TOPIC`.
     text, topic = link[1], link[2].removesuffix(".md")

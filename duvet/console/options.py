@@ -1,4 +1,4 @@
-"""Options that several commands share: the project, gates, the service."""
+"""Options that several commands share: project, gates and service."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _IGNORED_FLAGS = ("--workspace", "--all-features", "--no-default-features", "--n
 
 
 class _Text(click.ParamType[str]):
-    """Text for files, which must be valid UTF-8."""
+    """Text that is written to files, so it must be valid UTF-8."""
 
     name = "text"
 
@@ -67,7 +67,7 @@ _CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # The valu
 
 
 def add_config_option(function: Function) -> Function:
-    """Add `--config`, and the hidden `--config-path`; the command gets `config_path`."""
+    """Add `--config` and the hidden `--config-path`, both stored in `config_path`."""
     # Two options, because a command line of an older version may contain both.
     hidden = file_option("--config-path", cls=OldOption, instead="--config", callback=_choose_config)
     return _make_config_option(_note_config)(hidden(function))
@@ -86,7 +86,7 @@ def _make_config_option(
 
 
 def _note_config(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Keep the value of `--config` for the option that it belongs to."""
+    """Store the value of `--config` for the option to which it belongs."""
     if value is None or ctx.resilient_parsing:
         return
     ##= man/spec/service.md#configuration
@@ -104,7 +104,7 @@ def _make_conflict(other: str, ctx: click.Context) -> click.UsageError:
 
 
 def _choose_config(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return the path of the project's configuration, from either option."""
+    """Return the path of the project's configuration that either option names."""
     named: str | None = ctx.meta.get(_CONFIG_META)
     if value is not None and named is not None:
         raise _make_conflict("--config-path", ctx)
@@ -112,7 +112,7 @@ def _choose_config(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 def _is_service_file(path: str) -> bool:
-    """Return True if the name of a file is a name of the service's configuration."""
+    """Return whether a file is named like the service configuration."""
     from duvet.config.service import SERVICE_FILE_NAMES
 
     name = os.path.basename(path).lower()
@@ -146,14 +146,14 @@ def add_trace_options(function: Function) -> Function:
 
 
 def add_switch(name: str, *, help: str) -> Callable[[Function], Function]:
-    """Add an option that takes `true` or `false`, and means `true` without a value."""
+    """Add an option that takes `true` or `false`; without a value, it means `true`."""
     return click.option(
         name, type=_Switch(), is_flag=False, flag_value="true", default=None, metavar="[true|false]", help=help
     )
 
 
 def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
-    """Add an option that takes `true` or `false`, means `true` without a value, and takes any number of targets."""
+    """Add an option that takes `true`, `false` or targets, and can be repeated; without a value, it means `true`."""
     return click.option(
         name,
         type=ReferenceType(TEXT_TYPE),
@@ -179,7 +179,7 @@ def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
 
 
 def add_service_option(function: Function) -> Function:
-    """Add `--service-config`, and `--config` to a command that has no trace options."""
+    """Add `--service-config`, and the deprecated `--config` to commands without trace options."""
     option = file_option(
         _SERVICE_OPTION,
         SERVICE_KEY,
@@ -192,7 +192,7 @@ def add_service_option(function: Function) -> Function:
 
 
 def _choose_service(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return the path of the service's configuration, which older command lines name with `--config`."""
+    """Return the path of the service configuration, which older command lines pass as `--config`."""
     named: str | None = ctx.meta.get(_SERVICE_META)
     if named is None:
         return value
@@ -203,14 +203,14 @@ def _choose_service(ctx: click.Context, param: click.Parameter, value: str | Non
 
 
 def _set_config(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Use this command's project configuration instead of the one from the global option."""
+    """Let this command's `--config` override the global option."""
     _note_config(ctx, param, value)
     if path := ctx.meta.get(_CONFIG_META):
         ctx.obj = replace(ctx.find_object(TerminalSettings) or TerminalSettings(os.environ), config_path=path)
 
 
 def add_service_options(function: Function) -> Function:
-    """Add the options for the configuration of the service and for further packs."""
+    """Add the options for the service configuration and additional packs."""
     packs = click.option(
         "--pack",
         PACKS_KEY,
@@ -277,7 +277,7 @@ def add_text_format(function: Function) -> Function:
 
 
 def add_variable_options(function: Function) -> Function:
-    """Add the options that set the variables of a workflow or a recipe."""
+    """Add the options that set variables of a workflow or recipe."""
     variables = click.option(
         "--var",
         "variables",
@@ -293,7 +293,7 @@ def add_variable_options(function: Function) -> Function:
 
 
 def add_unused_options(function: Function) -> Function:
-    """Accept the project and service options of older command lines; they have no effect."""
+    """Accept the project and service options that older command lines pass, without effect."""
     before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
     function = add_service_options(add_trace_options(function))
     params: list[click.Parameter] = getattr(function, "__click_params__", [])
@@ -307,6 +307,6 @@ def add_unused_options(function: Function) -> Function:
 
 
 def _make_unused(param: click.Parameter) -> OldOption:
-    """Return an ignored option that accepts the same values as the given one."""
+    """Return an option that accepts the same values as the given one, and ignores them."""
     is_flag, multiple = isinstance(param, click.Option) and param.is_flag, param.multiple
     return OldOption(list(param.opts), instead="", is_flag=is_flag, multiple=multiple, expose_value=False)

@@ -1,4 +1,4 @@
-"""Lists and details in the format that the user asked for."""
+"""Prints lists and details in the requested format."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def add_limit_option(default: int | None = None) -> Callable[[click.decorators.F
 
 
 def print_list(listing: Listing, format: str | None) -> None:
-    """Write a list to standard output, by default as a table on a terminal and as plain lines elsewhere."""
+    """Write a list to standard output; the default format is a table on a terminal and plain lines elsewhere."""
     chosen = ListFormat(format) if format else ListFormat.TABLE if is_on_terminal() else ListFormat.PLAIN
     write_stdout(render_listing(listing, chosen, detect_table_look()))
 
 
 def print_detail(detail: object, blocks: Iterable[Block], format: str) -> None:
-    """Write a record as JSON, or its blocks as Markdown or text, to standard output."""
+    """Write a record to standard output as JSON, or its blocks as Markdown or text."""
     if format == "json":
         write_stdout(encode_json(detail))
         return

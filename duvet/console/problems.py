@@ -1,4 +1,4 @@
-"""Problems and patches in the format that the user asked for."""
+"""Prints problems and patches in the requested format."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def has_errors(problems: Iterable[Problem]) -> bool:
 
 
 def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Turn every warning into an error, for `--strict`."""
+    """Turn all warnings into errors, for `--strict`."""
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--strict`, `duvet report` and `duvet validate` MUST exit with 1 if there are warnings.
     return tuple(replace(problem, severity=Severity.ERROR) for problem in problems)
 
 
 def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """Turn warnings about a setup in which gates have nothing to check into errors."""
+    """Turn warnings about a setup that leaves gates nothing to check into errors."""
     ##= man/spec/gates.md#verdicts
     ##% Except with awslabs duvet's schema, a gate MUST fail if there is no configuration, no specification or no
     ##% requirement, or if a source pattern matches no file.
@@ -54,7 +54,7 @@ def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def print_gate_failure(problems: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
-    """Print the problems that keep a gate from running, and its verdict; return whether any of them is an error."""
+    """Print the problems that keep a gate from running, and its verdict; return whether any is an error."""
     found = promote_setup_problems(problems)
     if not has_errors(found):
         return False
@@ -84,7 +84,7 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
 
 class SourceLines:
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
-        """Use these texts, by path, in place of the files on disk."""
+        """Use these texts, by path, instead of the files on disk."""
         self._lines = {path: text.split("\n") for path, text in (texts or {}).items()}
 
     def line(self, path: str, number: int) -> str | None:
@@ -105,9 +105,9 @@ def print_problems(
     like_upstream: bool = False,
     keeps_words: bool = False,
 ) -> None:
-    """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings.
+    """Print problems with their source lines to standard error; `--quiet` leaves out warnings.
 
-    With `keeps_words`, the reasons of the operating system are printed as awslabs duvet prints them.
+    `keeps_words` keeps the operating system's messages, as awslabs duvet prints them.
     """
     settings = settings or current_settings()
     if kept := _filter_problems(_word_plainly(problems, settings, keeps_words=like_upstream or keeps_words), settings):
@@ -118,7 +118,7 @@ def print_problems(
 
 
 def reword_problem(problem: Problem) -> Problem:
-    """Return a problem with an error of the operating system in plain words, and with a hint."""
+    """Reword an error of the operating system in plain words, and add a hint."""
     message = describe_plainly(problem.message)
     if message == problem.message:
         return problem
@@ -126,7 +126,7 @@ def reword_problem(problem: Problem) -> Problem:
 
 
 def _word_plainly(problems: Iterable[Problem], settings: TerminalSettings, *, keeps_words: bool) -> tuple[Problem, ...]:
-    """Reword the problems, except where awslabs duvet has the same command and the same words."""
+    """Reword problems, unless awslabs duvet has the same command and prints the same message."""
     ##= man/spec/trace.md#diagnostics
     ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe errors of the operating system in
     ##% plain words and say what to do.
@@ -138,7 +138,7 @@ def _word_plainly(problems: Iterable[Problem], settings: TerminalSettings, *, ke
 
 
 def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) -> None:
-    """Name the command that explains the first code, in the last line of the run."""
+    """Print the command that explains the first code, as the last line of the run."""
     ##= man/spec/problems.md#rules
     ##% If a run prints problems with codes as text, its last line MUST be the command that explains the first code,
     ##% unless `--quiet` is given.
@@ -164,7 +164,7 @@ def _render_text(
     colour: bool = False,
     like_upstream: bool = False,
 ) -> bytes:
-    """Return the problems as text, with paths relative to the folder that the user is in."""
+    """Return the problems as text; paths are relative to the user's folder."""
     folder = settings.folder
     shown = tuple(replace(problem, path=show_path(problem.path, folder)) for problem in problems)
     context = ProblemContext(
@@ -180,7 +180,7 @@ def _filter_problems(problems: Iterable[Problem], settings: TerminalSettings) ->
 
 
 class ProblemOutput(Struct, frozen=True):
-    """The format and the destinations of the problems of a run."""
+    """Where and in which format to write the problems of a run."""
 
     format: ProblemFormat = ProblemFormat.TEXT
     output: str | None = None  # Where to write them in that format; None is nowhere.
@@ -194,7 +194,7 @@ class ProblemOutput(Struct, frozen=True):
     def write(
         self, problems: Iterable[Problem], sources: SourceLines | None = None, *, like_upstream: bool = False
     ) -> bool:
-        """Write and print the problems; return False if they could not be written."""
+        """Write and print the problems; return False if they can't be written."""
         problems = _word_plainly(problems, current_settings(), keeps_words=like_upstream)
         sources = sources or SourceLines()
         try:
@@ -219,7 +219,7 @@ class ProblemOutput(Struct, frozen=True):
         return True
 
     def fail(self, error: DuvetError) -> int:
-        """Write the error that ended a run; return the exit code."""
+        """Write the error that ended a run, and return the exit code."""
         ##= man/spec/problems.md#formats
         ##% duvet MUST write an error that ends the run in the requested format. If duvet cannot write the problems, it
         ##% MUST say so.
@@ -228,7 +228,7 @@ class ProblemOutput(Struct, frozen=True):
 
 
 def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
-    """Add `--format` and `--output`, which `make_problem_output` takes."""
+    """Add `--format` and `--output`, for use with `make_problem_output`."""
     format_option = click.option(
         "--format",
         type=click.Choice([one.value for one in ProblemFormat]),
@@ -241,7 +241,7 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def make_problem_output(format: str | None, output: str | None, others: Iterable[str | None] = ()) -> ProblemOutput:
-    """Return the output that the options request; `others` are the destinations of the run's other results."""
+    """Return the output that the options request; `others` are the paths of the run's other outputs."""
     on_stdout = sum(path is not None and is_standard_output(path) for path in others)
     if format not in (None, ProblemFormat.TEXT) or output is not None:
         path = "-" if output is None else output
@@ -263,7 +263,7 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
 
 
 def print_annotations(problems: Iterable[Problem]) -> None:
-    """Print the failures of a gate as workflow commands after another result, if the command runs on GitHub."""
+    """If the command runs on GitHub, print the problems of a gate as workflow commands after another output."""
     problems = tuple(problems)
     if problems and _is_on_github():
         ProblemOutput(ProblemFormat.GITHUB, "-", prints_text=False).write(problems)
@@ -274,7 +274,7 @@ def _is_on_github() -> bool:
 
 
 def _find_folder() -> str:
-    """Return the path from the root of the repository to the working directory."""
+    """Return the path of the working directory, relative to the top of the repository."""
     here = os.path.realpath(os.getcwd())
     root = here
     while not os.path.lexists(os.path.join(root, ".git")):
@@ -299,6 +299,6 @@ def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
 
 
 def _split_lines(text: str) -> list[str]:
-    """Split a text into lines; a last line without a line feed gets the note that unified diffs use."""
+    """Split a text into lines; a last line without a line end gets the note that unified diffs use."""
     *lines, last = text.split("\n")
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

@@ -1,4 +1,4 @@
-"""Progress as lines on standard error."""
+"""Prints progress as lines on standard error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LABEL_WIDTH = 12  # The width of the column with the verbs, which are aligned to
 
 
 class ProgressLines(Progress):
-    """Prints each step as it begins, and its outcome with the elapsed time."""
+    """Prints each step when it begins, and its outcome with the elapsed time."""
 
     def __init__(self, settings: TerminalSettings) -> None:
         self.settings = settings
@@ -64,7 +64,7 @@ class ProgressLines(Progress):
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a duration in the largest unit that it fills: `1.23s`, `12ms`."""
+    """Return a duration in the largest suitable unit: `1.23s`, `12ms`."""
     if seconds >= 1:
         return f"{seconds:.2f}s"
     for factor, unit in ((1e3, "ms"), (1e6, "µs")):
@@ -74,7 +74,7 @@ def format_seconds(seconds: float) -> str:
 
 
 class QuietProgress(ProgressLines):
-    """Prints only downloads, and with `slow` each step that took at least so many seconds."""
+    """Prints only downloads and, with `slow`, steps that took at least that many seconds."""
 
     def __init__(self, settings: TerminalSettings, slow: float = math.inf) -> None:
         super().__init__(settings)
@@ -93,7 +93,7 @@ class QuietProgress(ProgressLines):
 
 
 class DownloadLines(Downloads):
-    """Prints each download with its duration, because downloads of one step run in parallel."""
+    """Prints each download with its own duration, because downloads run in parallel."""
 
     def __init__(self, lines: ProgressLines) -> None:
         super().__init__(lines)

@@ -1,4 +1,4 @@
-"""Progress bars, drawn with rich."""
+"""Draws progress bars with rich."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COUNT = "{task.completed}/{task.total}"
 
 
 class DownloadBar(Downloads):
-    """Shows how many downloads are finished, their size, and the names of the others."""
+    """Shows how many downloads are finished, their size, and which downloads are still running."""
 
     def __init__(self, lines: ProgressLines, count: int) -> None:
         super().__init__(lines)
@@ -78,7 +78,7 @@ class DownloadBar(Downloads):
 
 
 class CountedBar(CountedStep):
-    """Shows how many parts of a step are finished, once the step takes longer than the delay."""
+    """Shows how many parts of a step are finished, if the step takes longer than a delay."""
 
     def __init__(self, lines: ProgressLines, step: str, count: int, delay: float = BAR_DELAY) -> None:
         super().__init__(lines)
@@ -123,7 +123,7 @@ def _make_bar(lines: ProgressLines, verb: str, *columns: ProgressColumn) -> Prog
 
 
 class _NamesColumn(ProgressColumn):
-    """The names of downloads; this column is truncated first."""
+    """The names of running downloads; this column is shortened first."""
 
     def render(self, task: Task) -> Text:
         return Text(task.fields["names"], no_wrap=True, overflow="ellipsis")

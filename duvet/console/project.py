@@ -1,4 +1,4 @@
-"""The project that a command works on: its cache, catalogue, specifications and page rules."""
+"""The project of a command: its cache, catalogue, specifications and page rules."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Value = TypeVar("Value")
 
 
 def load_catalogue(options: Mapping[str, Any]) -> Catalogue:
-    """Return the catalogue of the project that these options describe, from the cache if nothing has changed."""
+    """Return the catalogue of the project, from the cache if nothing has changed."""
     from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
 
     return cached_query(CATALOGUE_KEY, Catalogue, options, lambda project: project.catalogue)
 
 
 def require_catalogue(options: Mapping[str, Any]) -> Catalogue:
-    """Return the catalogue; raise NotFoundError if it has no requirements."""
+    """Return the catalogue; raise NotFoundError if it contains no requirements."""
     from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, list_errors
 
     catalogue = load_catalogue(options)
@@ -49,7 +49,7 @@ def require_catalogue(options: Mapping[str, Any]) -> Catalogue:
 
 
 def print_error_notice(catalogue: Catalogue) -> None:
-    """Print a notice to standard error if the project has errors, because then not all annotations count."""
+    """If the project has errors, print a notice that results may be incomplete."""
     from duvet.queries.records import describe_incompleteness
 
     notice = describe_incompleteness(catalogue)
@@ -64,7 +64,7 @@ def cached_query(
     query: Callable[[Project], Value],
     rules: PageRules | None = None,
 ) -> Value:
-    """Return what the query finds in the project that these options describe, from the cache if nothing has changed."""
+    """Return the result of a query to the project, from the cache if nothing has changed."""
     cache = open_cache()
     if cache is None:
         return query(open_project_quietly(None, options, rules))
@@ -73,13 +73,13 @@ def cached_query(
 
 
 def make_options_key(options: Mapping[str, Any], *more: object, rules: PageRules | None = None) -> str:
-    """Return the cache key of all command-line options and page rules that affect a result."""
+    """Return a cache key for the options and page rules that affect a result."""
     parts = more if rules is None else (*more, rules)
     return make_cache_key((os.getcwd(), current_settings().config_path, sorted(options.items()), *parts))
 
 
 def open_cache(pinned: Mapping[str, FileContent] | None = None) -> DiskCache | None:
-    """Open the cache of the project; None without a project or with `--no-cache`."""
+    """Open the cache of the project; return None without a project or with `--no-cache`."""
     settings = current_settings()
     return (
         DiskCache(DiskTree(), settings.environ, today=settings.today, pinned=pinned) if wants_cache(settings) else None
@@ -87,7 +87,7 @@ def open_cache(pinned: Mapping[str, FileContent] | None = None) -> DiskCache | N
 
 
 def open_blobs(settings: TerminalSettings) -> BlobStore:
-    """Open the files of the cache; without a project, or with `--no-cache`, return an empty store."""
+    """Open the cache's folder; without a project or with `--no-cache`, return a store that stays empty."""
     return BlobStore(DiskTree().at(CACHE_FOLDER)) if wants_cache(settings) else NoBlobStore()
 
 
@@ -105,7 +105,7 @@ def open_project(
     spec_patterns: tuple[str, ...],
     spec_path: str | None,
 ) -> Project:
-    """Open the project that these options describe, in the working directory or another folder."""
+    """Open the project that these options describe, in `root` or the working directory."""
     from duvet.console.progress import ProgressLines
     from duvet.project.project import Options, Project
     from duvet.specs.library import Policy
@@ -139,7 +139,7 @@ def open_project(
 def open_project_quietly(
     cache: DiskCache | None, options: Mapping[str, Any], rules: PageRules | None = None
 ) -> Project:
-    """Open the project for a query, which prints only downloads; raise UnreadableError if nothing is configured."""
+    """Open the project for a query, printing only downloads; raise UnreadableError if nothing is configured."""
     from duvet.console.progress import QuietProgress
 
     project = open_project(cache, QuietProgress(current_settings()), rules=rules, **options)
@@ -148,7 +148,7 @@ def open_project_quietly(
 
 
 def require_contents(project: Project) -> None:
-    """Raise UnreadableError if neither a configuration nor options name sources or requirements."""
+    """Raise UnreadableError if neither the configuration nor options name sources or requirements."""
     if not (project.config or project.options.sources or project.options.requirements):
         from duvet.config.project_file import require_config
 
@@ -156,14 +156,14 @@ def require_contents(project: Project) -> None:
 
 
 def open_project_files() -> ProjectFiles:
-    """Return the project's files by the paths that people write."""
+    """Return the project's files, which can be looked up by any spelling of their paths."""
     from duvet.trace.locations import ProjectFiles
 
     return ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
 
 
 def load_specification(card: SpecificationCard) -> Specification:
-    """Load a card's specification, from the cache if nothing has changed."""
+    """Load the specification of a card, from the cache if nothing has changed."""
     from duvet.specs.library import Library
     from duvet.trace.catalogue import load_card_specification
 
@@ -174,7 +174,7 @@ def load_specification(card: SpecificationCard) -> Specification:
 
 
 def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> PageRules | None:
-    """Load the page rules of the service's configuration, for commands that need nothing else from it."""
+    """Load the page rules of the service configuration, for commands that need nothing else of it."""
     settings = current_settings()
     # Most projects have none, and then nothing needs to be imported.
     if not any(map(settings.environ.get, ("DUVET_CONFIG", "CONTEXTIVE_CONFIG"))):

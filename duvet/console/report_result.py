@@ -1,4 +1,4 @@
-"""The request and the result of a report run, and the cache of results."""
+"""The request and result of a report run, and the cache of results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_FILES = 5
 
 
 class ReportGate(Struct, frozen=True):
-    """The requirements that `--require-citations` or `--require-tests` checks."""
+    """The requirements to check for `--require-citations` or `--require-tests`."""
 
     everything: bool | None = None  # Whether all requirements are checked; by default with `--ci` and no snapshot.
     targets: tuple[str, ...] = ()  # The specifications and sections that are always checked.
@@ -68,7 +68,7 @@ def report_project(
     *,
     opens: bool = False,
 ) -> int:
-    """Run the report, or recall its result from the cache, and print the result; return the exit code."""
+    """Run the report, or load its result from the cache; print the result, and return the exit code."""
     try:
         page_rules = load_page_rules(options)
         key = make_options_key(options, request, rules=page_rules) if cache else ""
@@ -111,7 +111,7 @@ def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
 
 
 def _list_files(result: ReportResult) -> str:
-    """Return a line that lists the reports, for a run that prints no steps; empty without reports."""
+    """Return a line that lists the written reports, for runs that print no steps; empty without reports."""
     ##= man/spec/trace.md#reports
     ##% With duvet's own schema, the summary MUST name the reports, and say whether the snapshot has changed.
     if result.is_like_upstream or not result.files:
@@ -126,7 +126,7 @@ def _list_files(result: ReportResult) -> str:
 
 
 def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
-    """Store what the run has read and, if it depends only on the inputs, its result."""
+    """Store what the run read and, if the result depends only on its inputs, also the result."""
     unrepeatable = {rules.FILE_UNWRITABLE.code, rules.SNAPSHOT_DIFFERS.code}
     if unrepeatable.isdisjoint(problem.code for problem in result.problems):
         cache.store(_CACHE_NAME, key, replace(result, changed_snapshot=""))
@@ -134,7 +134,7 @@ def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
 
 
 def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = False) -> int:
-    """Print the problems and the summary, and open the HTML report if requested; return the exit code."""
+    """Print the problems and the summary, open the HTML report if requested, and return the exit code."""
     written = output.write(result.problems, like_upstream=result.is_like_upstream)
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless `--quiet` is given.

@@ -1,4 +1,4 @@
-"""A report run: the trace, the gates, the comparison with the snapshot in CI, the contents of each report, the files."""
+"""Runs a report: traces the project, applies gates, compares with the snapshot in CI, and writes the files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ReportFiles = Iterable[tuple[str, Callable[[], bytes]]]  # The path of each file
 
 
 def run_report(project: Project, request: ReportRequest) -> ReportResult:
-    """Trace the project, apply the gates and write the files."""
+    """Trace the project, apply the gates, and write the files."""
     found: list[Problem] = []
     ##= man/spec/trace.md#reports
     ##% Except with the schema of awslabs duvet, `duvet report` MUST print progress only with `--verbose`, or on a
@@ -110,7 +110,7 @@ class CountedProject(Protocol):
 
 
 def check_counts(project: CountedProject) -> Iterator[Problem]:
-    """Note why sentences with keywords are not counted, and report those for which there is no reason."""
+    """Yield notes about keywords in sentences that are not requirements, and a problem if there is no reason for it."""
     ##= man/spec/trace.md#count-check
     ##% For each specification, `duvet report --verbose` MUST list the reasons for not counting sentences, each with the
     ##% number of sentences and their first lines.
@@ -131,7 +131,7 @@ def check_counts(project: CountedProject) -> Iterator[Problem]:
 
 
 def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
-    """Add the commands that show and use the nearest text to the hint of a problem with a quote."""
+    """Add the commands that show and apply the nearest text to the hint of a quote's problem."""
     # A quote of an empty section has another hint.
     if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
         return problem
@@ -141,7 +141,7 @@ def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
 
 
 def _find_changed_snapshot(project: Project, files: ReportFiles) -> str:
-    """Return the path of the snapshot if the run replaces it with another one."""
+    """Return the path of the snapshot if this run changes it; otherwise empty."""
     path = project.snapshot_path
     for name, render in files:
         with suppress(DuvetError):
@@ -163,7 +163,7 @@ def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]:
-    """Write the requirement files that the configuration asks for, and remove those that nothing needs."""
+    """Write the configured requirement files, and remove those that are no longer needed."""
     extracted, config = project.extraction, project.config
     if config is None or not config.extended:
         return write_requirements(project, extracted, prune=prune)
@@ -187,7 +187,7 @@ def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]
 
 
 def write_requirements(project: Project, extracted: extraction.Extraction, *, prune: bool) -> list[Problem]:
-    """Write the requirement files that changed; remove stale ones with `prune`, or else return a warning for each."""
+    """Write changed requirement files; with `prune`, remove stale ones, or else return a warning for each."""
     _write_requirement_files(project, extracted)
     stale = extraction.list_unneeded_files(extracted, project.library, writes=True)
     if not prune:
@@ -220,7 +220,7 @@ def _remove_requirement_file(project: Project, path: str) -> None:
 
 
 def _remove_empty_folders(project: Project, folders: set[str], top: str) -> None:
-    """Remove these folders, and those around them up to `top`, where they are empty now."""
+    """Remove these folders, and the folders around them up to `top`, if they are empty."""
     for folder in folders:
         at = folder
         with suppress(OSError):
@@ -230,7 +230,7 @@ def _remove_empty_folders(project: Project, folders: set[str], top: str) -> None
 
 
 class Gate(NamedTuple):
-    """A gate that an option or the environment requests."""
+    """A gate that an option or the configuration requests."""
 
     name: str
     success: str  # A statement that is true if the gate finds no problems.
@@ -246,7 +246,7 @@ def _list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> lis
 
 
 def run_gates(gates: Iterable[Gate], snapshot: bytes | None) -> tuple[tuple[GateResult, ...], list[Problem]]:
-    """Return the result of each gate and the problems; if errors prevented the snapshot, no gate runs."""
+    """Return the results of the gates, and their problems; if errors prevented the snapshot, no gate runs."""
     results: list[GateResult] = []
     problems: list[Problem] = []
     for gate in gates:
@@ -273,7 +273,7 @@ def _render_files(
     snapshot: bytes | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportFiles:
-    """Yield every file that the options or the configuration name; after errors, only the HTML report."""
+    """Yield each file that options or configuration request; after errors, only the HTML report."""
 
     def render_html(out: BinaryIO) -> None:
         from duvet.console.report_data import make_report_data
@@ -321,7 +321,7 @@ def _render_files(
 
 
 def _render_copies(render: Callable[[BinaryIO], None], *paths: str | None) -> ReportFiles:
-    """Render the content once, and yield it for each path."""
+    """Render the content once, and yield it for each of the paths."""
     make = cache(partial(render_bytes, render))
     yield from ((path, make) for path in dict.fromkeys(paths) if path is not None)
 
@@ -336,7 +336,7 @@ def _find_internal_path(project: Project, kind: str) -> str | None:
 
 
 def _write_files(project: Project, files: ReportFiles) -> list[Problem]:
-    """Write all files or none; return the problem that prevents it."""
+    """Write all files or none; return the problems that prevented it."""
     memory, progress = project.memory, project.progress
     replaced: set[object] = set()
     try:
@@ -364,7 +364,7 @@ def _write_files(project: Project, files: ReportFiles) -> list[Problem]:
 
 
 def _identify_file(path: str) -> object:
-    """Return the same value for all paths of a file; None if it does not exist."""
+    """Return a value that is equal for all paths of the same file; None if the file does not exist."""
     try:
         info = os.stat(path)
     except (OSError, ValueError):

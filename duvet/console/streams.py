@@ -29,13 +29,13 @@ _NAMES_OF_OUTPUT = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/
 
 
 def open_missing_stderr() -> None:
-    """Open the null device as standard error in a process that was started without one."""
+    """If the process was started without standard error, open the null device as standard error."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
 
 
 def print_notice(text: str) -> None:
-    """Write a text to standard error; errors are ignored."""
+    """Write a text to standard error, ignoring errors."""
     try:
         sys.stderr.write(text)
     except OSError:
@@ -43,20 +43,20 @@ def print_notice(text: str) -> None:
 
 
 def print_remark(text: str) -> None:
-    """Write a line to standard error, unless only errors are requested."""
+    """Write a line to standard error, unless the user asked for errors only."""
     if not current_settings().quiet:
         print_notice(f"{text}\n")
 
 
 def print_line(text: str) -> None:
-    """Write a line to standard error immediately."""
+    """Write a line to standard error at once."""
     print_notice(f"{text}\n")
     if sys.stderr is not None:
         sys.stderr.flush()
 
 
 def is_stderr_writable() -> bool:
-    """Return whether standard error accepts a line without blocking."""
+    """Return whether a write to standard error would not block."""
     try:
         # A pipe with less than a page of free space counts as full, so a short text never blocks.
         return bool(select.select([], [sys.stderr], [], 0)[1])
@@ -67,7 +67,7 @@ def is_stderr_writable() -> bool:
 
 @contextmanager
 def open_stdout() -> Iterator[BinaryIO]:
-    """Yield standard output for writing; a reader may close it early."""
+    """Yield standard output for writing; it's no error if the reader closes it early."""
     if sys.stdout is None:
         raise OutputError("standard output is closed", path=STANDARD_OUTPUT)
     try:
@@ -88,7 +88,7 @@ def write_stdout(data: bytes | bytearray) -> None:
 
 
 def silence_stream(stream: TextIO) -> None:
-    """Redirect a broken stream to the null device, because Python flushes it at exit and reports an error."""
+    """Redirect a broken stream to the null device, because Python flushes streams at exit and reports errors."""
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -102,21 +102,21 @@ def is_standard_input(path: str) -> bool:
 
 
 def is_stream_output(path: str) -> bool:
-    """Return whether a path names standard output or another open stream instead of a file."""
+    """Return whether a path names standard output or another open stream, and not a file."""
     from duvet.tree.outputs import leads_to_open_file
 
     return path == STANDARD_OUTPUT or leads_to_open_file(path)
 
 
 def write_output(path: str, data: bytes) -> None:
-    """Write a result to standard output, or to a file, completely or not at all."""
+    """Write a result to standard output or to a file; the file is written completely or not at all."""
     with write_outputs() as write:
         write(path, data)
 
 
 @contextmanager
 def write_outputs() -> Iterator[FileWriter]:
-    """Yield a function that writes a result; either all files are written, or none."""
+    """Yield a function that writes results; all of them are written at the end, or none."""
     printed: list[OutputData] = []
     from duvet.tree.outputs import store_together
 
@@ -130,14 +130,14 @@ def write_outputs() -> Iterator[FileWriter]:
 
 
 def render_bytes(render: Callable[[BinaryIO], None]) -> bytes:
-    """Return the bytes that a reporter writes."""
+    """Return the bytes that a renderer writes."""
     out = _Chunks()
     render(out)
     return b"".join(out.chunks)
 
 
 class _Chunks(BytesIO):
-    """Keeps chunks without joining them, so that one large chunk is not copied."""
+    """Collects chunks without joining them, to avoid copying a large one."""
 
     def __init__(self) -> None:
         super().__init__()

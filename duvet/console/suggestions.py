@@ -1,4 +1,4 @@
-"""Suggestions for unknown commands and options: synonyms, then prefixes, then the nearest spelling."""
+"""Suggests names for unknown commands and options: by synonym, prefix, and spelling."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _OPTIONS = {
 
 
 def suggest_command(word: str, names: Iterable[str], path: str) -> str:
-    """Suggest commands for an unknown word after `path`, or else list those of the group."""
+    """Suggest commands for an unknown word after `path`, or list those of the group."""
     names = tuple(names)
     is_top = path in _TOP
     page = _find_page(word) if is_top else ""
@@ -93,7 +93,7 @@ def suggest_command(word: str, names: Iterable[str], path: str) -> str:
 
 
 def _find_page(word: str) -> str:
-    """Return the command that shows a topic of the guide, or explains a rule or a state, of this name."""
+    """Return the command that shows a guide topic, rule or state with this name; empty if there isn't one."""
     from duvet.console.explanations import is_topic
 
     if topics := [name for name in (*guide_topics(), *guide_parts()) if name.rstrip("s") == word.lower().rstrip("s")]:
@@ -102,7 +102,7 @@ def _find_page(word: str) -> str:
 
 
 def suggest_option(word: str, names: Iterable[str]) -> str:
-    """Suggest similar options for an unknown option; empty if none is similar."""
+    """Suggest similar options; empty if none is similar."""
     if word in _BEFORE_COMMANDS:
         return f"{word} comes before the command: `duvet {word}{_BEFORE_COMMANDS[word]} COMMAND`"
     if word in _ELSEWHERE:

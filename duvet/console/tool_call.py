@@ -1,4 +1,4 @@
-"""Tool calls from the shell: arguments, help and errors."""
+"""Calls tools from the shell: arguments, help and errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def _print_progress(done: float, total: float | None, message: str) -> Non
 
 
 def make_shell_error(error: ToolError) -> Exception:
-    """Convert a tool's error to a command's error; invalid arguments are a usage error."""
+    """Convert a tool's error to a command's error; invalid arguments become a usage error."""
     ##= man/spec/service.md#calls
     ##% `duvet call` MUST refuse an invalid or conflicting argument, and name the argument.
     if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
@@ -81,7 +81,7 @@ def describe_failure(error: ToolError | DuvetError) -> dict[str, object]:
 
 
 def require_tool(registry: Registry, name: str) -> Tool:
-    """Return the tool with that name or alias; raise NotFoundError for an unknown name."""
+    """Return the tool with this name or alias; raise NotFoundError if it is unknown."""
     try:
         return registry.require(name)
     except ToolError as error:
@@ -90,14 +90,14 @@ def require_tool(registry: Registry, name: str) -> Tool:
 
 
 def read_json_argument(text: str | None) -> bytes | None:
-    """Return the value of `--json`; `-` stands for standard input."""
+    """Return the value of `--json`, read from standard input for `-`."""
     if text != "-":
         return None if text is None else text.encode(errors="surrogateescape")
     return b"" if sys.stdin is None else sys.stdin.buffer.read()
 
 
 def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str | None]:
-    """Split `--json OBJECT` from the words, unless the tool has an argument with that name."""
+    """Remove `--json OBJECT` from the words, unless the tool itself has an argument `json`."""
     rest = list(words)
     if "json" in input_schema(tool)["properties"]:
         return rest, None
@@ -110,7 +110,7 @@ def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str 
 
 
 def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
-    """Return the arguments from a JSON object and `--name value` pairs; raise ToolError for invalid ones."""
+    """Return the arguments from a JSON object and `--name value` pairs; raise ToolError if they are invalid."""
     schemas = input_schema(tool)["properties"]
     arguments = {} if json is None else _decode_object(json)
     shortcuts = {one.flag: one for one in tool.shortcuts if one.flag not in schemas}
@@ -151,7 +151,7 @@ def _decode_object(json: bytes) -> dict[str, Any]:
 
 
 def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each argument with its value; None for a switch without a value."""
+    """Yield each argument with its value, or with None for a switch without a value."""
     usage = f"`duvet tools {tool.name}` shows its arguments"
     rest = list(words)
     while rest:
@@ -175,7 +175,7 @@ def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]
 
 
 def _parse_value(name: str, kind: object, value: str | None) -> object:
-    """Convert a value to its type; the tool itself refuses an invalid value."""
+    """Convert a value to the argument's type; invalid values are left to the tool."""
     if value is None:
         return True
     match kind:

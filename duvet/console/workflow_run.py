@@ -1,4 +1,4 @@
-"""Results of workflow runs, for people and programs."""
+"""Prints the results of workflow runs, for people and for programs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _STEPS = (
 
 
 def print_run(run: WorkflowRun, format: str | None, record: object = None) -> int:
-    """Print a run as text, or as JSON (`record`, by default the run itself); return the exit code.
+    """Print a run as text or JSON, and return the exit code.
 
-    Raises KeyboardInterrupt if the run was cancelled.
+    `record` replaces the run in JSON. If the run was cancelled, this raises KeyboardInterrupt.
     """
     print_detail(record or run, make_run_blocks(run), format if format == "json" else "text")
     if run.cancellation:
@@ -32,7 +32,7 @@ def print_run(run: WorkflowRun, format: str | None, record: object = None) -> in
 
 
 def make_run_blocks(run: WorkflowRun) -> Iterator[Block]:
-    """Return the steps with their results, the error, the warnings and the outputs."""
+    """Yield the steps with their results, the error, the warnings and the outputs."""
     ##= man/spec/workflows.md#output
     ##% `duvet workflow run` MUST print the steps, the warnings, the outputs and the reason for a failure, even if the
     ##% run is interrupted. With `--format json`, `duvet workflow run` MUST print the whole record of the run as JSON.

@@ -311,7 +311,7 @@ class Store(Protocol):
         """False if the store can't see changes by other processes, and must be reopened."""
 
     def reading(self) -> AbstractContextManager[None]:
-        """Read one consistent snapshot within the block; raise StoreBusyError if another process is writing.
+        """Read one consistent snapshot within the block; raise StoreBusyError if the store is replaced meanwhile.
 
         Blocks can be nested. During a change they have no effect.
         """
