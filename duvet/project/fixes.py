@@ -34,7 +34,7 @@ from duvet.specs.locator import (
 from duvet.text import load_rapidfuzz
 from duvet.trace.build import find_second_spellings
 from duvet.trace.match import remove_quote_markup
-from duvet.trace.names import NO_NAMES, NamedText, find_stated_names
+from duvet.trace.names import NO_NAMES, NamedText, find_stated_names, is_stated_name
 from duvet.trace.nearest import Neighbourhood, TextStretch, describe_changed_meaning, make_word_diff
 from duvet.trace.records import AnnotationPlaces
 
@@ -59,6 +59,7 @@ class Correction(NamedTuple):
     hint: str = ""
     target: str | None = None
     quote: str | None = None
+    name: str = ""  # The id of the requirement whose words the hint compares with the quote.
 
     @property
     def is_sure(self) -> bool:
@@ -176,14 +177,9 @@ def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correc
         return Correction(f"{' and '.join(ids[:_MOST_SHOWN])} {verb} this text", target)
     found = [spot.near.find_near_named(one, quote) for one in spot.named]
     best = max(found, key=lambda one: load_rapidfuzz().fuzz.ratio(quote, one.text))
-    return Correction(_describe_named_change(name, quote, best.text), quote=best.text if len(found) == 1 else None)
-
-
-def _describe_named_change(name: str, quote: str, text: str) -> str:
     ##= man/spec/names.md#targets
-    ##% If a quote is outdated because the requirement with the target's id has changed, `duvet validate` MUST say so
-    ##% and mark the differing words.
-    return f"{name} has changed:\n{_show_change(quote, text)}"
+    ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing words.
+    return Correction(_show_change(quote, best.text), quote=best.text if len(found) == 1 else None, name=name)
 
 
 def _add_named_quote(texts: SpecificationTexts, annotation: Annotation) -> Correction:
@@ -221,9 +217,10 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
     ##= man/spec/validate.md#checks
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
     ##% differing words marked, and name another section that contains the quote.
-    hint = f"the nearest text in this section is:\n{_show_change(quote, own.text)}"
+    change = _show_change(quote, own.text)
     if name and own.is_clear:
-        hint = _describe_named_change(name, quote, own.text)
+        return Correction(change, quote=own.text, name=name)
+    hint = f"the nearest text in this section is:\n{change}"
     return Correction(hint, quote=own.text if own.is_clear else None)
 
 
@@ -283,9 +280,10 @@ def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbo
 def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correction:
     """Correct a target whose section is missing or does not exist."""
     spot = texts.spot(annotation)
-    if spot is None:
-        return Correction()
     name, _, section = annotation.target.partition("#")
+    # The id of a requirement in a specification that is not configured needs no other target.
+    if spot is None or (not any(spot.near.names) and is_stated_name(spot.near.specification, section)):
+        return Correction()
     near = SectionNames(spot.near.specification.sections, spot.near.names).find_nearest(section) if section else []
     named = {one.name for one in spot.near.names.find_containing(annotation.quote) if one.name in near}
     if len(named) == 1:
@@ -408,8 +406,19 @@ class AnnotationFixer:
         key = (problem.code, annotation.target, annotation.quote, annotation.format, base)
         if key not in self._corrections:
             correct = _CORRECTIONS.get(problem.code)
-            self._corrections[key] = correct(self.texts, annotation) if correct else Correction()
+            correction = correct(self.texts, annotation) if correct else Correction()
+            self._corrections[key] = self._introduce_change(annotation, correction) if correction.name else correction
         return self._corrections[key]
+
+    def _introduce_change(self, annotation: Annotation, correction: Correction) -> Correction:
+        """Return the correction with a hint that says whether the requirement has changed."""
+        spot = self.texts.spot(annotation)
+        ##= man/spec/names.md#targets
+        ##% `duvet validate` MUST say that the requirement has changed only if git or the snapshot contains the quoted
+        ##% words.
+        has_changed = spot is not None and self.history.find_source(spot.near.specification, annotation.quote)
+        verb = "has changed" if has_changed else "reads"
+        return correction._replace(hint=f"{correction.name} {verb}:\n{correction.hint}")
 
     def _fix(self, annotation: Annotation, correction: Correction) -> Fix | None:
         if not correction.is_sure or _is_dangerous(annotation, correction):

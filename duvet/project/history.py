@@ -85,19 +85,25 @@ class TextHistory:
         counts = (one.text.count(words) for one in self._read_revisions(specification.path).known)
         return next(filter(None, counts), 0) == now
 
+    def find_source(self, specification: Specification, quote: str) -> str:
+        """Return which earlier text of the specification contains the words of a quote; empty if none is known."""
+        words = squeeze_text(quote)
+        for revision in self._read_revisions(specification.path).known:
+            if words in revision.text:
+                return f"the specification had the quoted words in commit {revision.commit[:_SHORT]}"
+        return "the snapshot has the quoted words" if words in self._snapshot_of(specification) else ""
+
     def _compare(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
         old_words, new_words = squeeze_text(annotation.quote), squeeze_text(new)
         revisions = self._read_revisions(specification.path)
         if not old_words:
             return self._find_newer_requirement(annotation, new_words, text, revisions)
-        for revision in revisions.known:
-            if old_words in revision.text:
-                return f"the specification had the quoted words in commit {revision.commit[:_SHORT]}"
-        snapshot = self._snapshot_of(specification)
-        if old_words in snapshot:
-            return "the snapshot has the quoted words"
+        if source := self.find_source(specification, annotation.quote):
+            return source
         if not revisions.known:
-            return "" if new_words in snapshot else "no earlier text of the specification is known"
+            return (
+                "" if new_words in self._snapshot_of(specification) else "no earlier text of the specification is known"
+            )
         if new_words not in revisions.known[0].text:
             return "the specification has uncommitted changes"
         before = next((one for one in revisions.known if new_words not in one.text), None)

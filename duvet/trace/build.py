@@ -33,7 +33,7 @@ from duvet.trace import records
 from duvet.trace.catalogue import select_unreferenced_specifications
 from duvet.trace.coverage import cover_specification
 from duvet.trace.match import QuoteMatcher
-from duvet.trace.names import NO_NAMES, NamedText, NamesOf, RequirementNames
+from duvet.trace.names import NO_NAMES, NamedText, NamesOf, RequirementNames, is_stated_name
 from duvet.tree.files import Tree
 
 if TYPE_CHECKING:
@@ -182,6 +182,12 @@ class TargetResolver:
             self._names[locator] = SectionNames(specification.sections, names)
         near = self._names[locator].find_nearest(section)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
+        if is_stated_name(specification, section):
+            ##= man/spec/names.md#targets
+            ##% If a target names a requirement id of a specification that is not configured, duvet MUST say so.
+            message = f"{quote_text(section)} is the id of a requirement, but {locator.name} is not configured"
+            hint = f"add a `[[specification]]` table with `source = {quote_text(locator.name)}`"
+            return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
         what = "section or requirement" if any(names) else "section"
         message = f"missing {what} {quote_text(section)} in {locator.name}"
         return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
@@ -412,16 +418,17 @@ def _make_quote_failure(target: TargetSection, quote: str, names: RequirementNam
     section, locator = target.specification.sections[target.section], target.specification.locator
     message = f'could not find text in section "{section.name}" of {locator.name}'
     hint, label = "remove the quote to cite the title of the section", "section is empty"
+    difference = "spacing and markup" if section.plain else "spacing"
     if target.named:
         name = target.named[0].name
         message = f"{name} of {locator.name} does not contain this text"
         others = list(dict.fromkeys(one.name for one in names.find_containing(quote) if one.name != name))
-        hint, label = f"copy the words of {name}; only spacing may differ", f"not in {name}"
+        hint, label = f"copy the words of {name}; only {difference} may differ", f"not in {name}"
         if others:
             verb = "contains" if len(others) == 1 else "contain"
             hint = f"{' and '.join(others)} {verb} it; write {locator.name}#{others[0]}"
     elif any(section.lines):
-        hint, label = "copy the words of the section; only spacing may differ", "not in this section"
+        hint, label = f"copy the words of the section; only {difference} may differ", "not in this section"
     return records.Failure(rules.QUOTE_NOT_FOUND, message, hint, label, is_of_quote=True)
 
 

@@ -82,6 +82,12 @@ def find_stated_names(coverage: Coverage, annotations: Sequence[Annotation]) -> 
     )
 
 
+def is_stated_name(specification: Specification, name: str) -> bool:
+    """Return whether the text of a specification gives this id to a requirement, even if it is not configured."""
+    plain = [section.plain for section in specification.sections if section.plain]
+    return bool(name) and any(one.name == name for each in plain for one in each.statements)
+
+
 NO_NAMES = RequirementNames(())
 NamesOf = Callable[[Locator], RequirementNames]
 

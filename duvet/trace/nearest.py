@@ -487,4 +487,5 @@ def describe_changed_meaning(old: str, new: str) -> str:
     if "the keyword" in changed and len(changed) > 1:
         # `NOT` is both.
         changed = [name for name in changed if name != "a negation"]
-    return f"{' and '.join(changed)} changed; check the code" if changed else ""
+    verb = "differs" if len(changed) == 1 else "differ"
+    return f"{' and '.join(changed)} {verb}; check the code" if changed else ""

@@ -132,7 +132,7 @@ def test_words_that_change_the_meaning(quote: str, noun: str, change: str, tmp_p
     ##% A fix that changes a keyword, a negation or a number MUST be unsafe.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(quote)})
     done = run(duvet_command, folder, "validate", "--fix")
-    assert done == Done(1, "", f"{drifted(quote, change, f'{noun} changed; {STEP}')}{UNSAFE}{WRONG}")
+    assert done == Done(1, "", f"{drifted(quote, change, f'{noun} differs; {STEP}')}{UNSAFE}{WRONG}")
     assert quoted(folder) == [quote]
 
 
@@ -249,7 +249,7 @@ def test_the_schema_of_awslabs_duvet(tmp_path: Path, duvet_command: str) -> None
     config = (OURS + REST).replace("duvet-cli/config/v1", schema).replace("language = 'python'", style)
     folder = history(tmp_path, {**TEXTS, CONFIG: config, "src/a.py": cite(STOP.replace("MUST", "SHOULD"))})
     done = run(duvet_command, folder, "validate", "--fix")
-    change = "The kettle [-SHOULD-]{+MUST+} stop heating when the water boils.\n    note: the keyword changed; check the code"
+    change = "The kettle [-SHOULD-]{+MUST+} stop heating when the water boils.\n    note: the keyword differs; check the code"
     assert done == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
 
 

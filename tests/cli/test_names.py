@@ -61,9 +61,42 @@ RIGHT = SOURCE.partition("\n\n\n")[0] + "\n"
 @pytest.mark.parametrize("format", ["text", "json"])
 def test_problems_and_fixes(format: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/names.md#targets
-    ##% If a quote is outdated because the requirement with the target's id has changed, `duvet validate` MUST say so
-    ##% and mark the differing words.
+    ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing
+    ##% words.
     gold.assert_match(duvet("validate", "--format", format, "--output", "-").out, f"validate.{format}")
+
+
+def test_a_changed_requirement(duvet: Run, folder: Path) -> None:
+    ##= man/spec/names.md#targets
+    ##% `duvet validate` MUST say that the requirement has changed only if git or the snapshot contains the quoted words.
+    (folder / "login.rs").write_text(
+        "//= login.md#FR-002\n//# System MUST lock an account after 5 failures.\nfn lock();\n"
+    )
+    assert duvet("report").code == 0
+    (folder / "login.md").write_text(SPECIFICATION.replace("5 failures", "7 failures"))
+    change = "System MUST lock an account after [-{}-]{{+7+}} failures.\n"
+    assert f"= help: FR-002 has changed:\n          {change.format(5)}" in duvet("validate").err
+    (folder / "login.rs").write_text(
+        "//= login.md#FR-002\n//# System MUST lock an account after 6 failures.\nfn lock();\n"
+    )
+    assert f"= help: FR-002 reads:\n          {change.format(6)}" in duvet("validate").err
+
+
+def test_an_id_of_a_specification_that_is_not_configured(duvet: Run, folder: Path) -> None:
+    ##= man/spec/names.md#targets
+    ##% If a target names a requirement id of a specification that is not configured, duvet MUST say so.
+    (folder / "other.md").write_text(SPECIFICATION)
+    (folder / "login.rs").write_text(
+        "//= other.md#FR-002\n//# System MUST lock an account after 5 failures.\nfn lock();\n"
+    )
+    assert duvet("validate").err.splitlines()[:5] == [
+        'error: "FR-002" is the id of a requirement, but other.md is not configured [DUV043]',
+        " --> login.rs:1:5",
+        "  |",
+        "1 | //= other.md#FR-002",
+        "  |     ^^^^^^^^^^^^^^^ referenced here",
+    ]
+    assert '  = help: add a `[[specification]]` table with `source = "other.md"`\n' in duvet("validate").err
 
 
 def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:

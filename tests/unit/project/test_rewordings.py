@@ -134,15 +134,15 @@ def test_no_fix_lowers_a_state() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "note"),
     [
-        ("It MUST stop.", "It MUST NOT stop.", "the keyword changed; check the code"),
-        ("It MUST stop.", "It SHOULD stop.", "the keyword changed; check the code"),
-        ("It MUST stop if hot.", "It MUST stop if not hot.", "a negation changed; check the code"),
-        ("It MUST wait 2.5 s.", "It MUST wait 3 s.", "a number changed; check the code"),
-        ("It MUST wait 2 s.", "It MAY wait 3 s.", "the keyword and a number changed; check the code"),
+        ("It MUST stop.", "It MUST NOT stop.", "the keyword differs; check the code"),
+        ("It MUST stop.", "It SHOULD stop.", "the keyword differs; check the code"),
+        ("It MUST stop if hot.", "It MUST stop if not hot.", "a negation differs; check the code"),
+        ("It MUST wait 2.5 s.", "It MUST wait 3 s.", "a number differs; check the code"),
+        ("It MUST wait 2 s.", "It MAY wait 3 s.", "the keyword and a number differ; check the code"),
         ("It MUST stop.", "It MUST halt.", ""),
-        ("It **MUST** _not_ stop.", "It MUST stop.", "a negation changed; check the code"),
+        ("It **MUST** _not_ stop.", "It MUST stop.", "a negation differs; check the code"),
         ("It _MUST_ stop.", "It MUST halt.", ""),
-        ("It MUST read no_proxy2.", "It MUST read it.", "a negation and a number changed; check the code"),
+        ("It MUST read no_proxy2.", "It MUST read it.", "a negation and a number differ; check the code"),
     ],
 )
 def test_notes_on_changed_meaning(old: str, new: str, note: str) -> None:
