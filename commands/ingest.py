@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any, TypeVar
 
 import click
@@ -20,7 +22,7 @@ from duvet.knowledge.settings import IngestOptions, list_own_files, require_prof
 from duvet.progress import Progress
 from duvet.reports.cells import escape_cell
 from duvet.store.database import StoreDamagedError, StoreMissingError, StoreOutdatedError
-from duvet.store.location import can_be_replaced, open_store, remove_store
+from duvet.store.location import can_be_replaced, open_store, replace_store
 from duvet.store.records import IngestRun, Store
 from duvet.text import format_count
 
@@ -130,9 +132,9 @@ def _describe_contents(run: IngestRun) -> str:
 def _run_with_store(
     path: str, run: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
-    """Call `run` with the existing or a new index; `--full` replaces a damaged one."""
+    """Call `run` with the existing or a new index; `--full` replaces a damaged one by a complete one."""
     try:
-        return _run_with_open_store(path, run, dry_run=dry_run)
+        return _run_with_open_store(path, run, dry_run=dry_run, checks=full)
     except StoreDamagedError as error:
         if not can_be_replaced(path):
             raise
@@ -141,12 +143,19 @@ def _run_with_store(
             raise
     if dry_run:
         return run(None)
-    remove_store(path)
+    from duvet.knowledge.backup import make_scratch_folder
+
     progress.begin(f"Replacing the damaged index {path}")
-    return _run_with_open_store(path, run, dry_run=dry_run)
+    with make_scratch_folder(os.path.dirname(path)) as folder:
+        new = os.path.join(folder, os.path.basename(path))
+        result = _run_with_open_store(new, run, dry_run=False)
+        replace_store(path, new)
+    return result
 
 
-def _run_with_open_store(path: str, run: Callable[[Store | None], Result], *, dry_run: bool) -> Result:
+def _run_with_open_store(
+    path: str, run: Callable[[Store | None], Result], *, dry_run: bool, checks: bool = False
+) -> Result:
     try:
         store = open_store(path, create=not dry_run)
     except (StoreMissingError, StoreOutdatedError):
@@ -154,7 +163,7 @@ def _run_with_open_store(path: str, run: Callable[[Store | None], Result], *, dr
         ##% An ingest run MUST replace an index of an older version. With `--full`, an ingest run MUST replace a damaged
         ##% index. An ingest run MUST NOT replace an index of a newer version or any other file.
         return run(None)
-    try:
+    with closing(store):
+        if checks:
+            store.check()
         return run(store)
-    finally:
-        store.close()

@@ -212,6 +212,7 @@ def _copy_store(store: records.Store, places: StorePaths, folder: str) -> str:
         raise OutputError(error.message, path=os.path.dirname(folder), hint=error.hint) from error
     try:
         with closing(location.open_store(path)) as copy:
+            copy.check()
             for name, kind in REPORT_MEMBERS.items():
                 _write_lines(folder, name, [*reversed(copy.reports(kind, MAX_BACKUP_REPORTS))])
             return copy.revision

@@ -117,7 +117,7 @@ def _check_store(copy: str) -> None:
     """Raise an error if the archive's store can't be read; the message leaves out the temporary path."""
     try:
         with closing(location.open_store(copy)) as store:
-            store.artifacts()
+            store.check()
     except DuvetError as error:
         hint = (
             "run `duvet ingest` to index the project instead"

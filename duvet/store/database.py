@@ -295,7 +295,7 @@ def make_placeholders(values: Sequence[object]) -> str:
 
 
 APPLICATION_ID: Final = 0x64757665  # The number in a file's header that identifies a duvet store.
-SCHEMA_VERSION: Final = 5  # To be increased whenever a table or the encoding of its values changes.
+SCHEMA_VERSION: Final = 6  # To be increased whenever a table or the encoding of its values changes.
 PAGE_SIZE: Final = (
     32768  # The texts and vectors of a file take some kilobytes, so small pages would waste half of the space.
 )

@@ -25,7 +25,7 @@ _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 def open_store(path: str, *, create: bool = False) -> records.Store:
     """Open a store file; raise StoreMissingError if it does not exist, unless `create` is set."""
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST read an index in a read-only folder. duvet MUST NOT read or write an index through a symbolic link.
+    ##% duvet MUST NOT read or write an index through a symbolic link.
     check_plain_file(path)
     if not os.path.lexists(path):
         ##= man/spec/knowledge.md#storage
@@ -107,10 +107,13 @@ def _open(path: str, *, create: bool) -> db.Database:
     stamp, log = db.read_store_stamp(path), path + "-wal"
     try:
         return _connect(path, "mode=rwc" if create else "mode=rw")
-    except db.StoreError:
-        # In a read-only folder, sqlite can open the file only without its log, which must be empty.
+    except db.StoreError as error:
+        ##= man/spec/knowledge.md#storage
+        ##% duvet MUST read an index in a read-only folder or on a full disk.
+        # There, sqlite can open the file only without its log, which must be empty.
         is_logged = os.path.exists(log) and os.path.getsize(log)
-        if create or os.access(db.find_store_folder(path), os.W_OK) or is_logged:
+        has_room = not isinstance(error, db.StoreFullError) and os.access(db.find_store_folder(path), os.W_OK)
+        if create or has_room or is_logged:
             raise
     return _connect(path, "mode=ro&immutable=1", stamp)
 
@@ -199,13 +202,14 @@ def can_be_replaced(path: str) -> bool:
     )
 
 
-def remove_store(path: str) -> None:
-    """Remove the store, and the files that sqlite keeps next to it."""
+def replace_store(path: str, new: str) -> None:
+    """Move a new, closed store into the place of a damaged one."""
     check_plain_file(path)
     try:
-        # Remove the log first, because sqlite would apply a leftover log to the next store.
-        for file in reversed(db.list_store_files(path)):
+        # Remove the log first, because sqlite would apply a leftover log to the new store.
+        for file in reversed(db.list_store_files(path)[1:]):
             with suppress(FileNotFoundError):
                 os.remove(file)
+        os.replace(new, path)
     except OSError as error:
         raise db.StoreError(describe_os_error(error), path=path, hint="check the permissions of the folder") from error

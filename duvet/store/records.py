@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from enum import StrEnum
 from math import isfinite
 from typing import Any, Literal, Protocol, TypeVar, get_args
+from zlib import crc32
 
 import msgspec
 
@@ -21,6 +22,7 @@ _WORDS: tuple[str, ...] = (*get_args(SymbolKind), *get_args(SymbolLanguage))
 """Frequent strings, which are stored as numbers; their order is part of the schema."""
 _CODES = {word: number for number, word in enumerate(_WORDS, 1)}
 _HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
+_CHECKSUM = 4  # Bytes of a checksum.
 MAX_PIECES = 1 << 20  # More than any file contains.
 
 
@@ -273,6 +275,19 @@ def decode_bytes(value: object) -> bytes:
     raise ValueError(f"{value!r:.40} is not bytes")
 
 
+def seal_bytes(data: bytes) -> bytes:
+    """Add a checksum to bytes of which any value is valid, so that damage is found."""
+    return crc32(data).to_bytes(_CHECKSUM) + data
+
+
+def unseal_bytes(value: object) -> bytes:
+    sealed = decode_bytes(value)
+    data = sealed[_CHECKSUM:]
+    if seal_bytes(data)[:_CHECKSUM] != sealed[:_CHECKSUM]:
+        raise ValueError("a checksum differs")
+    return data
+
+
 def pack_record(value: object) -> bytes:
     """Encode a record as JSON, even if its strings are not valid Unicode."""
     try:
@@ -320,6 +335,9 @@ class Store(Protocol):
         """Return the value that StoreWriter.keep stored under this name, or None."""
 
     def close(self) -> None: ...
+
+    def check(self) -> None:
+        """Read everything; raise StoreDamagedError if a part of the store is damaged."""
 
     def copy_to(self, path: str) -> None:
         """Write a snapshot of the store to a new file."""

@@ -6,8 +6,10 @@ import os
 import secrets
 import time
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import chain
 
 from duvet.store import database as db, records, tables, text_index
 from duvet.words import fold_name
@@ -23,6 +25,7 @@ _VECTORS = "INSERT OR REPLACE INTO vectors(artifact, rows) VALUES (?, ?)"
 _OLD_REPORTS = """DELETE FROM report WHERE name = ? AND id NOT IN
 (SELECT id FROM report WHERE name = ? ORDER BY id DESC LIMIT ?)"""
 _LARGE_SHARE = 4  # The index is optimized, or the file truncated, when a quarter of its space is unused.
+_CHECK_PATIENCE = 10.0  # Seconds to wait for a writer before the full-text index is checked.
 _COPY_PAUSE = 0.05  # Seconds between two attempts to overwrite a store.
 
 StoreMoment = tuple[object, ...]  # A token that identifies one state of a store.
@@ -41,7 +44,7 @@ class SqliteStore(text_index.ChunkSearch):
 
     def kept(self, name: str) -> bytes | None:
         return self.database.read_one(
-            lambda row: records.decode_bytes(*row), "SELECT data FROM kept WHERE name = ?", name
+            lambda row: records.unseal_bytes(*row), "SELECT data FROM kept WHERE name = ?", name
         )
 
     def close(self) -> None:
@@ -55,6 +58,22 @@ class SqliteStore(text_index.ChunkSearch):
                 # Copy all pages in one step; otherwise, the copy starts again whenever another process writes.
                 self.database.connection.backup(target)
 
+    def check(self) -> None:
+        """Read everything; raise StoreDamagedError if a part of the store is damaged."""
+        ##= man/spec/knowledge.md#storage
+        ##% duvet MUST check the whole index before it makes a backup, restores one, or indexes a project with `--full`.
+        for (fault,) in self.database.rows("PRAGMA quick_check(1)"):
+            if fault != "ok":
+                raise db.make_damaged_error(self.database.path, str(fault))
+        check = "INSERT INTO found(found) VALUES ('integrity-check')"
+        self.database.retry_while_busy(lambda: self.database.run(check), _CHECK_PATIENCE)
+        nodes = (self.nodes(label) for label in records.NodeLabel)
+        deque(chain(self.artifacts(), self.segments(), *nodes, self.runs(limit=-1)), maxlen=0)
+        for (name,) in self.database.rows("SELECT name FROM kept"):
+            self.kept(name)
+        for (name,) in self.database.rows("SELECT DISTINCT name FROM report"):
+            self.reports(name, _KEPT_RUNS)
+
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[records.IngestRun]:
         query = "SELECT data FROM run WHERE ? IS NULL OR profile = ? ORDER BY id DESC LIMIT ?"
         name = None if profile is None else records.encode_text(profile)
@@ -63,7 +82,7 @@ class SqliteStore(text_index.ChunkSearch):
             query,
             name,
             name,
-            max(limit, 0),
+            limit,
         )
 
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
@@ -155,7 +174,7 @@ class SqliteWriter:
                 self._indexer.add(first, file)
             database.many(_SYMBOL, [(id, n, *_encode_symbol(one)) for n, one in enumerate(file.symbols)])
             if file.vectors:
-                database.run(_VECTORS, id, file.vectors)
+                database.run(_VECTORS, id, records.seal_bytes(file.vectors))
 
     def touch(self, artifact: records.Artifact) -> None:
         with self._part() as database:
@@ -177,7 +196,7 @@ class SqliteWriter:
             if known is not None:
                 database.run("DELETE FROM vectors WHERE artifact = ?", known[0])
                 if vectors:
-                    database.run(_VECTORS, known[0], vectors)
+                    database.run(_VECTORS, known[0], records.seal_bytes(vectors))
 
     def replace_graph(self, nodes: Iterable[records.GraphNode], edges: Iterable[records.GraphEdge]) -> None:
         with self._part(changes=False) as database:
@@ -199,7 +218,7 @@ class SqliteWriter:
 
     def keep(self, name: str, data: bytes) -> None:
         with self._part() as database:
-            database.run("INSERT OR REPLACE INTO kept(name, data) VALUES (?, ?)", name, data)
+            database.run("INSERT OR REPLACE INTO kept(name, data) VALUES (?, ?)", name, records.seal_bytes(data))
 
     def flush(self) -> None:
         """Add the pending chunks to the index."""

@@ -159,10 +159,9 @@ class StoreTables:
         WHERE count > 0 ORDER BY first"""
 
         def decode(row: db.DatabaseRow) -> records.VectorSegment:
-            first, count, rows = row
-            return records.VectorSegment(
-                tuple(records.decode_piece_range(first, min(count, len(records.decode_bytes(rows))))), rows
-            )
+            first, count, sealed = row
+            rows = records.unseal_bytes(sealed)
+            return records.VectorSegment(tuple(records.decode_piece_range(first, min(count, len(rows)))), rows)
 
         return self.database.read_each(decode, query)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import sqlite3
@@ -160,6 +161,20 @@ def test_a_store_that_is_damaged_is_replaced(
         if is_ours:
             with closing(open_store(str(file))) as store:
                 assert list(store.artifacts()) == before
+
+
+def test_damage_that_no_reader_notices_is_replaced(ledger: Path, duvet_command: str) -> None:
+    ##= man/spec/knowledge.md#storage
+    ##= type=test
+    ##% duvet MUST check the whole index before it makes a backup, restores one, or indexes a project with `--full`.
+    assert run(duvet_command, ledger, "ingest").code == 0
+    with closing(sqlite3.connect(ledger / STORE)) as database, database:
+        database.execute("UPDATE text SET data = zeroblob(10)")
+    done = run(duvet_command, ledger, "ingest", "--full")
+    assert (done.code, "Replacing the damaged index" in done.err) == (0, True)
+    with closing(open_store(str(ledger / STORE))) as store:
+        store.check()
+    assert sorted(os.listdir((ledger / STORE).parent)) == [".gitignore", "store.db"]
 
 
 def test_a_dry_run_does_not_mind_a_store_of_an_older_duvet(ledger: Path, duvet_command: str) -> None:

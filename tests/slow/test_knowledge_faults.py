@@ -24,6 +24,7 @@ from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.search_query import SearchRequest
 from duvet.knowledge.settings import KnowledgeSettings
 from duvet.store.database import StoreError
+from tests.unit.knowledge.archives import manifest as archived, member, packed
 from tests.unit.knowledge.ingest.made import LEDGER, taken, written
 from tests.unit.knowledge.stored import CLOCK, fill, first_lines, make_backup, places, run_program
 from tests.unit.knowledge.test_feedback import WRITE
@@ -120,3 +121,41 @@ def test_feedback_that_compresses_well_is_restored(tmp_path: Path) -> None:
     assert os.path.getsize(archive) * 200 < os.path.getsize(paths.feedback)
     os.unlink(paths.feedback)
     assert restore_backup(paths, archive, CLOCK).votes == 900
+
+
+def damage_blocks(whole: bytes, chance: random.Random) -> bytes:
+    """Cut the file, or overwrite, clear or exchange some of its blocks."""
+    size = 4096
+    kind = chance.choice(["cut", "noise", "zeros", "swap"])
+    if kind == "cut":
+        return whole[: chance.randrange(len(whole) // 4, len(whole) - size)]
+    data = bytearray(whole)
+    starts = [at for at in range(0, len(whole) - size, size) if whole[at : at + size].strip(b"\0")]
+    for at in chance.sample(starts, chance.randint(2, 6)):
+        other = chance.choice(starts)
+        new = {"noise": chance.randbytes(size), "zeros": bytes(size), "swap": whole[other : other + size]}[kind]
+        data[at : at + size] = new
+    return bytes(data) if data != whole else damage_blocks(whole, chance)
+
+
+def test_no_backup_or_restore_of_a_damaged_store_succeeds(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#storage
+    ##= type=test
+    ##% duvet MUST check the whole index before it makes a backup, restores one, or indexes a project with `--full`.
+    taken(written(tmp_path / "tea", LEDGER), WANTED)
+    paths = places(tmp_path / "tea")
+    make_backup(paths)
+    whole = Path(paths.store).read_bytes()
+    succeeded: list[object] = []
+    for seed in range(30):
+        damaged = damage_blocks(whole, random.Random(seed))
+        for end in ("-wal", "-shm"):
+            Path(f"{paths.store}{end}").unlink(missing_ok=True)
+        Path(paths.store).write_bytes(damaged)
+        with suppress(StoreError):
+            succeeded.append((seed, make_backup(paths)))
+        Path(paths.store).write_bytes(whole)
+        archive = packed(tmp_path / f"{seed}.tgz", [archived({"store.db": damaged}), member("store.db", damaged)])
+        with suppress(StoreError):
+            succeeded.append((seed, restore_backup(paths, archive, CLOCK)))
+    assert (succeeded, len(os.listdir(paths.backups))) == ([], 1)

@@ -229,6 +229,13 @@ def test_a_restore_needs_room_for_both_indexes(disk: StorePaths, tmp_path: Path,
     assert stored.ask_store(disk.store) == before
 
 
+def test_an_index_on_a_full_disk_is_read(disk: StorePaths) -> None:
+    before = stored.ask_store(disk.store)
+    leave_free(disk, 0)
+    assert shutil.disk_usage(disk.folder).free == 0
+    assert stored.ask_store(disk.store) == before
+
+
 def test_a_disk_that_fills_up_advises_force(disk: StorePaths) -> None:
     leave_free(disk, 1 << 16)
     with pytest.raises(OutputError) as caught, advise_force():
