@@ -88,12 +88,12 @@ _REMEDIES = {
     "Not a directory": "correct the path",
     "Permission denied": "change its permissions, or name another file",
 }
-_OS_ERROR = re.compile(r"(?P<words>[^:]*) \(os error \d+\)\Z")
+_OS_ERROR = r"(?P<words>[^:]*) \(os error \d+\)\Z"
 
 
 def describe_plainly(message: str) -> str:
     """Return a message with a reason from `describe_os_error` in plain words and without its number."""
-    found = _OS_ERROR.search(message)
+    found = re.search(_OS_ERROR, message)
     if found is None:
         return message
     words = found["words"].strip()
@@ -106,7 +106,7 @@ def describe_plainly(message: str) -> str:
 
 def suggest_remedy(message: str) -> str:
     """Return what to do about a reason from `describe_os_error`; empty for most reasons."""
-    found = _OS_ERROR.search(message)
+    found = re.search(_OS_ERROR, message)
     return _REMEDIES.get(found["words"].strip(), "") if found else ""
 
 

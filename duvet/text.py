@@ -7,7 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from duvet.errors import UnreadableError
 from duvet.model import Place
@@ -248,7 +250,7 @@ TextLines = Sequence[str]
 LinePair = tuple[int, int]  # The index of a line in the old text, and of the same line in the new one.
 
 
-class DifferenceRow(NamedTuple):
+class DifferenceRow(Struct, frozen=True):
     """A line of one text or of both, with the indexes reached in each text."""
 
     sign: str

@@ -85,7 +85,7 @@ _BEFORE = 40  # The part of a long line to show before the problem, in cells.
 
 _RED, _YELLOW, _BLUE, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
 _GREEN = "\x1b[1;32m"
-_CHANGE = re.compile(r"\[-.*?-\]|\{\+.*?\+\}")
+_CHANGE = r"\[-.*?-\]|\{\+.*?\+\}"
 _COLOURS = {Severity.ERROR: _RED, Severity.WARNING: _YELLOW}
 
 _Mark = tuple[Place, str, str]  # A place, the character that underlines it, and its label.
@@ -189,7 +189,7 @@ def _changes(text: str, colour: bool) -> str:
     """Colour removed words, `[-old-]`, and added words, `{+new+}`, as in a diff."""
     if not colour:
         return text
-    return _CHANGE.sub(lambda found: _paint(found[0], _RED if found[0][0] == "[" else _GREEN, colour), text)
+    return re.sub(_CHANGE, lambda found: _paint(found[0], _RED if found[0][0] == "[" else _GREEN, colour), text)
 
 
 def _gutter(number: str, margin: int, colour: bool) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ KeyPath = tuple[str | int, ...]
 TextSpan = tuple[int, int]
 
 
-class KeySpans(NamedTuple):
+class KeySpans(Struct, frozen=True):
     """The ranges of a key and of its value; for a table with a header, the value is the header."""
 
     key: TextSpan
@@ -237,8 +237,8 @@ _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 VARIABLE_PATTERN = rf"^\$({_NAME}|\{{{_NAME}\}})$(?!\n)"
 """Matches exactly one variable, in Python and in JavaScript, which has no `\\Z`."""
 
-_DOLLAR = re.compile(rf"\$(?:(?P<dollar>\$)|(?P<name>{_NAME})|\{{(?P<braced>{_NAME})\}}|)")
-_CUSTOMARY = re.compile("[A-Z][A-Z0-9_]*")
+_DOLLAR = rf"\$(?:(?P<dollar>\$)|(?P<name>{_NAME})|\{{(?P<braced>{_NAME})\}}|)"
+_CUSTOMARY = "[A-Z][A-Z0-9_]*"
 
 
 class VariableError(DuvetError):
@@ -252,7 +252,7 @@ def is_variable(text: str) -> bool:
 
 def has_customary_name(text: str) -> bool:
     """Return True if the variable's name is a common one; a password that begins with `$` rarely looks like that."""
-    return is_variable(text) and _CUSTOMARY.fullmatch(text.strip("${}")) is not None
+    return is_variable(text) and re.fullmatch(_CUSTOMARY, text.strip("${}")) is not None
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
@@ -266,7 +266,7 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
             raise VariableError("`$` is not followed by a name", hint="write `$$` for a dollar sign, or `${NAME}`")
         return _look_up(name, environ)
 
-    return _DOLLAR.sub(value, text)
+    return re.sub(_DOLLAR, value, text)
 
 
 def _look_up(name: str, environ: Mapping[str, str]) -> str:
@@ -275,7 +275,7 @@ def _look_up(name: str, environ: Mapping[str, str]) -> str:
     ##% with a dollar sign. duvet MUST report a variable that is not set, with the place where the configuration uses
     ##% it.
     # A password that begins with `$` looks like a variable, but rarely like one with a common name.
-    shown = f" `{name}`" if _CUSTOMARY.fullmatch(name) else ""
+    shown = f" `{name}`" if re.fullmatch(_CUSTOMARY, name) else ""
     value = environ.get(name)
     if value is None:
         raise VariableError(

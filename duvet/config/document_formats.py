@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import DecodeError, Struct, json
 
 from duvet.config import document
-from duvet.config.toml import DUPLICATE_KEY, TomlDocument, find_spans, parse_toml
+from duvet.config.toml import DUPLICATE_KEY, TomlDocument, parse_toml
+from duvet.config.toml_spans import find_spans
 from duvet.model import Place
 from duvet.text import BOM, find_place
 

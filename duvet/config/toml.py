@@ -1,27 +1,27 @@
-"""A TOML reader that keeps the position of every key and value, and a writer of TOML strings."""
+"""A TOML reader that can find the position of every key and value, and a writer of TOML strings."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
-from duvet.config.document import DataDocument, DocumentDraft, DocumentError, KeyPath, KeySpans, TextSpan
+from duvet.config.document import DataDocument, DocumentDraft, DocumentError, KeyPath, KeySpans
 from duvet.model import Place
 from duvet.text import BOM, find_place
 
 
-class _Container(NamedTuple):
-    keys: KeyPath
-    key: TextSpan
-    start: int
-    is_array: bool
+def _find_spans(text: str) -> dict[KeyPath, KeySpans]:
+    # Only messages and edits need positions.
+    from duvet.config.toml_spans import find_spans
+
+    return find_spans(text)
 
 
 class TomlDocument(DataDocument):
     """A TOML document that finds its tables and strings in the original text."""
 
     def __init__(self, values: dict[str, Any], text: str, path: str) -> None:
-        super().__init__(values, text, path, find_spans)
+        super().__init__(values, text, path, _find_spans)
 
     def headers(self, name: str) -> list[int]:
         """Return the line of each table in an array of tables, which is that of its `[[name]]` or `{`."""
@@ -108,131 +108,7 @@ def _reword(message: str) -> str:
     return message[:1].lower() + message[1:]
 
 
-_PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
-_KEY = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
-_PARTS = re.compile(_PART)
-_BLANK = re.compile(r"(?:[\s\ufeff]|#[^\n]*)*")
-_BETWEEN = re.compile(r"(?:[\s,]|#[^\n]*)*")
-_HEADER = re.compile(rf"(\[\[?)[ \t]*({_KEY})[ \t]*\]\]?")
-_ASSIGNMENT = re.compile(rf"({_KEY})[ \t]*=[ \t]*")
-_SCALAR = re.compile(
-    r"'''[\s\S]*?''''{0,2}"
-    r'|"""(?:[^\\"]|\\[\s\S]|"(?!""))*""""{0,2}'
-    r"|'[^'\n]*'"
-    r'|"(?:[^"\\\n]|\\.)*"'
-    r"|[^\s,\]}#](?:[^,\]}#\n]*[^\s,\]}#])?"
-)
-
-
-def find_spans(text: str, found: dict[KeyPath, KeySpans] | None = None) -> dict[KeyPath, KeySpans]:
-    """Return the places of all keys and values in a valid document, by their path of keys and indexes."""
-    found = {} if found is None else found
-    lengths: dict[KeyPath, int] = {}
-    table: KeyPath = ()
-    position = _end(_BLANK, text, 0)
-    while position < len(text):
-        if header := _HEADER.match(text, position):
-            table = _enter_table(header, lengths, found)
-            position = header.end()
-        elif assignment := _ASSIGNMENT.match(text, position):
-            keys, key = _resolve_dotted_key(assignment, table, found)
-            position = _note_value(text, assignment.end(), keys, key, found)
-        else:
-            break
-        position = _end(_BLANK, text, position)
-    return found
-
-
-def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
-    return match.end() if match else position
-
-
-def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict[KeyPath, KeySpans]) -> KeyPath:
-    """Return the path of the table under a header; the name of an array refers to its last element."""
-    keys: KeyPath = ()
-    key = span = header.span()
-    for part in _PARTS.finditer(header[0], header.start(2) - span[0], header.end(2) - span[0]):
-        if keys in lengths:
-            keys += (lengths[keys] - 1,)
-        keys += (_unquote_key(part[0]),)
-        key = (span[0] + part.start(), span[0] + part.end())
-        found.setdefault(keys, KeySpans(key, span))
-    if header[1] == "[":
-        found[keys] = KeySpans(key, span)
-        return (*keys, lengths[keys] - 1) if keys in lengths else keys
-    index = lengths.get(keys, 0)
-    lengths[keys] = index + 1
-    found[(*keys, index)] = KeySpans(key, span)
-    return (*keys, index)
-
-
-def _resolve_dotted_key(
-    assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, KeySpans]
-) -> tuple[KeyPath, TextSpan]:
-    """Return the full path and the span of a dotted key, and record where each part of the path first occurs."""
-    keys, key = table, assignment.span(1)
-    for part in _PARTS.finditer(assignment.string, *key):
-        keys, key = (*keys, _unquote_key(part[0])), part.span()
-        found.setdefault(keys, KeySpans(key, key))
-    return keys, key
-
-
-def _note_value(text: str, position: int, keys: KeyPath, key: TextSpan, found: dict[KeyPath, KeySpans]) -> int:
-    """Note a value and all values in it, without recursion, because data may be nested deeper than Python's stack."""
-    open_containers: list[_Container] = []
-    lengths: list[int] = []
-    while True:
-        if (opener := text[position : position + 1]) in ("[", "{"):
-            open_containers.append(_Container(keys, key, position, opener == "["))
-            lengths.append(0)
-            position += 1
-        else:
-            end = _end(_SCALAR, text, position)
-            found[keys] = KeySpans(key, (position, end))
-            position = end
-        position = _close_containers(text, position, open_containers, lengths, found)
-        if not open_containers or position >= len(text):
-            return position
-        if open_containers[-1].is_array:
-            keys, key = (*open_containers[-1].keys, lengths[-1]), (position, position)
-            lengths[-1] += 1
-        elif assignment := _ASSIGNMENT.match(text, position):
-            keys, key = _resolve_dotted_key(assignment, open_containers[-1].keys, found)
-            position = assignment.end()
-        else:
-            return position
-
-
-def _close_containers(
-    text: str, position: int, containers: list[_Container], lengths: list[int], found: dict[KeyPath, KeySpans]
-) -> int:
-    """Close the containers that end here; return the position of the next element of the innermost open one."""
-    while containers:
-        position = _end(_BETWEEN, text, position)
-        if text[position : position + 1] not in ("]", "}"):
-            return position
-        position += 1
-        done = containers.pop()
-        lengths.pop()
-        found[done.keys] = KeySpans(done.key, (done.start, position))
-    return position
-
-
-def _unquote_key(part: str) -> str:
-    if part[0] == "'":
-        return part[1:-1]
-    if part[0] != '"':
-        return part
-    if "\\" not in part:
-        return part[1:-1]
-    import tomllib
-
-    name: str = tomllib.loads(f"name = {part}")["name"]
-    return name
-
-
-_BASIC = re.compile(r"(?P<joined>\\[ \t]*\r?\n\s*)|\\.|(?P<end>\r\n)")
+_BASIC = r"(?P<joined>\\[ \t]*\r?\n\s*)|\\.|(?P<end>\r\n)"
 
 
 def _restore_line_ends(written: str) -> str:
@@ -243,7 +119,7 @@ def _restore_line_ends(written: str) -> str:
     inner = inner[2:] if inner.startswith("\r\n") else inner.removeprefix("\n")
     if written.startswith("'"):
         return inner
-    escaped = _BASIC.sub(lambda one: "" if one["joined"] else "\\r\\n" if one["end"] else one[0], inner)
+    escaped = re.sub(_BASIC, lambda one: "" if one["joined"] else "\\r\\n" if one["end"] else one[0], inner)
     value: str = tomllib.loads(f'value = """\n{escaped}"""')["value"]
     return value
 

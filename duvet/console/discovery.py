@@ -17,7 +17,7 @@ _CONFIG = os.path.join(".duvet", "config.toml")
 _LEGACY_FLAGS = ("--source-pattern", "--spec-pattern", "--spec-path")
 _PATH_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 # The path of a reference to a file: what precedes `:LINE`, `:LINE:COLUMN` or `#SECTION`.
-_REFERENCE = re.compile(r"(?P<path>[^#]+?)(?P<part>(?::\d+){0,2}:?|#.*)\Z", re.DOTALL)
+_REFERENCE = r"(?P<path>[^#]+?)(?P<part>(?::\d+){0,2}:?|#.*)\Z"
 
 
 def has_legacy_flags(args: Iterable[str]) -> bool:
@@ -90,7 +90,7 @@ def show_path(path: str, folder: str | None = None) -> str:
 
 def locate_reference(reference: str, folder: str) -> str:
     """Convert the path in a reference to a file; return other references unchanged."""
-    found = _REFERENCE.match(reference) if folder else None
+    found = re.match(_REFERENCE, reference, re.DOTALL) if folder else None
     if found is None:
         return reference
     path = locate_path(found["path"], folder)

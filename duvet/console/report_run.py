@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
@@ -229,7 +230,7 @@ def _remove_empty_folders(project: Project, folders: set[str], top: str) -> None
                 at = at.rpartition("/")[0]
 
 
-class Gate(NamedTuple):
+class Gate(Struct, frozen=True):
     """A gate that an option or the configuration requests."""
 
     name: str

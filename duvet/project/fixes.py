@@ -20,6 +20,7 @@ from duvet.sources.editor import (
     apply_edits,
     make_comment_quote_edits,
     make_edit,
+    make_entry_quote_edits,
     make_quote_insertion_edits,
     split_words,
 )
@@ -33,9 +34,9 @@ from duvet.specs.locator import (
 )
 from duvet.text import load_rapidfuzz
 from duvet.trace.build import find_second_spellings
-from duvet.trace.match import remove_quote_markup
 from duvet.trace.names import NO_NAMES, NamedText, find_stated_names, is_stated_name
 from duvet.trace.nearest import Neighbourhood, TextStretch, describe_changed_meaning, make_word_diff
+from duvet.trace.plain_match import remove_quote_markup
 from duvet.trace.records import AnnotationPlaces
 
 if TYPE_CHECKING:
@@ -490,7 +491,7 @@ class AnnotationFixer:
             elif correction.quote is not None and style:
                 edits += make_comment_quote_edits(text, annotation, style, correction.quote)
             elif correction.quote is not None and annotation.quote:
-                edits += requirement_files.make_entry_quote_edits(text, annotation, correction.quote)
+                edits += make_entry_quote_edits(text, annotation, correction.quote)
         return edits
 
     def _read(self, path: str, text: str) -> _ReadingsByStyle:

@@ -23,7 +23,6 @@ from duvet.project.setup import find_obstacles
 from duvet.rules import NO_REQUIREMENTS
 from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
-from duvet.sources.fragments import UnreadCitation
 from duvet.sources.glob import spell_paths
 from duvet.specs.extraction import Extraction, extract_configured, list_unneeded_files
 from duvet.specs.library import DownloadOutcome, Library, Policy
@@ -138,7 +137,7 @@ class InputReader:
         self.report = report
         self.progress = progress
         self.by_path: dict[str, list[Annotation]] = {}
-        self.unread: dict[str, list[UnreadCitation]] = {}
+        self.unread: dict[str, list[scan.UnreadCitation]] = {}
         """The citations in comment styles that are not read, by path."""
 
     def annotations(self, inputs: InputFiles) -> tuple[Annotation, ...]:
@@ -389,7 +388,7 @@ class Project:
         names = (strip_extension(rule.source.rstrip("/").rpartition("/")[2]) for rule in rules)
         return tuple(sorted({name.encode() for name in names if name}))
 
-    def _find_unread_styles(self, trace: Trace, unread: Mapping[str, list[UnreadCitation]]) -> Iterator[Problem]:
+    def _find_unread_styles(self, trace: Trace, unread: Mapping[str, list[scan.UnreadCitation]]) -> Iterator[Problem]:
         """Yield a warning for each file and comment style whose citations of this project's specifications are not read."""
         if not unread:
             return

@@ -234,6 +234,27 @@ def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], 
     return make_edit(text, line.start, lines[index + 1].start, "")
 
 
+def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
+    """Return the edits that replace the quote of an entry; the caller must check the resulting file."""
+    start, end = annotation.source.quote
+    if not text.startswith(("'''", '"""'), start):
+        # A string of one line stays one.
+        return (make_edit(text, start + 1, end - 1, quote),)
+    at = start + 3
+    limit = end - 3
+    lines: list[QuoteLine] = []
+    while at <= limit:
+        stop = text.find("\n", at, limit)
+        stop = limit if stop < 0 else stop
+        written = text[at:stop]
+        first = stop - len(written.lstrip(WHITESPACE))
+        last = at + len(written.rstrip(WHITESPACE))
+        lines.append(QuoteLine(at, stop, first, max(first, last), text[at:first], split_words(written)))
+        at = stop + 1
+    filled = [index for index, line in enumerate(lines) if line.words]
+    return make_line_edits(text, lines[filled[0] : filled[-1] + 1], quote) if filled else ()
+
+
 _STRINGS = r'"(?:[^"\\\n]|\\.)*+"'
 
 

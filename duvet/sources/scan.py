@@ -8,12 +8,10 @@ from itertools import chain, pairwise
 from msgspec import Struct
 
 from duvet import rules
-from duvet.config.languages import Language
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import SourceStyle, may_have_annotations, scan_comments
-from duvet.sources.fragments import UnreadCitation, find_unread_citations
 from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expand_pattern, make_path_start, match_any
 from duvet.text import decode_utf8, path_key, quote_text
 from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
@@ -62,6 +60,14 @@ class RuleOrigin(Struct, frozen=True):
     """Returns the place of a value of one of its keys."""
 
 
+class UnreadCitation(Struct, frozen=True):
+    """The first line in a file that looks like the target of a citation in a comment style that is not read there."""
+
+    mark: str  # The sign that begins the line, such as `//=`.
+    targets: tuple[str, ...]  # All such targets with this sign.
+    places: tuple[Place, ...]
+
+
 class ScannedFile(Struct, frozen=True):
     annotations: list[Annotation]
     problems: list[Problem] = []
@@ -105,9 +111,12 @@ def _make_unmatched_problems(
 ) -> Iterator[Problem]:
     """Yield a problem for each pattern that matches no file; `found` has the paths by the index of the pattern."""
     patterns = {index: quote_text(rule.patterns[index]) for index, paths in found.items() if not paths}
-    if len(rule.patterns) > 1 and any(rule.patterns == language.patterns for language in Language):
+    if patterns and len(rule.patterns) > 1:
+        from duvet.config.languages import Language
+
         # Few projects contain every kind of file that a language has.
-        patterns = {0: ", ".join(patterns.values())} if len(patterns) == len(found) else {}
+        if any(rule.patterns == language.patterns for language in Language):
+            patterns = {0: ", ".join(patterns.values())} if len(patterns) == len(found) else {}
     for index, names in patterns.items():
         message = f"no file matches {names}"
         hint = f"correct the pattern, or remove {'it' if len(rule.patterns) > 1 else 'the source'}"
@@ -156,8 +165,11 @@ def scan_file(file: SourceFile, tree: Tree, specifications: Sequence[bytes] = ()
     """
     data = tree.read(file.path)
     # The search for a name is many times faster than that for targets.
-    is_named = any(name in data for name in specifications)
-    found = ScannedFile([], [], find_unread_citations(file.path, data, file.styles) if is_named else [])
+    found = ScannedFile([], [], [])
+    if any(name in data for name in specifications):
+        from duvet.sources.fragments import find_unread_citations
+
+        found.unread.extend(find_unread_citations(file.path, data, file.styles))
     relevant = [style for style in file.styles if may_have_annotations(data, style.meta, style.content)]
     if not relevant and data.isascii():
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from unicodedata import category
 
 from msgspec import Struct
@@ -28,7 +29,7 @@ _KEYWORD = re.compile(
     re.ASCII,
 )
 _NOT = "NOT "
-_OTHER_WORDS = re.compile("[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
+_OTHER_WORDS = "[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]"
 """Characters that belong to words besides letters, marks, digits and connectors."""
 
 
@@ -63,14 +64,23 @@ def _is_word(char: str) -> bool:
         return False
 
     kind = category(char)
-    return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or _OTHER_WORDS.match(char) is not None
+    return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or re.match(_OTHER_WORDS, char) is not None
 
 
 LOWER_CASE = "lower-case keyword"  # Why a sentence is not a requirement.
 INTRODUCTION = "introduction"  # The sentence introduces a list, whose items are the requirements.
-_UNSPACED = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
-"""Characters of Chinese, Japanese and Korean, where no space separates a keyword from the words around it."""
-_ANY_CASE = re.compile(r"\b(must|shall|should)\b(?![\"-])", re.IGNORECASE)
+
+
+@cache
+def _compile_unspaced() -> re.Pattern[str]:
+    """Compile the pattern for characters of Chinese, Japanese and Korean, which takes 2 ms.
+
+    No space separates a keyword from such a character.
+    """
+    return re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+
+
+_ANY_CASE = r"(?i)\b(must|shall|should)\b(?![\"-])"
 
 
 def find_level(text: str, *, any_case: bool = False) -> Level:
@@ -80,11 +90,11 @@ def find_level(text: str, *, any_case: bool = False) -> Level:
     """
     ##= man/spec/trace.md#markdown
     ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
-    text = text if text.isascii() else _UNSPACED.sub(" ", text)
+    text = text if max(text, default="") < "\u3000" else _compile_unspaced().sub(" ", text)
     level = max([keyword.level for keyword in find_keywords(text)], default=Level.AUTO)
     ##= man/spec/trace.md#markdown
     ##% With `keywords = "any"`, duvet MUST also recognise `must`, `shall` and `should` in lower case.
     if any_case and level < Level.MUST:
-        words = [found[1].upper() for found in _ANY_CASE.finditer(text)]
+        words = [found[1].upper() for found in re.finditer(_ANY_CASE, text)]
         level = max([level, *(_WORDS[word] for word in words)])
     return level

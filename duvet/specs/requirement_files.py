@@ -1,28 +1,21 @@
-"""Reads and writes requirement files, with a fast reader for the usual form and a checking reader for other TOML."""
+"""Reads requirement files in the usual form, and writes them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any
 
 from msgspec import Struct
 
-from duvet import rules
-from duvet.config import fields
-from duvet.config.document import DocumentError
 from duvet.config.toml import (
-    TomlDocument,
     format_multi_line_string,
     format_one_line_string,
     has_control_characters,
-    parse_toml_bytes,
     strip_control_characters,
 )
-from duvet.model import Annotation, Edit, ExtractedSentence, Format, Kind, Level, Problem, Section, Source
-from duvet.sources.editor import QuoteLine, make_edit, make_line_edits, split_words
-from duvet.text import WHITESPACE, quote_text
+from duvet.model import Annotation, ExtractedSentence, Format, Kind, Level, Problem, Section, Source
+from duvet.text import WHITESPACE
 
 ##= man/spec/trace.md#annotations
 ##% duvet MUST accept every table name that awslabs duvet accepts in a requirement file. If an entry of a requirement
@@ -142,11 +135,11 @@ def _make_annotations(path: str, text: str, tables: list[_Table]) -> list[Annota
         if strings.get("level", "AUTO") not in LEVELS_BY_NAME or strings.get("format", "AUTO") not in FORMATS_BY_NAME:
             return None
         source = Source(*target, *table.header, *table.values["quote"])
-        found.append(_make_annotation(path, line, REQUIREMENT_TABLES[table.name], strings, (), source))
+        found.append(make_entry_annotation(path, line, REQUIREMENT_TABLES[table.name], strings, (), source))
     return found
 
 
-def _make_annotation(
+def make_entry_annotation(
     path: str, line: int, kind: Kind, strings: dict[str, str], tags: tuple[str, ...], source: Source
 ) -> Annotation:
     return Annotation(
@@ -185,124 +178,9 @@ def read_requirement_file(path: str, data: bytes) -> tuple[list[Annotation], lis
     plain = read_requirements_plain(path, data)
     if plain is not None:
         return plain, []
+    from duvet.specs.requirement_check import read_requirements_checked
+
     return read_requirements_checked(path, data)
-
-
-_ONLY_IN_COMMENTS = ("citation", "implementation", "implication", "test")
-_CHOICES: dict[str, tuple[str, Collection[str], str]] = {
-    "level": ("annotation level", LEVELS_BY_NAME, '["AUTO", "MUST", "SHOULD", "MAY"]'),
-    "format": ("spec type", FORMATS_BY_NAME, '["auto", "ietf", "markdown"]'),
-}
-
-
-def check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
-    spelt: dict[Kind, str] = {}
-    for name, value in toml.values.items():
-        if name == "target":
-            yield from _check_type(toml, ("target",), value, str, "a string")
-        elif name in REQUIREMENT_TABLES:
-            if not isinstance(value, list):
-                hint = f"write `[[{name}]]` with double brackets" if isinstance(value, dict) else ""
-                message = fields.describe_invalid_type(value, "a sequence")
-                yield rules.REQUIREMENT_WRONG_TYPE.problem(message, toml.path, toml.value_place(name), hint=hint)
-            kind = REQUIREMENT_TABLES[name]
-            if spelt.setdefault(kind, name) != name:
-                message = fields.describe_duplicate_field(f"{kind.name.lower()}s")
-                hint = f"keep either [[{spelt[kind]}]] or [[{name}]]"
-                yield rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, toml.value_place(name), hint=hint)
-        else:
-            hint = fields.did_you_mean(name, TOP_LEVEL_KEYS)
-            if name in _ONLY_IN_COMMENTS:
-                hint = (
-                    "requirement files can only contain [[spec]], [[exception]] and [[todo]]; "
-                    f"write the {name} as a comment in the source"
-                )
-            message = fields.describe_unknown_field(name, TOP_LEVEL_KEYS)
-            yield rules.REQUIREMENT_UNKNOWN_KEY.problem(message, toml.path, toml.key_place(name), hint=hint)
-
-
-def check_requirement_table(toml: TomlDocument, name: str, index: int, table: Any) -> Iterator[Problem]:
-    if not isinstance(table, dict):
-        yield from _check_type(toml, (name, index), table, dict, "a table")
-        return
-    kind = REQUIREMENT_TABLES[name]
-    for key, value in table.items():
-        yield from _check_fields(toml, kind, (name, index, key), value)
-    if "tracking-issue" in table and "tracking_issue" in table:
-        message, place = (
-            fields.describe_duplicate_field("tracking_issue"),
-            toml.key_place(name, index, "tracking_issue"),
-        )
-        hint = "keep either `tracking-issue` or `tracking_issue`"
-        yield rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, place, hint=hint)
-    place = toml.value_place(name, index)
-    for key in REQUIRED_FIELDS[kind]:
-        if key not in table:
-            yield rules.REQUIREMENT_MISSING_KEY.problem(fields.describe_missing_field(key), toml.path, place)
-    if "target" not in table and "target" not in toml.values:
-        hint = 'add `target = "specification#section"` here, or at the top of the file for all its tables'
-        yield rules.REQUIREMENT_MISSING_KEY.problem("missing target", toml.path, place, hint=hint)
-
-
-def _check_fields(toml: TomlDocument, kind: Kind, keys: tuple[str, int, str], value: Any) -> Iterator[Problem]:
-    key = keys[2]
-    known = FIELDS_BY_KIND[kind]
-    if key not in known:
-        message, hint = fields.describe_unknown_field(key, known), fields.did_you_mean(key, known)
-        yield rules.REQUIREMENT_UNKNOWN_KEY.problem(message, toml.path, toml.key_place(*keys), hint=hint)
-    elif key == "tags":
-        yield from _check_type(toml, keys, value, list, "a sequence")
-        for index, tag in enumerate(value if isinstance(value, list) else ()):
-            yield from _check_type(toml, (*keys, index), tag, str, "a string")
-    elif not isinstance(value, str):
-        yield from _check_type(toml, keys, value, str, "a string")
-    elif key in _CHOICES and value not in _CHOICES[key][1]:
-        noun, names, expected = _CHOICES[key]
-        message = f"Invalid {noun} {quote_text(value)}, expected one of {expected}"
-        hint, place = fields.did_you_mean(value, names), toml.value_place(*keys)
-        yield rules.REQUIREMENT_BAD_VALUE.problem(message, toml.path, place, label=f"unknown {noun}", hint=hint)
-
-
-def _check_type(
-    toml: TomlDocument, keys: tuple[str | int, ...], value: Any, type: type, noun: str
-) -> Iterator[Problem]:
-    if not isinstance(value, type):
-        message = fields.describe_invalid_type(value, noun)
-        yield rules.REQUIREMENT_WRONG_TYPE.problem(message, toml.path, toml.value_place(*keys))
-
-
-def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """Read any TOML file, and report every problem with its position."""
-    try:
-        toml = parse_toml_bytes(data, path)
-    except DocumentError as error:
-        if error.is_text:
-            return [], [rules.REQUIREMENT_SYNTAX.problem(error.message, path, error.place)]
-        hint = "save the file as UTF-8"
-        return [], [rules.FILE_NOT_UTF8.problem(error.message, path, error.place, hint=hint)]
-    problems = list(check_requirement_file(toml))
-    inheritable = isinstance(toml.values.get("target"), str)
-    annotations = []
-    for name in REQUIREMENT_TABLES:
-        tables = toml.values.get(name)
-        for index, table in enumerate(tables if isinstance(tables, list) else ()):
-            own = list(check_requirement_table(toml, name, index, table))
-            problems += own
-            if not own and ("target" in table or inheritable):
-                annotations.append(_make_checked_annotation(toml, name, index, table))
-    annotations.sort(key=lambda annotation: annotation.source.text)
-    problems.sort(key=lambda problem: problem.sort_key)
-    return annotations, problems
-
-
-def _make_checked_annotation(toml: TomlDocument, name: str, index: int, table: dict[str, Any]) -> Annotation:
-    keys = (name, index)
-    strings = {key: toml.string(*keys, key) for key, value in table.items() if isinstance(value, str)}
-    target_keys = (*keys, "target") if "target" in table else ("target",)
-    strings["target"] = toml.string(*target_keys)
-    source = Source(*toml.value_span(*target_keys), *toml.value_span(*keys), *toml.value_span(*keys, "quote"))
-    line, tags = toml.value_place(*keys).line, tuple(sorted(set(table.get("tags", ()))))
-    return _make_annotation(toml.path, line, REQUIREMENT_TABLES[name], strings, tags, source)
 
 
 _BEFORE_TARGET = "target = "
@@ -382,24 +260,3 @@ def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSen
         for extracted in found
     ]
     return f"//! {target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
-
-
-def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
-    """Return the edits that replace the quote of an entry; the caller must check the resulting file."""
-    start, end = annotation.source.quote
-    if not text.startswith(("'''", '"""'), start):
-        # A string of one line stays one.
-        return (make_edit(text, start + 1, end - 1, quote),)
-    at = start + 3
-    limit = end - 3
-    lines: list[QuoteLine] = []
-    while at <= limit:
-        stop = text.find("\n", at, limit)
-        stop = limit if stop < 0 else stop
-        written = text[at:stop]
-        first = stop - len(written.lstrip(WHITESPACE))
-        last = at + len(written.rstrip(WHITESPACE))
-        lines.append(QuoteLine(at, stop, first, max(first, last), text[at:first], split_words(written)))
-        at = stop + 1
-    filled = [index for index, line in enumerate(lines) if line.words]
-    return make_line_edits(text, lines[filled[0] : filled[-1] + 1], quote) if filled else ()

@@ -292,7 +292,7 @@ class _Entry(NamedTuple):
         texts = {index: self.scopes.requirements[index].text for index in indexes}
         found = _find_texts(texts, self.rule.quote)
         if not found and any(self.scopes.requirements[index].section.plain for index in indexes):
-            from duvet.trace.match import remove_quote_markup
+            from duvet.trace.plain_match import remove_quote_markup
 
             found = _find_texts(texts, remove_quote_markup(self.rule.quote))
         if len(found) == 1:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from heapq import merge
-from itertools import accumulate, compress, count, groupby, tee
+from itertools import accumulate, compress, count
 from operator import add
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from duvet.model import PlainText, Section, Statement
+from duvet.model import PlainText, Section
 from duvet.text import WHITESPACE, byte_length, normalise, normalise_with_map
 from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
+from duvet.trace.search_text import OrderedText, SearchText, find_one_edit
+
+if TYPE_CHECKING:
+    from duvet.trace.plain_match import PlainQuoteMatcher, PlainView
 
 
 class SectionView(Struct, frozen=True):
@@ -63,116 +64,6 @@ def make_section_view(section: Section) -> SectionView:
     return SectionView(section, text.encode(), list(compress(count(), trimmed)), offsets)
 
 
-_MARK_EVERY = 512  # Characters.
-_OPENING_MARKS = b"`*_~["
-_CLOSING_MARKS = re.compile(rb"(?:[`*_~]++|\](?:\([^()]*+\)|\[[^\[\]]*+\])?+)++")
-_AHEAD_OF_MARKS = frozenset(b" \t([{\"'|>/")
-"""The characters after which markup opens; after any other, such as a letter, it may close."""
-
-
-class PlainView(Struct, frozen=True):
-    """The words of a section without markup, on one line."""
-
-    section: Section
-    plain: PlainText
-    data: bytes
-    marks: list[int]  # The byte of every so many characters.
-    encoded: dict[int, bytes] = {}  # The bytes of the line that was read last.
-
-    def cut(self, start: int, end: int) -> tuple[Piece, ...]:
-        """Map a range of the view to byte ranges of the file.
-
-        Markup after the last word is included if the line continues.
-        """
-        if self.data.isascii():
-            return self.cut_characters(start, end)
-        first = self._find_character(start)
-        return self.cut_characters(first, first + len(self.data[start:end].decode()))
-
-    def _find_character(self, byte: int) -> int:
-        index = bisect_right(self.marks, byte) - 1
-        return index * _MARK_EVERY + len(self.data[self.marks[index] : byte].decode())
-
-    def cut_characters(self, start: int, end: int) -> tuple[Piece, ...]:
-        ##= man/spec/trace.md#markdown
-        ##% A quote MUST cover the words that it repeats, whatever markup is between them. If several quotes together
-        ##% repeat every word of a requirement, they MUST cover the requirement.
-        plain = self.plain
-        offsets = plain.offsets
-        found: list[Piece] = []
-        index = max(bisect_right(offsets, start) - 1, 0)
-        while index < len(offsets) and offsets[index] < end:
-            last = offsets[index + 1] if index + 1 < len(offsets) else len(plain.text)
-            ends_block = plain.text[last - 1 : last] == "\n"
-            low = plain.byte_at(max(start, offsets[index]))
-            if start <= offsets[index]:
-                low = max(self._find_opening_marks(index), found[-1].end if found else 0)
-            high = plain.byte_at(end) if end < last - ends_block else self._find_end(index, goes_on=not ends_block)
-            self._add(found, low, high)
-            index += 1
-        return tuple(found)
-
-    def _find_opening_marks(self, index: int) -> int:
-        """Return the byte offset of the opening markup directly before a run."""
-        ##= man/spec/trace.md#markdown
-        ##% The span of a quote or requirement in its file MUST include the markup that opens directly before its first
-        ##% word or closes directly after its last word.
-        start = self.plain.starts[index]
-        line = self._line(start)
-        low = self.section.starts[line] if line >= 0 else start
-        before = max(low, self.plain.ends[index - 1]) if index else low
-        if start <= before:
-            return start
-        data = self._encode(line)
-        gap = data[before - low : start - low]
-        first = start - low - len(gap) + len(gap.rstrip(_OPENING_MARKS))
-        return low + first if not first or data[first - 1] in _AHEAD_OF_MARKS else start
-
-    def _find_end(self, index: int, *, goes_on: bool) -> int:
-        """Return the byte offset at which a run and the markup after it end.
-
-        `goes_on` means that further runs of the same block follow.
-        """
-        starts, ends = self.plain.starts, self.plain.ends
-        end, following = ends[index], index + 1
-        line = self._line(end)
-        if goes_on and following < len(starts) and end < starts[following] and self._line(starts[following]) == line:
-            return starts[following]
-        while following < len(starts) and starts[following] == ends[following] == end:
-            following += 1
-        if line < 0:
-            return end
-        low, data = self.section.starts[line], self._encode(line)
-        limit = min(starts[following] - low, len(data)) if following < len(starts) else len(data)
-        marks = _CLOSING_MARKS.match(data, end - low, limit)
-        return low + marks.end() if marks else end
-
-    def _encode(self, line: int) -> bytes:
-        if line not in self.encoded:
-            self.encoded.clear()
-            self.encoded[line] = self.section.lines[line].encode()
-        return self.encoded[line]
-
-    def _line(self, byte: int) -> int:
-        return bisect_right(self.section.starts, byte) - 1
-
-    def _add(self, found: list[Piece], low: int, high: int) -> None:
-        """Add a byte range line by line; a range that continues the last piece extends it."""
-        line = self._line(low)
-        while low < high:
-            stop = high
-            if line + 1 < len(self.section.starts):
-                stop = min(high, self.section.starts[line] + byte_length(self.section.lines[line]))
-            if low < stop:
-                if found and found[-1].line == line and found[-1].end == low:
-                    low = found.pop().start
-                found.append(Piece(line, low, stop))
-            line += 1
-            if line >= len(self.section.starts):
-                break
-            low = max(stop, self.section.starts[line])
-
-
 def restrict_view(view: SectionView, start: int, end: int) -> SectionView:
     """Return the view of a range, with offsets relative to its start."""
     first, last = bisect_right(view.offsets, start) - 1, bisect_left(view.offsets, end)
@@ -184,94 +75,6 @@ def _find_character(data: bytes, byte: int) -> int:
     while byte > 0 and data[byte] & 0xC0 == 0x80:
         byte -= 1
     return byte if byte <= 0 or data.isascii() else len(data[:byte].decode())
-
-
-class SearchText:
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.work = 0
-        """The cost of the searches so far; reading a kilobyte costs 1."""
-
-    def find(self, part: bytes) -> int:
-        """Return the first offset of a part, or -1."""
-        at = self.data.find(part)
-        self.work += (at if at >= 0 else len(self.data)) >> 10
-        return at
-
-    def find_places(self, part: bytes) -> Iterable[int]:
-        self.work += len(self.data) >> 10
-        at = self.data.find(part)
-        while at >= 0:
-            self.work += 10
-            yield at
-            at = self.data.find(part, at + 1)
-
-    def split(self, quote: bytes) -> int:
-        """Return where to cut a quote of at least two bytes so that both parts occur rarely in the text."""
-        return len(quote) // 2
-
-
-def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
-    """Return the first range of the text that one insertion, deletion or substitution turns into the quote.
-
-    The text must not contain the quote itself. Like awslabs duvet, this prefers the longest of the ranges with the same
-    end, and a later range that begins no later than the one before. rapidfuzz's alignment would find other ranges.
-    """
-    best: tuple[int, int] | None = None
-    for end, _ in groupby(_list_possible_ends(quote, text)):
-        start = _find_longest_start(quote, text.data, end)
-        if start is None:
-            continue
-        if best is not None and start > best[0]:
-            return best
-        best = (start, end)
-    return best
-
-
-def _list_possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
-    """Yield possible ends in order; one edit leaves at least one half of the quote unchanged."""
-    size = len(quote)
-    if size < 2:
-        return iter(range(3))
-
-    split = text.split(quote)
-    shorter, equal, longer = tee(text.find_places(quote[:split]), 3)
-    return merge(
-        (place + size - 1 for place in shorter),
-        (place + size for place in equal),
-        (place + size + 1 for place in longer),
-        (place + size - split for place in text.find_places(quote[split:])),
-    )
-
-
-def _find_longest_start(quote: bytes, text: bytes, end: int) -> int | None:
-    if end > len(text):
-        return None
-    for size in (len(quote) + 1, len(quote), len(quote) - 1):
-        start = end - size
-        if start >= 0 and _is_within_one_edit(quote, text[start:end]):
-            return start
-    return None
-
-
-def _is_within_one_edit(one: bytes, other: bytes) -> bool:
-    half = min(len(one), len(other)) // 2
-    if one[:half] != other[:half] and one[-half:] != other[-half:]:
-        return False
-    # `front` becomes the length of the common prefix, by bisection: comparing slices is far faster than a loop.
-    front, high = 0, min(len(one), len(other))
-    while front < high:
-        middle = (front + high + 1) // 2
-        if one[front:middle] == other[front:middle]:
-            front = middle
-        else:
-            high = middle - 1
-    shorter, longer = sorted((len(one), len(other)))
-    if shorter == longer:
-        return one[front + 1 :] == other[front + 1 :]
-    if len(one) < len(other):
-        one, other = other, one
-    return one[front + 1 :] == other[front:]
 
 
 class NearQuoteFinder:
@@ -322,7 +125,7 @@ class NearQuoteFinder:
             return False
         data, ends = self._normal.data, (at + len(front) for at in self._normal.find_places(front))
         rests = (data[end : end + _MOST_READ].decode(errors="ignore") for end in ends)
-        found = [bool(_GOES_ON.match(rest)) and rest[:1] != last for rest in rests]
+        found = [bool(re.match(_GOES_ON, rest)) and rest[:1] != last for rest in rests]
         return bool(found) and all(found)
 
     def changes_meaning(self, quote: str) -> bool:
@@ -334,7 +137,7 @@ class NearQuoteFinder:
         )
 
 
-_WORDS = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|[^\w\s.,;:!?'\"()]")
+_WORDS = r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|[^\w\s.,;:!?'\"()]"
 
 
 def is_meaningful_edit(one: str, other: str) -> bool:
@@ -356,14 +159,14 @@ def is_meaningful_edit(one: str, other: str) -> bool:
         end = len(text) - back
         while end < len(text) and not text[end].isspace():
             end += 1
-        words.append(_WORDS.findall(text[start:end].casefold()))
+        words.append(re.findall(_WORDS, text[start:end].casefold()))
     return words[0] != words[1]
 
 
 _MARKS = (b".", b"!", b"?")
 _MOST_READ = 16  # The bytes that show whether a sentence goes on.
 # Neither a full stop, nor the next item of a list, nor the next sentence.
-_GOES_ON = re.compile(r"(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))", re.DOTALL)
+_GOES_ON = r"(?s)(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))"
 
 
 class QuoteMatcher:
@@ -389,14 +192,21 @@ class QuoteMatcher:
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE
         if self.section.plain is not None:
             name = name or self.name
-            self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
-            found = self._words.find(quote, name)
+            words = self._make_words(self.section.plain)
+            found = words.find(quote, name)
             if found is not None or name:
                 return found
             # The lines as they are in the file, such as code.
             found = self._find_in_lines(quote, allows_edit=False)
-            return found or self._words.find_edited(quote)
+            return found or words.find_edited(quote)
         return self._find_in_lines(quote)
+
+    def _make_words(self, plain: PlainText) -> PlainQuoteMatcher:
+        # Only Markdown in duvet's own schema has a plain text.
+        from duvet.trace.plain_match import PlainQuoteMatcher
+
+        self._words = self._words or PlainQuoteMatcher(self.section, plain)
+        return self._words
 
     def _find_in_lines(self, quote: str, *, allows_edit: bool = True) -> FoundQuote | None:
         view = self._view = self._view or make_section_view(self.section)
@@ -412,7 +222,7 @@ class QuoteMatcher:
         """Return a matcher for this one requirement of the section, or for the whole section if it isn't found."""
         if self.section.plain is not None:
             found = QuoteMatcher(self.section, name=name)
-            found._words = self._words = self._words or PlainQuoteMatcher(self.section, self.section.plain)
+            found._words = self._make_words(self.section.plain)
             return found
         view = self._view = self._view or make_section_view(self.section)
         data = text.encode()
@@ -427,189 +237,3 @@ class QuoteMatcher:
         if self._words is not None:
             return self._words.is_doubtful(quote)
         return self._near is not None and (self._near.is_cut(quote) or self._near.changes_meaning(quote))
-
-
-_INNER_MARK = re.compile(r"(?<=\s)(?:[-*+>]|\d{1,9}[.)])\s+")
-"""A mark at the head of a line, in a quote of several lines."""
-
-
-class PlainQuoteMatcher:
-    """Finds quotes in the words of a Markdown section, ignoring the markup of both."""
-
-    def __init__(self, section: Section, plain: PlainText) -> None:
-        self._text = text = plain.text.replace("\n", " ")
-        parts = (text[at : at + _MARK_EVERY] for at in range(0, len(text), _MARK_EVERY))
-        self.view = PlainView(section, plain, text.encode(), list(accumulate(map(byte_length, parts), initial=0)))
-        self._near: NearQuoteFinder | None = None
-        self._stated: dict[str, list[Statement]] = {}
-        self._led: list[tuple[str, Statement]] = []
-        """The items below a lead-in, and the normalised text of each."""
-        for statement in plain.statements:
-            text = normalise(statement.text)
-            self._stated.setdefault(text, []).append(statement)
-            own = normalise(" ".join([plain.text[low:high] for low, high in statement.ranges]))
-            if own != text:
-                self._stated.setdefault(own, []).append(statement)
-            if statement.lead:
-                self._led.append((text, statement))
-
-    def find(self, quote: str, name: str) -> FoundQuote | None:
-        ##= man/spec/trace.md#markdown
-        ##% duvet MUST ignore differences in markup between a quote and its section.
-        found = self._find(quote, name, Fit.EXACT)
-        if found is None:
-            words = remove_quote_markup(quote)
-            for bare in dict.fromkeys((words, _INNER_MARK.sub("", words))):
-                if found is None and bare and bare != quote:
-                    found = self._find(bare, name, Fit.NORMALISED)
-        return found
-
-    def _find(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
-        same = self._stated.get(normalise(quote), [])
-        for statement in same:
-            if (not name or statement.name == name) and (pieces := self._cut(statement.ranges)):
-                return pieces, fit
-        if name:
-            return self._find_named(quote, name, fit)
-        data = quote.encode()
-        start = (self._near.exact if self._near else self.view.data).find(data)
-        if start >= 0:
-            return self.view.cut(start, start + len(data)), fit
-        if self._near is None:
-            self._near = NearQuoteFinder(self.view)
-        return self._near.find(quote, allows_edit=False) or self._find_led(quote, fit)
-
-    def _find_named(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
-        for statement in self.view.plain.statements:
-            if statement.name != name:
-                continue
-            low, high = statement.ranges[0][0], statement.ranges[-1][1]
-            at = self._text.find(quote, low, high)
-            if at >= 0:
-                return self.view.cut_characters(at, at + len(quote)), fit
-            normal, offsets, originals = normalise_with_map(self._text[low:high])
-            wanted = normalise(quote)
-            found = normal.find(wanted)
-            if found >= 0:
-                ends = []
-                for place in (found, found + len(wanted) - 1):
-                    index = bisect_right(offsets, place) - 1
-                    ends.append(low + originals[index] + place - offsets[index])
-                return self.view.cut_characters(ends[0], ends[1] + 1), Fit.NORMALISED
-        return None
-
-    def _find_led(self, quote: str, fit: Fit) -> FoundQuote | None:
-        """Find a quote that consists of a list's lead-in and a part of one list item."""
-        wanted = normalise(quote)
-        for text, statement in self._led:
-            lead = normalise(statement.lead)
-            if text.startswith(wanted) and len(wanted) > len(lead):
-                at = quote.find(statement.lead[-1:], len(lead) - 1) + 1
-                return self._find(quote[at:].strip(WHITESPACE), statement.name, fit)
-        return None
-
-    def _cut(self, ranges: Iterable[tuple[int, int]]) -> tuple[Piece, ...]:
-        return tuple([piece for low, high in ranges for piece in self.view.cut_characters(low, high)])
-
-    def find_edited(self, quote: str) -> FoundQuote | None:
-        """Find the words of a quote with one edit."""
-        words = remove_quote_markup(quote)
-        self._near = self._near or NearQuoteFinder(self.view)
-        return self._near.find(words) if words else None
-
-    def is_doubtful(self, quote: str) -> bool:
-        words = remove_quote_markup(quote)
-        return self._near is not None and (self._near.is_cut(words) or self._near.changes_meaning(words))
-
-
-def remove_quote_markup(quote: str) -> str:
-    """Return the quote without markup, and without an id at its beginning."""
-    from duvet.specs.markdown import remove_markup
-    from duvet.specs.requirement_ids import compile_ids
-
-    words = remove_markup(quote).strip(f"{WHITESPACE}|")
-    found = compile_ids("").split(words, len(words) if words != quote else 0)
-    return words[found.end :] if found else words
-
-
-_BLANK = re.compile(b" ")
-_FIRST, _MOST = 24, 256  # The number of bytes by which words are sorted, and by which equal words are sorted.
-
-
-class OrderRange(NamedTuple):
-    """A range in a sorted list of offsets, and how far the sorted word is from the start of the searched part."""
-
-    first: int
-    size: int
-    shift: int
-
-
-class WordOrder:
-    """The offsets of all words after a blank, sorted by the bytes that follow."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        behind_blanks = sorted([blank.end() for blank in _BLANK.finditer(data)], key=self._bytes(0, _FIRST))
-        self._places: list[int] = []
-        for _, alike in groupby(behind_blanks, self._bytes(0, _FIRST)):
-            self._places += sorted(alike, key=self._bytes(_FIRST, _MOST))
-
-    def _bytes(self, start: int, end: int) -> Callable[[int], bytes]:
-        data = self.data
-        return lambda place: data[place + start : place + end]
-
-    def range(self, part: bytes) -> OrderRange:
-        """Return the range for the first whole word in the part; the widest range if no word begins in it."""
-        shift = part.find(b" ") + 1
-        word = part[shift : shift + _MOST]
-        if not shift or not word:
-            return OrderRange(0, sys.maxsize, 0)
-        key = self._bytes(0, len(word))
-        low = bisect_left(self._places, word, key=key)
-        return OrderRange(low, bisect_right(self._places, word, low, key=key) - low, shift)
-
-    def starts(self, range: OrderRange) -> list[int]:
-        return [place - range.shift for place in self._places[range.first : range.first + range.size]]
-
-
-_FEW, _MANY = 8, 500
-
-
-class OrderedText(SearchText):
-    """A text with a sorted word index.
-
-    Sorting takes as long as a thousand searches, and then each search is fast.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__(data)
-        self._ahead, self._behind = WordOrder(data), WordOrder(data[::-1])
-
-    def find(self, part: bytes) -> int:
-        return next(iter(self.find_places(part)), -1)
-
-    def find_places(self, part: bytes) -> Iterable[int]:
-        ahead, behind = self._ahead.range(part), self._behind.range(part[::-1])
-        if min(ahead.size, behind.size) > _MANY:
-            # Callers usually need only the first place of such a part.
-            return super().find_places(part)
-        if ahead.size <= behind.size:
-            starts = self._ahead.starts(ahead)
-        else:
-            last = len(self.data) - len(part)
-            starts = [last - start for start in self._behind.starts(behind)]
-        return sorted([start for start in starts if start >= 0 and self.data.startswith(part, start)])
-
-    def split(self, quote: bytes) -> int:
-        low, high = 1, len(quote) - 1
-        at = len(quote) // 2
-        while low < high:
-            front, back = self._size(quote[:at]), self._size(quote[at:])
-            if max(front, back) <= _FEW:
-                break
-            low, high = (at + 1, high) if front > back else (low, at)
-            at = (low + high) // 2
-        return at
-
-    def _size(self, part: bytes) -> int:
-        return min(self._ahead.range(part).size, self._behind.range(part[::-1]).size)

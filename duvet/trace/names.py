@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -92,15 +91,12 @@ NO_NAMES = RequirementNames(())
 NamesOf = Callable[[Locator], RequirementNames]
 
 
-_NUMBERED = re.compile(r"(?P<family>[A-Za-z](?:[\w-]*[A-Za-z_-])?)(?P<number>\d{1,9})\Z", re.ASCII)
+_NUMBERED = r"(?a)(?P<family>[A-Za-z](?:[\w-]*[A-Za-z_-])?)(?P<number>\d{1,9})\Z"
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _INK = re.compile(r"[^\n]")
 _HEAD = re.compile(r"[\s>#*_+\-\[\]()xX\d.~]*\Z")  # Text that may precede an id at the head of a line or cell.
 _WIDEST_MARKUP = 80  # Number of characters to check before an id.
-_GONE = re.compile(
-    r"~~|\b(?:remov|delet|deprecat|withdr|reserv|obsolet|supersed|renumber|retir|dropp|merg|mov|replac|unus)",
-    re.IGNORECASE,
-)
+_GONE = r"(?i)~~|\b(?:remov|delet|deprecat|withdr|reserv|obsolet|supersed|renumber|retir|dropp|merg|mov|replac|unus)"
 _FEWEST = 3  # Minimum number of ids in a series.
 _MOST_MISSING = 3  # A longer gap is a block of ids that was never used.
 _MOST_SHOWN = 10
@@ -151,7 +147,7 @@ def _find_repeated(coverage: Coverage, annotations: Sequence[Annotation]) -> Ite
             )
 
 
-class _Mention(NamedTuple):
+class _Mention(Struct, frozen=True):
     """A numbered id that the text of a specification mentions."""
 
     name: str
@@ -162,15 +158,16 @@ class _Mention(NamedTuple):
 
 def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_Mention]:
     """Return the ids from the same families as `names` that the text mentions outside code."""
-    families = {found["family"] for name in names if (found := _NUMBERED.match(name))}
+    families = {found["family"] for name in names if (found := re.match(_NUMBERED, name))}
     if not families:
         return []
     longest_first = sorted(families, key=lambda one: (-len(one), one))
     id = re.compile(rf"(?<![\w./#-])(?:{'|'.join(map(re.escape, longest_first))})\d{{1,9}}(?![\w-]|\.\d)")
     mentions: list[_Mention] = []
     for number, line in enumerate(_list_prose(specification.data), 1):
-        is_gone = _GONE.search(line) is not None
-        for one in id.finditer(line):
+        ids = list(id.finditer(line))
+        is_gone = bool(ids) and re.search(_GONE, line) is not None
+        for one in ids:
             low = max(0, one.start() - _WIDEST_MARKUP)
             start = max(low, line.rfind("|", low, one.start()) + 1)
             is_head = (start == 0 or line[start - 1] == "|") and _HEAD.match(line, start, one.start()) is not None
@@ -222,7 +219,7 @@ def _find_gaps(specification: Specification, mentions: Iterable[_Mention]) -> It
     named: set[str] = set()
     for one in mentions:
         named.add(one.name)
-        found = _NUMBERED.match(one.name)
+        found = re.match(_NUMBERED, one.name)
         if found and one.is_head:
             series.setdefault(found["family"], {}).setdefault(int(found["number"]), one)
     for members in series.values():
@@ -238,7 +235,7 @@ def _find_gap(
         return
     (low, high) = gaps[0]
     before, after = members[low], members[high]
-    family = _NUMBERED.match(after.name)
+    family = re.match(_NUMBERED, after.name)
     assert family is not None
     width = len(family["number"])
     missing = [f"{family['family']}{number:0{width}}" for number in range(low + 1, high)]

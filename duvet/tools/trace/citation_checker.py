@@ -19,7 +19,7 @@ from duvet.project.fixes import (
     resolve_section,
 )
 from duvet.sources import comments, scan
-from duvet.sources.fragments import PastedText, is_read_in, parse_pasted
+from duvet.sources.pasted import PastedText, is_read_in, parse_pasted
 from duvet.specs import library, requirement_files
 from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
 from duvet.text import escape_line_ends, load_rapidfuzz, shorten_text

@@ -10,7 +10,8 @@ from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Annotation, Format, Kind, Level, Source
-from duvet.specs.requirement_files import read_requirement_file, read_requirements_checked, read_requirements_plain
+from duvet.specs.requirement_check import read_requirements_checked
+from duvet.specs.requirement_files import read_requirement_file, read_requirements_plain
 from tests.conftest import ROOT
 from tests.problems import show_problem
 

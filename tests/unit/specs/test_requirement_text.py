@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from duvet.model import ExtractedSentence, Level, Section
-from duvet.specs import requirement_files
+from duvet.specs import requirement_check, requirement_files
 from duvet.specs.requirement_files import render_toml_file
 from duvet.text import trim
 
@@ -89,7 +89,7 @@ def test_annotations_are_those_that_reading_gives(
     assert (
         (made, [])
         == requirement_files.read_requirement_file("x.toml", data)
-        == requirement_files.read_requirements_checked("x.toml", data)
+        == requirement_check.read_requirements_checked("x.toml", data)
     )
     assert requirement_files.make_requirement_file("x.toml", target, whole, found) == (data, made)
 

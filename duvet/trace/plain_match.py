@@ -1,0 +1,226 @@
+"""Matches quotes against the words of Markdown, whatever markup is between them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+
+from msgspec import Struct
+
+from duvet.model import PlainText, Section, Statement
+from duvet.specs.markdown import remove_markup
+from duvet.specs.requirement_ids import compile_ids
+from duvet.text import WHITESPACE, byte_length, normalise, normalise_with_map
+from duvet.trace.match import NearQuoteFinder
+from duvet.trace.records import Fit, FoundQuote, Piece
+
+_MARK_EVERY = 512  # Characters.
+_OPENING_MARKS = b"`*_~["
+_CLOSING_MARKS = re.compile(rb"(?:[`*_~]++|\](?:\([^()]*+\)|\[[^\[\]]*+\])?+)++")
+_AHEAD_OF_MARKS = frozenset(b" \t([{\"'|>/")
+"""The characters after which markup opens; after any other, such as a letter, it may close."""
+
+
+class PlainView(Struct, frozen=True):
+    """The words of a section without markup, on one line."""
+
+    section: Section
+    plain: PlainText
+    data: bytes
+    marks: list[int]  # The byte of every so many characters.
+    encoded: dict[int, bytes] = {}  # The bytes of the line that was read last.
+
+    def cut(self, start: int, end: int) -> tuple[Piece, ...]:
+        """Map a range of the view to byte ranges of the file.
+
+        Markup after the last word is included if the line continues.
+        """
+        if self.data.isascii():
+            return self.cut_characters(start, end)
+        first = self._find_character(start)
+        return self.cut_characters(first, first + len(self.data[start:end].decode()))
+
+    def _find_character(self, byte: int) -> int:
+        index = bisect_right(self.marks, byte) - 1
+        return index * _MARK_EVERY + len(self.data[self.marks[index] : byte].decode())
+
+    def cut_characters(self, start: int, end: int) -> tuple[Piece, ...]:
+        ##= man/spec/trace.md#markdown
+        ##% A quote MUST cover the words that it repeats, whatever markup is between them. If several quotes together
+        ##% repeat every word of a requirement, they MUST cover the requirement.
+        plain = self.plain
+        offsets = plain.offsets
+        found: list[Piece] = []
+        index = max(bisect_right(offsets, start) - 1, 0)
+        while index < len(offsets) and offsets[index] < end:
+            last = offsets[index + 1] if index + 1 < len(offsets) else len(plain.text)
+            ends_block = plain.text[last - 1 : last] == "\n"
+            low = plain.byte_at(max(start, offsets[index]))
+            if start <= offsets[index]:
+                low = max(self._find_opening_marks(index), found[-1].end if found else 0)
+            high = plain.byte_at(end) if end < last - ends_block else self._find_end(index, goes_on=not ends_block)
+            self._add(found, low, high)
+            index += 1
+        return tuple(found)
+
+    def _find_opening_marks(self, index: int) -> int:
+        """Return the byte offset of the opening markup directly before a run."""
+        ##= man/spec/trace.md#markdown
+        ##% The span of a quote or requirement in its file MUST include the markup that opens directly before its first
+        ##% word or closes directly after its last word.
+        start = self.plain.starts[index]
+        line = self._line(start)
+        low = self.section.starts[line] if line >= 0 else start
+        before = max(low, self.plain.ends[index - 1]) if index else low
+        if start <= before:
+            return start
+        data = self._encode(line)
+        gap = data[before - low : start - low]
+        first = start - low - len(gap) + len(gap.rstrip(_OPENING_MARKS))
+        return low + first if not first or data[first - 1] in _AHEAD_OF_MARKS else start
+
+    def _find_end(self, index: int, *, goes_on: bool) -> int:
+        """Return the byte offset at which a run and the markup after it end.
+
+        `goes_on` means that further runs of the same block follow.
+        """
+        starts, ends = self.plain.starts, self.plain.ends
+        end, following = ends[index], index + 1
+        line = self._line(end)
+        if goes_on and following < len(starts) and end < starts[following] and self._line(starts[following]) == line:
+            return starts[following]
+        while following < len(starts) and starts[following] == ends[following] == end:
+            following += 1
+        if line < 0:
+            return end
+        low, data = self.section.starts[line], self._encode(line)
+        limit = min(starts[following] - low, len(data)) if following < len(starts) else len(data)
+        marks = _CLOSING_MARKS.match(data, end - low, limit)
+        return low + marks.end() if marks else end
+
+    def _encode(self, line: int) -> bytes:
+        if line not in self.encoded:
+            self.encoded.clear()
+            self.encoded[line] = self.section.lines[line].encode()
+        return self.encoded[line]
+
+    def _line(self, byte: int) -> int:
+        return bisect_right(self.section.starts, byte) - 1
+
+    def _add(self, found: list[Piece], low: int, high: int) -> None:
+        """Add a byte range line by line; a range that continues the last piece extends it."""
+        line = self._line(low)
+        while low < high:
+            stop = high
+            if line + 1 < len(self.section.starts):
+                stop = min(high, self.section.starts[line] + byte_length(self.section.lines[line]))
+            if low < stop:
+                if found and found[-1].line == line and found[-1].end == low:
+                    low = found.pop().start
+                found.append(Piece(line, low, stop))
+            line += 1
+            if line >= len(self.section.starts):
+                break
+            low = max(stop, self.section.starts[line])
+
+
+_INNER_MARK = re.compile(r"(?<=\s)(?:[-*+>]|\d{1,9}[.)])\s+")
+"""A mark at the head of a line, in a quote of several lines."""
+
+
+class PlainQuoteMatcher:
+    """Finds quotes in the words of a Markdown section, ignoring the markup of both."""
+
+    def __init__(self, section: Section, plain: PlainText) -> None:
+        self._text = text = plain.text.replace("\n", " ")
+        parts = (text[at : at + _MARK_EVERY] for at in range(0, len(text), _MARK_EVERY))
+        self.view = PlainView(section, plain, text.encode(), list(accumulate(map(byte_length, parts), initial=0)))
+        self._near: NearQuoteFinder | None = None
+        self._stated: dict[str, list[Statement]] = {}
+        self._led: list[tuple[str, Statement]] = []
+        """The items below a lead-in, and the normalised text of each."""
+        for statement in plain.statements:
+            text = normalise(statement.text)
+            self._stated.setdefault(text, []).append(statement)
+            own = normalise(" ".join([plain.text[low:high] for low, high in statement.ranges]))
+            if own != text:
+                self._stated.setdefault(own, []).append(statement)
+            if statement.lead:
+                self._led.append((text, statement))
+
+    def find(self, quote: str, name: str) -> FoundQuote | None:
+        ##= man/spec/trace.md#markdown
+        ##% duvet MUST ignore differences in markup between a quote and its section.
+        found = self._find(quote, name, Fit.EXACT)
+        if found is None:
+            words = remove_quote_markup(quote)
+            for bare in dict.fromkeys((words, _INNER_MARK.sub("", words))):
+                if found is None and bare and bare != quote:
+                    found = self._find(bare, name, Fit.NORMALISED)
+        return found
+
+    def _find(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
+        same = self._stated.get(normalise(quote), [])
+        for statement in same:
+            if (not name or statement.name == name) and (pieces := self._cut(statement.ranges)):
+                return pieces, fit
+        if name:
+            return self._find_named(quote, name, fit)
+        data = quote.encode()
+        start = (self._near.exact if self._near else self.view.data).find(data)
+        if start >= 0:
+            return self.view.cut(start, start + len(data)), fit
+        if self._near is None:
+            self._near = NearQuoteFinder(self.view)
+        return self._near.find(quote, allows_edit=False) or self._find_led(quote, fit)
+
+    def _find_named(self, quote: str, name: str, fit: Fit) -> FoundQuote | None:
+        for statement in self.view.plain.statements:
+            if statement.name != name:
+                continue
+            low, high = statement.ranges[0][0], statement.ranges[-1][1]
+            at = self._text.find(quote, low, high)
+            if at >= 0:
+                return self.view.cut_characters(at, at + len(quote)), fit
+            normal, offsets, originals = normalise_with_map(self._text[low:high])
+            wanted = normalise(quote)
+            found = normal.find(wanted)
+            if found >= 0:
+                ends = []
+                for place in (found, found + len(wanted) - 1):
+                    index = bisect_right(offsets, place) - 1
+                    ends.append(low + originals[index] + place - offsets[index])
+                return self.view.cut_characters(ends[0], ends[1] + 1), Fit.NORMALISED
+        return None
+
+    def _find_led(self, quote: str, fit: Fit) -> FoundQuote | None:
+        """Find a quote that consists of a list's lead-in and a part of one list item."""
+        wanted = normalise(quote)
+        for text, statement in self._led:
+            lead = normalise(statement.lead)
+            if text.startswith(wanted) and len(wanted) > len(lead):
+                at = quote.find(statement.lead[-1:], len(lead) - 1) + 1
+                return self._find(quote[at:].strip(WHITESPACE), statement.name, fit)
+        return None
+
+    def _cut(self, ranges: Iterable[tuple[int, int]]) -> tuple[Piece, ...]:
+        return tuple([piece for low, high in ranges for piece in self.view.cut_characters(low, high)])
+
+    def find_edited(self, quote: str) -> FoundQuote | None:
+        """Find the words of a quote with one edit."""
+        words = remove_quote_markup(quote)
+        self._near = self._near or NearQuoteFinder(self.view)
+        return self._near.find(words) if words else None
+
+    def is_doubtful(self, quote: str) -> bool:
+        words = remove_quote_markup(quote)
+        return self._near is not None and (self._near.is_cut(words) or self._near.changes_meaning(words))
+
+
+def remove_quote_markup(quote: str) -> str:
+    """Return the quote without markup, and without an id at its beginning."""
+    words = remove_markup(quote).strip(f"{WHITESPACE}|")
+    found = compile_ids("").split(words, len(words) if words != quote else 0)
+    return words[found.end :] if found else words
