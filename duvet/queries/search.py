@@ -16,7 +16,7 @@ from duvet.queries import references
 from duvet.queries.full_text import MatchSpans, RequirementIndex, compute_shares, fuse_rankings
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
-from duvet.trace.catalogue import Catalogue
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import ProjectFiles, list_section_tree, match_sections, match_whole_specifications
 from duvet.tree.cache import Cache
 from duvet.tree.recorder import digest_content
@@ -213,13 +213,15 @@ def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) ->
         return
     if _ID.match(name):
         digits = name.lower()
-        yield references.RequirementRef(
-            tuple([index for index, id in enumerate(catalogue.ids) if id.startswith(digits)])
-        )
+        found = tuple([index for index, id in enumerate(catalogue.ids) if id.startswith(digits)])
+        if not found and len(digits) >= SHORT_ID_DIGITS:
+            with suppress(NotFoundError):
+                found = references.find_requirements_by_id(catalogue, name, files)
+        yield references.RequirementRef(found)
     # Only for these, because most queries are not references, and the suggestions in the error are slow.
     if "#" in name or "/specifications/" in name:
         with suppress(NotFoundError):
-            yield references.resolve_reference(catalogue, name)
+            yield references.resolve_reference(catalogue, name, files)
     ##= man/spec/names.md#references
     ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
     ##% requirement's hash.

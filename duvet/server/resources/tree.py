@@ -16,7 +16,13 @@ from duvet.errors import NotFoundError, QueryError
 from duvet.queries.references import CitationRef, RequirementRef, SectionRef, SpecRef, resolve_resource
 from duvet.text import quote_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
-from duvet.trace.locations import RESOURCE_SCHEME, ResourcePath, list_citation_spellings, parse_resource
+from duvet.trace.locations import (
+    RESOURCE_SCHEME,
+    ProjectFiles,
+    ResourcePath,
+    list_citation_spellings,
+    parse_resource,
+)
 
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
@@ -73,8 +79,10 @@ ALL_CITATIONS = ResourceNode(NodeKind.ALL_CITATIONS)
 
 
 class ResourceTree:
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, files: ProjectFiles | None = None) -> None:
         self.catalogue = catalogue
+        self.files = files
+        """The specifications, which are needed for earlier ids of requirements."""
 
     def children(self, node: ResourceNode) -> Sequence[ResourceNode]:
         """Return the nodes directly below a node."""
@@ -174,7 +182,7 @@ def get_resource_tree(context: ProjectSnapshot) -> ResourceTree:
 
 
 def _make_tree(context: ProjectSnapshot) -> ResourceTree:
-    return ResourceTree(context.catalogue)
+    return ResourceTree(context.catalogue, context.files)
 
 
 class PathSpelling(Struct, frozen=True):
@@ -339,7 +347,7 @@ def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
     if resource.citation is not None:
         _refuse_parent_steps(resource.citation)
     above = replace(resource, citation=None)
-    match resolve_resource(tree.catalogue, above), resolve_resource(tree.catalogue, resource):
+    match resolve_resource(tree.catalogue, above, tree.files), resolve_resource(tree.catalogue, resource, tree.files):
         case SpecRef(specification), _:
             return ResourceNode(NodeKind.SPECIFICATION, specification)
         case SectionRef(specification, section), _:

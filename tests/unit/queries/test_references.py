@@ -10,6 +10,8 @@ from duvet import MemoryTree
 from duvet.errors import NotFoundError
 from duvet.project.project import Project
 from duvet.queries.references import FileRef, RequirementRef, ResolvedReference, SectionRef, SpecRef, resolve_reference
+from duvet.queries.search import find_named_requirements
+from duvet.server.resources.tree import ResourceTree, find_resource_node, parse_resource_request
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from tests.cli.made_tea import TEA_PROJECT
@@ -243,6 +245,9 @@ def test_ids_that_were_saved_before() -> None:
     for id, index in zip(saved, range(3), strict=True):
         for digits in (id, id[:12], f"/specifications/tea/sections/tea/requirements/{id[:12]}"):
             assert resolve_reference(own, digits, tree) == RequirementRef((index,))
+            assert find_named_requirements(own, digits, tree) == [index]
+        node = find_resource_node(ResourceTree(own, tree), parse_resource_request(f"duvet://{digits}"))
+        assert node == ResourceTree(own).requirements[index]
     for digits, files_to_read in ((saved[0][:11], tree), (saved[0], None), ("0" * 12, tree)):
         with pytest.raises(NotFoundError, match="no requirement matches"):
             resolve_reference(own, digits, files_to_read)
