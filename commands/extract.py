@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import posixpath
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, folder_option
@@ -23,6 +25,9 @@ from duvet.specs.extraction import WRITERS_BY_EXTENSION, extract_specification
 from duvet.specs.locator import locate_specification
 from duvet.text import quote_text
 
+if TYPE_CHECKING:
+    from duvet.project.project import Project
+
 _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOWN, "md": Format.MARKDOWN}
 
 
@@ -35,7 +40,7 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
     "written",
     type=click.Choice(["AUTO", "auto", "IETF", "ietf", "MARKDOWN", "markdown", "md"]),
     default="IETF",
-    help="The specification's format. [default: IETF]",
+    help="The specification's format. [default: as configured, or else IETF]",
 )
 @click.option(
     "-e", "--extension", metavar="toml|rs", default="toml", help="Format of the files to write. [default: toml]"
@@ -60,13 +65,28 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
     if posixpath.splitext(out)[1]:
         raise DuvetError(f"single file extraction not supported, got {out}", hint="give --out a folder")
     project.progress.begin(f"Extracting requirements from {target}")
-    specification = project.library.load(locate_specification(target, _FORMATS[written.lower()]))
+    format = _find_format(project, target, written)
+    specification = project.library.load(locate_specification(target, format))
     downloads = project.downloads if project.config else ""
     extraction, count = extract_specification(specification, out, downloads, project.root, extension)
     print_problems(write_requirements(project, extraction, prune=prune))
-    if not count and _FORMATS[written.lower()] is Format.IETF and posixpath.splitext(target)[1] in (".md", ".markdown"):
+    if not count and format is Format.IETF and posixpath.splitext(target)[1] in (".md", ".markdown"):
         ##= man/spec/trace.md#requirements
         ##% If `duvet extract` reads a Markdown file as IETF text and finds no requirement, it MUST suggest `--format
         ##% markdown`.
         print_remark(f"{escape_cell(target)} was read as IETF text; read Markdown with `--format markdown`")
     project.progress.end(f"Extracted {count} requirements across {len(extraction.files)} sections")
+
+
+def _find_format(project: Project, target: str, written: str) -> Format:
+    """Return the requested format; by default that of the configuration, or else IETF text, as in awslabs duvet."""
+    ##= man/spec/trace.md#requirements
+    ##% `duvet extract` MUST read a specification in the format of duvet's own configuration, unless `--format` is given.
+    context = click.get_current_context()
+    if context.get_parameter_source("written") is ParameterSource.DEFAULT and not project.is_like_upstream:
+        name = locate_specification(target).name
+        for rule in project.config.specifications if project.config else ():
+            with suppress(DuvetError):
+                if locate_specification(rule.source).name == name:
+                    return rule.format
+    return _FORMATS[written.lower()]

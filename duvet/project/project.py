@@ -128,7 +128,10 @@ class InputReader:
         progress: Progress,
         *,
         specifications: tuple[bytes, ...],
+        hides_extracted: bool,
     ) -> None:
+        self.hides_extracted = hides_extracted
+        """Whether the progress leaves out requirement files that exist only in memory."""
         self.specifications = specifications
         """The names of specifications whose citations are looked for in all comment styles."""
         self.tree = tree
@@ -147,13 +150,14 @@ class InputReader:
             self._read(paths, key, partial(self._scan, styles))
         extracted = self.extraction.annotations
         for path in inputs.requirements:
-            self._add(path, extracted.get(path, []))
+            self._add(path, extracted.get(path, []), is_noted=not self.hides_extracted)
         unread = [path for path in inputs.requirements if path not in extracted]
         self._read(
             unread, "requirements", lambda path: scan.ScannedFile(*read_requirement_file(path, self.tree.read(path)))
         )
         found = scan.order_annotations(self.by_path)
-        self.progress.end(f"Parsed {self.progress.count(len(found), 'annotation')}")
+        hidden = sum(map(len, extracted.values())) if self.hides_extracted else 0
+        self.progress.end(f"Parsed {self.progress.count(len(found) - hidden, 'annotation')}")
         return found
 
     def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> scan.ScannedFile:
@@ -174,11 +178,11 @@ class InputReader:
                 self.unread[path] = scanned.unread
             self._add(path, scanned.annotations)
 
-    def _add(self, path: str, annotations: list[Annotation]) -> None:
+    def _add(self, path: str, annotations: list[Annotation], *, is_noted: bool = True) -> None:
         if annotations:
             known = self.by_path.get(path)
             self.by_path[path] = annotations if known is None else known + annotations
-            if self.progress.wants_notes:
+            if is_noted and self.progress.wants_notes:
                 self.progress.note(path, format_count(len(annotations), "annotation"))
 
 
@@ -327,7 +331,8 @@ class Project:
         )
         self.progress.begin("Scanning sources")
         found = self._leave_generated_out(patterns.match(self.tree, self.memory))
-        self.progress.end(f"Scanned {self.progress.count(found.count, 'source')}")
+        hidden = len(self.extraction.files) if self._hides_extracted else 0
+        self.progress.end(f"Scanned {self.progress.count(found.count - hidden, 'source')}")
         self.matched = (patterns, found)
         return found
 
@@ -364,6 +369,7 @@ class Project:
             problems.append,
             self.progress,
             specifications=() if self.is_like_upstream else self._specification_names,
+            hides_extracted=self._hides_extracted,
         )
         annotations = reading.annotations(inputs)
         trace = build_trace(
@@ -380,6 +386,10 @@ class Project:
             return trace
         found = [*find_name_problems(trace), *self._find_unread_styles(trace, reading.unread)]
         return self._place_in_config(add_problems(trace, found))
+
+    @property
+    def _hides_extracted(self) -> bool:
+        return self.config is not None and self.config.extended and not self.config.writes_requirements
 
     @property
     def _specification_names(self) -> tuple[bytes, ...]:

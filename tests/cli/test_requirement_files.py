@@ -60,6 +60,26 @@ def test_nothing_is_written_by_default(folder: Path, duvet: Run) -> None:
     assert (files(folder), (folder / FOLDER).exists()) == (before, False)
 
 
+def test_steps_name_no_files_that_exist_only_in_memory(folder: Path, duvet: Run) -> None:
+    steps = duvet("-v", "report").err
+    assert "Scanned 1 source " in steps and "Parsed 2 annotations " in steps and FOLDER not in steps
+    make(folder, {CONFIG: OURS + WRITING})
+    steps = duvet("-v", "report").err
+    assert "Scanned 3 sources " in steps and "Parsed 5 annotations " in steps and f"{HEATING}: 2 annotations\n" in steps
+
+
+def test_extract_reads_the_configured_format(folder: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirements
+    ##% `duvet extract` MUST read a specification in the format of duvet's own configuration, unless `--format` is given.
+    duvet("extract", "spec.md", "-o", "out")
+    assert sorted(path for path in files(folder) if path.startswith("out")) == [
+        "out/spec/heating.toml",
+        "out/spec/pouring.toml",
+    ]
+    duvet("extract", "spec.md", "-o", "other", "-f", "ietf")
+    assert not (folder / "other").exists()
+
+
 def test_files_that_nothing_asks_for_are_removed(written: Path, duvet: Run) -> None:
     assert duvet("report") == Done(0, "", REMOVED.format("2 requirement files") + COUNTED)
     assert not (written / FOLDER).exists()
