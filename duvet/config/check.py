@@ -1,4 +1,4 @@
-"""Checks a configuration that can't be read, and reports every problem with its place and a fix."""
+"""Checks an invalid configuration, and reports every problem with its position and a fix."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from duvet.text import quote_text
 
 
 class DocumentLocation(NamedTuple):
-    """A position in a document, by the keys that lead to it."""
+    """A value in a document, by the keys that lead to it."""
 
     document: DataDocument
     environ: Mapping[str, str]
@@ -39,7 +39,7 @@ class DocumentLocation(NamedTuple):
         return self.document.value_place(*self.keys)
 
     def problem(self, rule: rules.Rule, message: str, hint: str = "", *, at_key: bool = False) -> Problem:
-        """Return a problem with the value, or with its key."""
+        """Return a problem at the value or, with `at_key`, at its key."""
         place = self.document.key_place(*self.keys) if at_key else self.place
         if not self.is_private:
             return rule.problem(message, self.document.path, place, hint=hint)
@@ -85,12 +85,12 @@ _SCHEMA_HINT = f"start the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 
 
 def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Sort problems in the order of the file."""
+    """Sort problems by their positions in the file."""
     return tuple(sorted(found, key=lambda problem: problem.sort_key))
 
 
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
-    """Return the problems of a document that should match this table."""
+    """Return the problems of values that don't match the keys and types of a table."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each unknown key, missing key and value of the wrong type with its path and line, and SHOULD
     ##% suggest the most similar key.
@@ -170,7 +170,7 @@ def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: Do
 
 
 def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
-    """Return a hint if the value is a table instead of a list of tables, or the reverse, or if a date is expected."""
+    """Return a hint if a table is written as a list of tables or the reverse, or if a date is expected."""
     name = ".".join(key for key in at.keys if isinstance(key, str))
     format = detect_document_format(at.document.path)
     match value, expected:
@@ -196,7 +196,7 @@ def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: Docu
 
 
 def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    """Check that a value of any type is valid JSON; TOML and YAML have more types."""
+    """Check that a value of any type is valid JSON, because TOML and YAML have more types."""
     match value:
         case dict():
             for name, inner in value.items():
@@ -237,7 +237,7 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
 
 
 def _find_other_spelling(name: str, known: Iterable[str], values: Mapping[str, Any]) -> str:
-    """Return another spelling of this key in a table; empty if the key is unknown or occurs once."""
+    """Return another spelling of a known key in this table; empty if there is only one spelling."""
     from duvet.config.key_styles import list_spellings
 
     spellings = next((found for found in map(list_spellings, known) if name in found), ())
@@ -245,7 +245,7 @@ def _find_other_spelling(name: str, known: Iterable[str], values: Mapping[str, A
 
 
 def _check_whole_table(table: type[Struct], values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Run the table's own check if all of its values are valid."""
+    """If all values of a table are valid, check the table as a whole."""
     try:
         build_table(values, table, dec_hook=lambda kind, value: kind(value))
     except ValidationError as error:

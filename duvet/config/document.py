@@ -1,4 +1,4 @@
-"""Values in a file of any format, with their positions, and the variables in them."""
+"""The values of a file in any format, with their positions, and the variables in them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SpanFinder = Callable[[str], dict[KeyPath, KeySpans]]
 
 
 class DataDocument:
-    """The values of a file, and the position of each; `find_spans` is called when a position is first needed."""
+    """The values of a file and their positions, which are computed on first use."""
 
     def __init__(self, values: dict[str, Any], text: str, path: str, find_spans: SpanFinder) -> None:
         self.values = values
@@ -38,16 +38,16 @@ class DataDocument:
         self._find_spans = find_spans
 
     def value_place(self, *keys: str | int) -> Place:
-        """Return the place of a value, or of the nearest table around it: `value_place("source", 0, "pattern")`."""
+        """Return the place of a value, such as `value_place("source", 0, "pattern")`, or of the table around it."""
         return self._place(self.value_span(*keys))
 
     def key_place(self, *keys: str | int) -> Place:
-        """Return the place of the last of the keys, or of the nearest table around it."""
+        """Return the place of the last key; if it is missing, that of the nearest table around it."""
         spans = self.spans.get(keys)
         return self._place(spans.key if spans else self.value_span(*keys))
 
     def value_span(self, *keys: str | int) -> TextSpan:
-        """Return the range of a value, or of the nearest table around it; (0, 0) if neither exists."""
+        """Return the character range of a value, or of the nearest table around it; (0, 0) if neither exists."""
         while keys:
             if spans := self.spans.get(keys):
                 return spans.value
@@ -55,12 +55,12 @@ class DataDocument:
         return (0, 0)
 
     def select(self, names: Collection[str]) -> DataDocument:
-        """Return a document with only these tables, and with the places of the whole document."""
+        """Return a document with only these tables; positions still refer to the whole file."""
         values = {name: value for name, value in self.values.items() if name in names}
         return DataDocument(values, self.text, self.path, lambda _: self.spans)
 
     def rename_keys(self, values: dict[str, Any], renamed: Mapping[KeyPath, str]) -> Self:
-        """Return a document with these values and with renamed keys at these paths."""
+        """Return a document with these values, in which the keys at these paths are renamed."""
         result = copy(self)
         result.__dict__.pop("spans", None)
         result.values = values
@@ -86,7 +86,7 @@ class DataDocument:
 
 
 class DocumentError(DuvetError):
-    """A file has a syntax error; the message quotes only keys from the file."""
+    """Raised for a syntax error; the message quotes no values from the file, only keys."""
 
     def __init__(self, message: str, path: str, place: Place, hint: str = "", *, is_text: bool = True) -> None:
         super().__init__(message, path=path, line=place.line, hint=hint)
@@ -96,7 +96,7 @@ class DocumentError(DuvetError):
 
 
 class DocumentDraft:
-    """A text that is being parsed; it creates the errors about the text."""
+    """A text while it is being parsed; creates the errors about it."""
 
     def __init__(self, text: str, path: str, format: str) -> None:
         self.text = text
@@ -104,18 +104,18 @@ class DocumentDraft:
         self.format = format
 
     def broken(self, reason: str, place: Place | int, *, is_text: bool = True) -> DocumentError:
-        """Return the error for invalid syntax at this place or character."""
+        """Return the error for invalid syntax at this place or offset."""
         if isinstance(place, int):
             place = find_place(self.text, place, place)
         at = f"at line {place.line}, column {place.column}"
         return DocumentError(f"{self.format} parse error {at}: {reason}", self.path, place, is_text=is_text)
 
     def refused(self, message: str, start: int, end: int, hint: str = "") -> DocumentError:
-        """Return the error for characters that the format allows but duvet does not."""
+        """Return the error for text that the format allows but duvet does not."""
         return DocumentError(message, self.path, find_place(self.text, start, end), hint)
 
     def repeated(self, name: str, start: int, end: int, first: int) -> DocumentError:
-        """Return the error for a key that is already set at `first`."""
+        """Return the error for a key that was already set at the offset `first`."""
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML by the core schema of YAML 1.2,
         ##% and refuse other tags and a second document.
@@ -132,7 +132,7 @@ TOO_DEEP = f"nested too deeply: the limit is {MAX_DOCUMENT_LEVELS} levels"
 
 
 def check_document_size(document: DataDocument) -> None:
-    """Raise DocumentError if a document is nested too deeply, or its aliases expand to too much."""
+    """Raise DocumentError if a document is nested too deeply, or if its aliases expand to too much data."""
     values, characters = _MAX_VALUES, _MAX_CHARACTERS
     pending: list[Iterator[tuple[KeyPath, Any]]] = [iter([((), document.values)])]
     while pending:
@@ -159,7 +159,7 @@ def check_document_size(document: DataDocument) -> None:
 
 
 def _count_characters(keys: KeyPath, value: Any) -> int:
-    """Return the length of a value and its key; the length of a number is that of its digits."""
+    """Return the length of a key and its value; a number counts by its digits."""
     length = len(keys[-1]) if keys and isinstance(keys[-1], str) else 0
     match value:
         case str():
@@ -180,18 +180,18 @@ _OPEN, _CLOSE, _OR, _QUOTE = "${{", "}}", "||", "'"
 
 
 class ExpressionError(DuvetError):
-    """A template can't be evaluated."""
+    """Raised when an expression in a template can't be evaluated."""
 
 
 class TemplateExpansion(Struct, frozen=True):
-    """The value of a template, and the variables in it."""
+    """An expanded template, and the variables that it uses."""
 
     text: str
     variables: tuple[str, ...] = ()
 
 
 def expand_template(template: str, environ: Mapping[str, str]) -> TemplateExpansion:
-    """Replace each expression in a template by its value."""
+    """Replace the expressions in a template with their values."""
     head, *parts = template.split(_OPEN)
     texts, variables = [head], []
     for part in parts:
@@ -205,7 +205,7 @@ def expand_template(template: str, environ: Mapping[str, str]) -> TemplateExpans
 
 
 def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return the value of the first alternative that has one, and the variable that it came from."""
+    """Return the value of the first alternative that has one, and the variable that provided it."""
     names = []
     ##= man/spec/trace.md#configuration
     ##% In a link, duvet MUST replace `${{ A || B || 'text' }}` with the value of the first environment variable that is
@@ -242,11 +242,11 @@ _CUSTOMARY = "[A-Z][A-Z0-9_]*"
 
 
 class VariableError(DuvetError):
-    """A variable can't be expanded."""
+    """Raised when a variable can't be expanded."""
 
 
 def is_variable(text: str) -> bool:
-    """Return True if the text is a single variable."""
+    """Return True if the text consists of a single variable."""
     return re.search(VARIABLE_PATTERN, text) is not None
 
 
@@ -256,7 +256,7 @@ def has_customary_name(text: str) -> bool:
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """Replace the variables in a text by their values, but not the variables in these values."""
+    """Replace the variables in a text with their values; the values themselves are not expanded."""
 
     def value(found: re.Match[str]) -> str:
         if found["dollar"]:

@@ -1,4 +1,4 @@
-"""Readers of JSON, YAML and TOML documents that keep the position of every value."""
+"""Reads JSON, YAML and TOML, and keeps the position of every value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The extensions of files th
 
 
 class DocumentFormat(StrEnum):
-    """A format, which is detected from the file's extension."""
+    """A format, detected by the file extension."""
 
     JSON = "json"
     TOML = "toml"
@@ -35,13 +35,13 @@ def find_file_ending(path: str) -> str:
 
 
 def detect_document_format(path: str) -> DocumentFormat:
-    """Return the format of a file by its name; a file with an unknown extension is YAML."""
+    """Return the format for a file name; unknown extensions mean YAML."""
     found = find_file_ending(path)
     return DocumentFormat(found) if found in (DocumentFormat.JSON, DocumentFormat.TOML) else DocumentFormat.YAML
 
 
 def read_document(data: bytes, path: str) -> document.DataDocument:
-    """Parse a file in the format of its extension, or raise DocumentError; a blank JSON or YAML file has no values."""
+    """Parse a file in the format of its extension, or raise DocumentError; blank JSON and YAML files are empty."""
     if len(data) > document.MAX_DOCUMENT_BYTES:
         message = f"the file has {len(data):,} bytes, the limit is {document.MAX_DOCUMENT_BYTES:,}"
         raise document.DocumentError(message, path, Place())
@@ -153,7 +153,7 @@ def _parse_toml(text: str, path: str) -> TomlDocument:
 
 
 class _RepeatedKeys(dict[document.KeyPath, document.KeySpans]):
-    """The place of each key, and the last repeated key."""
+    """The position of each key, and the last repeated key."""
 
     last: tuple[str, document.TextSpan, document.TextSpan] | None = None
 
@@ -172,7 +172,7 @@ _FLOAT = re.compile(
 
 
 def parse_scalar(word: str) -> str | int | float | bool | None:
-    """Return the value of an unquoted scalar; raise ValueError if it is a number with too many digits."""
+    """Convert an unquoted YAML scalar; raise ValueError for a number with too many digits."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML by the core schema of YAML 1.2, and
     ##% refuse other tags and a second document.
@@ -188,7 +188,7 @@ def parse_scalar(word: str) -> str | int | float | bool | None:
 
 
 def parse_scalar_as_text(word: str) -> str | bool | None:
-    """Return the value of an unquoted scalar, with numbers as text."""
+    """Convert an unquoted YAML scalar, but keep numbers as text."""
     if _INTEGER.fullmatch(word) or _FLOAT.fullmatch(word):
         return word
     value = parse_scalar(word)
@@ -210,7 +210,7 @@ class _OpenYaml(Struct):
 
 
 def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar) -> document.DataDocument:
-    """Parse YAML, or raise DocumentError; `scalar` returns the value of an unquoted scalar."""
+    """Parse YAML, or raise DocumentError; `scalar` converts unquoted scalars."""
     import yaml
 
     builder = _YamlBuilder(document.DocumentDraft(text, path, "YAML"), scalar)

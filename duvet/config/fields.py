@@ -14,33 +14,33 @@ from duvet.text import quote_text
 
 
 class FieldType(NamedTuple):
-    """One of the types that a field accepts."""
+    """One of the types that a key accepts."""
 
     type: inspect.Type
     extra: Mapping[str, Any] = {}  # Attributes of the type that msgspec does not support.
 
     @property
     def is_template(self) -> bool:
-        """True if `${{ NAME }}` is replaced by an environment variable."""
+        """True if `${{ NAME }}` is replaced with an environment variable."""
         return bool(self.extra.get("template"))
 
     @property
     def expands(self) -> bool:
-        """True if `$NAME` is replaced by an environment variable."""
+        """True if `$NAME` is replaced with an environment variable."""
         return bool(self.extra.get("expands"))
 
     @property
     def expected(self) -> str:
-        """A description of the values that its pattern matches."""
+        """A description of the values that match the pattern."""
         return str(self.extra.get("expected", ""))
 
     def fault(self, value: str) -> str:
-        """Return the fault of a string that the pattern can't detect, or an empty text."""
+        """Return what is wrong with a string in spite of matching the pattern; empty if nothing is."""
         found = self.extra.get("fault")
         return found(value) if found else ""
 
     def refuses(self, value: str) -> bool:
-        """Return whether a string doesn't match the pattern or has another fault."""
+        """Return whether a string is invalid."""
         pattern = self.type.pattern if isinstance(self.type, inspect.StrType) else None
         return bool(pattern and not re.search(pattern, value)) or bool(self.fault(value))
 
@@ -52,7 +52,7 @@ def list_fields(table: type[Table]) -> dict[str, inspect.Field]:
 
 
 def list_field_types(kind: inspect.Type) -> list[FieldType]:
-    """Return the types that a field accepts, except null, which stands for an absent value."""
+    """Return the types that a field accepts, without null, which stands for a missing value."""
     match kind:
         case inspect.Metadata(type=inner, extra=extra):
             return [FieldType(option.type, {**(extra or {}), **option.extra}) for option in list_field_types(inner)]
@@ -64,7 +64,7 @@ def list_field_types(kind: inspect.Type) -> list[FieldType]:
 
 
 def format_key_path(keys: Iterable[str | int]) -> str:
-    """Format the keys that lead to a value, as in `workflows.audit.steps[0].tool`."""
+    """Format the path of a value, as in `workflows.audit.steps[0].tool`."""
     path = ""
     for key in keys:
         if isinstance(key, int):
@@ -101,7 +101,7 @@ def describe_unknown_variant(value: str, known: Sequence[str]) -> str:
 
 
 def describe_invalid_type(value: Any, expected: str) -> str:
-    """Describe a value of the wrong type; `expected` is the right type with its article, such as `a string`."""
+    """Describe a value of the wrong type; `expected` names the right one, as in `a string`."""
     return f"invalid type: {describe_value(value)}, expected {expected}"
 
 
@@ -128,7 +128,7 @@ def describe_value(value: Any) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Suggest the most similar known word; empty if none is similar."""
+    """Return a suggestion of the most similar word; empty if none is similar."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each unknown key, missing key and value of the wrong type with its path and line, and SHOULD
     ##% suggest the most similar key.

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 
 class CommentMarkers(NamedTuple):
-    """The prefixes of comment lines with a target, and of comment lines with a quote."""
+    """The prefixes of comment lines: for targets and for quotes."""
 
     meta: str
     content: str
@@ -126,6 +126,6 @@ def _test_names() -> re.Pattern[str]:
 
 
 def find_test_glob(name: str) -> str:
-    """Return the pattern of test files that a file name matches; empty if it matches none."""
+    """Return the pattern for tests that a file name matches; empty if none matches."""
     found = _test_names().match(name)
     return _TEST_GLOBS[(found.lastindex or 1) - 1] if found else ""

@@ -25,7 +25,7 @@ Excluded = Annotated[
 
 
 class ConfigChoice(StrEnum):
-    """A string in the file, and the value that it stands for."""
+    """A string in the configuration, and the value for which it stands."""
 
     means: Any
 
@@ -90,11 +90,11 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
     blob_link: Annotated[settings.TemplateText | None, settings.doc("Base URL of these source files, for links")] = None
 
     def style(self) -> tuple[str, str]:
-        """Return the prefixes of comments if the table has none."""
+        """Return the comment prefixes to use if the table sets none."""
         return settings.DEFAULT_META, settings.DEFAULT_CONTENT
 
     def settled(self, environ: Mapping[str, str]) -> Self:
-        """Return this table with defaults filled in and variables expanded."""
+        """Return the table with defaults filled in and variables expanded."""
         meta, content = self.style()
         written = self.comment_style
         style = StyleTable(
@@ -104,7 +104,7 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
         return replace(self, comment_style=style, blob_link=_expanded(self.blob_link, environ))
 
     def rule(self) -> settings.SourceRule:
-        """Return the resolved settings; call this only on a settled table."""
+        """Return the resolved settings; the table must be settled."""
         return settings.SourceRule(
             patterns=make_pattern_tuple(self.pattern),
             meta=self.comment_style.meta or "",
@@ -189,7 +189,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
     schema: Annotated[SchemaName, settings.doc("Schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
-        """Return this configuration with defaults filled in and variables expanded."""
+        """Return the configuration with defaults filled in and variables expanded."""
         html = self.report.html
         links = {
             "blob_link": _expanded(html.blob_link, environ),
@@ -202,7 +202,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
         )
 
     def resolve(self, path: str, toml: TomlDocument) -> settings.Config:
-        """Return the resolved configuration; call this only on a settled table."""
+        """Return the resolved configuration; the table must be settled."""
         return settings.Config(
             path=path,
             schema=self.schema.value,
@@ -217,7 +217,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
 
 
 def restrict_schema_names(*, extended: bool) -> Meta:
-    """Restrict the names in an editor's schema to those of one schema."""
+    """Restrict the JSON Schema for `$schema` to the names of one schema."""
     return Meta(extra_json_schema={"enum": [name.value for name in SchemaName if name.means == extended]})
 
 
@@ -229,7 +229,7 @@ class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
 
 
 def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the patterns of a key that accepts one pattern or several."""
+    """Return the patterns of a key that accepts a pattern or a list of patterns."""
     if pattern is None:
         return ()
     return (pattern,) if isinstance(pattern, str) else pattern
@@ -243,7 +243,7 @@ CONFIG_PATH = ".duvet/config.toml"
 
 
 def find_config(tree: Tree, config_path: str | None = None) -> str | None:
-    """Return the given path, or else the path of this folder's configuration; None if it has no configuration."""
+    """Return the given path, or the path of the configuration in this folder; None if it has none."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read `.duvet/config.toml` unless another file is named.
     if config_path:
@@ -298,7 +298,7 @@ def _parse_config(data: bytes, path: str, environ: Mapping[str, str]) -> setting
 
 
 def respell_project_keys(toml: TomlDocument) -> TomlDocument:
-    """If a configuration has duvet's own schema, return it with its keys in their declared spelling."""
+    """In a configuration with duvet's own schema, convert keys to their declared spelling."""
     if toml.values.get("$schema") != settings.EXTENDED_SCHEMA:
         return toml
     from duvet.config.duvet_tables import ExtendedConfig
@@ -308,7 +308,7 @@ def respell_project_keys(toml: TomlDocument) -> TomlDocument:
 
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
-    """Return the tables of a configuration with defaults filled in and variables expanded."""
+    """Return the tables of a configuration, with defaults filled in and variables expanded."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read a configuration with the schema of awslabs duvet in the same way as awslabs duvet. duvet's own
     ##% schema MUST accept all keys of the schema of awslabs duvet.
@@ -330,5 +330,5 @@ def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
 def build_table(
     values: dict[str, Any], table: type[RecordType], dec_hook: Callable[[type, Any], Any] | None = None
 ) -> RecordType:
-    """Convert the values of a table to its record; raise ValidationError if they don't fit."""
+    """Convert the values of a table to a record; raise ValidationError if a type is wrong."""
     return convert(values, table, dec_hook=dec_hook)

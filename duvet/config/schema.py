@@ -1,4 +1,4 @@
-"""The configuration as a whole: JSON Schemas, references between tables, and settings with their origins."""
+"""The configuration as a whole: JSON Schemas, references between tables, and the origin of each setting."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Iterator, Mapping
@@ -57,11 +57,11 @@ class ServiceConfig(settings.ServiceSection, frozen=True, kw_only=True):
     ] = service_tables.UploadsSection()
 
     def notes(self) -> tuple[settings.NotesRule, ...] | None:
-        """Return the patterns of pages; None if the tables don't set any."""
+        """Return the configured patterns of pages, or None."""
         return tuple(one.rule() for one in self.pages) or None
 
     def packs(self, by_default: tuple[str, ...] = settings.ServerRule().packs) -> tuple[str, ...]:
-        """Return the enabled packs; the default packs need no table."""
+        """Return the enabled packs; packs in `by_default` are enabled without a table."""
         named = self.tool_packs
         kept = [name for name in by_default if name not in named or named[name].enabled]
         return (*kept, *(name for name, pack in named.items() if pack.enabled and name not in by_default))
@@ -71,7 +71,7 @@ _TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
 
 
 def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
-    """Return the problems with names that tables share; other problems are skipped."""
+    """Yield problems with names that refer to other tables."""
     tables = {name: _list_tables(at.document.values.get(name)) for name in _TABLES_OF_NAMES}
     for name, named in tables.items():
         table_at = at / name
@@ -113,7 +113,7 @@ def _list_steps(workflow: dict[str, Any], at: DocumentLocation) -> list[tuple[di
 def _check_model(
     model: Any, names: dict[str, Any], providers: dict[str, Any], at: DocumentLocation
 ) -> Iterator[Problem]:
-    """Check that a model is one of `names`, or `PROVIDER/MODEL` with one of the providers."""
+    """Check that a model is one of `names`, or `PROVIDER/MODEL` with a known provider."""
     if not isinstance(model, str) or not model.strip():
         return
     name, slash, _ = model.partition("/")
@@ -127,7 +127,7 @@ def _check_model(
 
 
 def find_repeated_names(workflow: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Return problems with the names of steps and captures that are used twice."""
+    """Yield problems with names that several steps or captures of a workflow share."""
     steps = _list_steps(workflow, at)
     yield from _find_repeated([(step.get("id"), here / "id") for step, here in steps])
     captures = [found for step, here in steps for found in _list_items(step.get("capture"), here / "capture")]
@@ -148,7 +148,7 @@ SettingKeys = tuple[str | int, ...]
 
 
 class SettingOrigin(StrEnum):
-    """The origin of a value."""
+    """Where a value comes from."""
 
     FILE = "file"
     DEFAULT = "default"
@@ -157,14 +157,14 @@ class SettingOrigin(StrEnum):
 
 
 class CommandLineValue(NamedTuple):
-    """An option that overrides a value in the file."""
+    """A command-line option that overrides the configuration file."""
 
     option: str
     value: str
 
 
 class Setting(Struct, frozen=True, omit_defaults=True):
-    """The value in force, and its origin."""
+    """An effective value and its origin."""
 
     key: str
     value: str | bool | int | tuple[str, ...] | None
@@ -176,7 +176,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
 
 
 def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Return every setting of the given configuration, or else of this folder's configuration."""
+    """Return all settings in the given configuration file, or in the one of this folder."""
     path = require_config(tree, config_path)
     overrides = {"config-path": CommandLineValue("--config-path", path)} if config_path else {}
     return explain_config(read_config(tree.read(path), path, environ), environ, overrides)
@@ -185,7 +185,7 @@ def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]
 def explain_config(
     config: settings.Config, environ: Mapping[str, str], overrides: Mapping[str, CommandLineValue]
 ) -> tuple[Setting, ...]:
-    """Return every setting of a configuration; `overrides` are the command-line options, by key."""
+    """Return all settings of a configuration; `overrides` contains command-line options by key."""
     table = read_tables(config.toml, environ)
     ##= man/spec/trace.md#configuration
     ##% `duvet config` MUST show the value of each key and where the value comes from. The schema that `duvet config
@@ -235,7 +235,7 @@ def _make_setting(
 
 
 def _find_written(values: Any, keys: SettingKeys) -> Any:
-    """Return the value in the file; None if the file doesn't set it, because TOML has no null."""
+    """Return the value in the file, or None if the file doesn't set it (TOML has no null)."""
     for key in keys:
         if isinstance(key, str) and key not in values:
             return None
@@ -247,7 +247,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema(*, extended: bool) -> dict[str, Any]:
-    """Return the JSON Schema of the project's configuration, in upstream's or in duvet's own schema."""
+    """Return the JSON Schema of the project configuration: of awslabs duvet's schema or of duvet's own."""
     ##= man/spec/trace.md#configuration
     ##% The schema that `duvet config schema` prints MUST accept exactly the keys and types of values that duvet
     ##% accepts.
@@ -256,7 +256,7 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
 
 
 def service_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the service's configuration."""
+    """Return the JSON Schema of the service configuration."""
     ##= man/spec/service.md#configuration
     ##% The schema that `duvet config schema service` prints MUST accept exactly the files that duvet accepts, except
     ##% for checks of names, variables and alternative spellings of keys.
@@ -266,7 +266,7 @@ def service_schema() -> dict[str, Any]:
 
 
 def _drop_null(node: Any) -> Any:
-    """Remove null from a schema: in our records it means an absent value, and TOML has no null."""
+    """Remove null from a schema: our records use it for missing values, and TOML has no null."""
     if isinstance(node, (list, tuple)):
         return [_drop_null(item) for item in node if item != {"type": "null"}]
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Finds and reads the configuration of the service."""
+"""Finds and reads the service configuration."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--service-config", "found", "def
 
 
 class ServiceFile(Struct, frozen=True):
-    """The path of the configuration, and the way in which it was found."""
+    """The path of the service configuration, and how it was found."""
 
     path: str  # Empty if the defaults apply because no file was found.
     origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
@@ -51,7 +51,7 @@ class ServiceFile(Struct, frozen=True):
 def find_service_file(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str = ""
 ) -> ServiceFile:
-    """Return the given file, else the one that a variable names, else the one in this folder or the project's root."""
+    """Return the given file, the one that an environment variable names, or the one in this folder or the project."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG` names. If none of these is set, duvet MUST read `duvet.config.*` or `contextive.config.*` in
@@ -93,7 +93,7 @@ _TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__
 
 
 def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | None:
-    """Return the project's configuration if it has duvet's own schema and can be read."""
+    """Return the project configuration if it is readable and has duvet's own schema."""
     with suppress(DuvetError):
         path = find_config(tree, config_path)
         data = tree.read(path) if path else b""
@@ -105,7 +105,7 @@ def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | 
 
 
 def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -> Iterator[Problem]:
-    """Report the tables that both the service's file and the project's define."""
+    """Yield a problem for each table that both the service file and the project configuration define."""
     for name in sorted(at.document.values.keys() & project.values.keys() - {"$schema"} if project else ()):
         ##= man/spec/service.md#configuration
         ##% If the same table is in the service configuration and in `.duvet/config.toml`, duvet MUST report an error
@@ -129,7 +129,7 @@ def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
 
 
 class Service(Struct, frozen=True, kw_only=True):
-    """The service's configuration in force, and its file."""
+    """The effective service configuration, and its file."""
 
     config: ServiceConfig
     path: str = ""  # Empty if the defaults apply.
@@ -139,11 +139,11 @@ class Service(Struct, frozen=True, kw_only=True):
 
     @property
     def rule(self) -> ServerRule:
-        """The identity and the limits of the server."""
+        """The identity and limits of the server."""
         return self.config.server.rule(self.packs)
 
     def has_same_content(self, other: Service) -> bool:
-        """Compare the values in force, regardless of their spelling in the file."""
+        """Return whether the effective values are the same, however the files spell them."""
         return replace(self, document=None) == replace(other, document=None)
 
 
@@ -154,10 +154,10 @@ def load_service(
     project_path: str | None = None,
     folder: str = "",
 ) -> Service:
-    """Read the service's configuration, or raise ProblemsError with all problems in it.
+    """Read the service configuration, or raise ProblemsError with all its problems.
 
-    `service_path` is the file that `--service-config` names; `project_path` is the project's configuration if it is not
-    in the usual place; `folder` is the user's folder, relative to the project.
+    `service_path` is the file that `--service-config` names, `project_path` the project configuration if it isn't in
+    the usual place, and `folder` the user's folder relative to the project.
     """
     found = find_service_file(tree, environ, service_path, folder)
     project = _read_project_tables(tree, project_path)
@@ -184,7 +184,10 @@ def load_service_tables(
     service_path: str | None = None,
     folder: str = "",
 ) -> TablesType | None:
-    """Read the tables that are fields of this type; None without a file. Raise ProblemsError if they are invalid."""
+    """Read the tables that are fields of this type; None if there is no file.
+
+    Raise ProblemsError if they are invalid.
+    """
     found = find_service_file(tree, environ, service_path, folder)
     if not found.path:
         return None
@@ -199,7 +202,7 @@ class _PageTables(Struct, frozen=True):
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[NotesRule, ...] | None:
-    """Return the patterns of pages; None without a table `pages`. Raise ProblemsError if the table is invalid."""
+    """Return the patterns of pages, or None without a table `pages`; raise ProblemsError if it is invalid."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables of the service configuration are
     ##% invalid.
@@ -222,7 +225,7 @@ def load_service_ingest(
     service_path: str | None = None,
     folder: str = "",
 ) -> tuple[IngestRule, StoreSection]:
-    """Return the settings of `duvet ingest` and of the index; raise ProblemsError if their tables are invalid."""
+    """Return the settings of `duvet ingest` and the index; raise ProblemsError if they are invalid."""
     found = load_service_tables(_IngestTables, tree, environ, project_path, service_path, folder) or _IngestTables()
     return found.ingest.rule(environ), found.store
 
@@ -239,7 +242,7 @@ def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDoc
 def _resolve_tables(
     kind: type[TablesType], document: DataDocument, environ: Mapping[str, str], project: TomlDocument | None
 ) -> TablesType:
-    """Return the tables of this type with their variables expanded, or raise ProblemsError with all problems."""
+    """Return the tables with variables expanded, or raise ProblemsError with all problems."""
     is_whole = kind is ServiceConfig
     tables = document if is_whole else document.select(kind.__struct_encode_fields__)
     at = DocumentLocation(tables, environ, is_private=True)
@@ -257,13 +260,13 @@ def _resolve_tables(
 
 
 class VariableExpander:
-    """Expands the variables in values of known types, and collects the problems with them."""
+    """Expands variables in typed values, and collects the problems."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
 
     def expand(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
-        """Return the value with its variables expanded; a value of another type is returned as it is."""
+        """Return the value with variables expanded; values of types without variables are unchanged."""
         for choice in list_field_types(kind):
             match choice.type, value:
                 case inspect.StructType(fields=fields), dict():
@@ -327,7 +330,7 @@ _WITHHELD_HINT = "replace the secrets by environment variables, such as `$API_KE
 
 
 def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) -> list[Problem]:
-    """Hide secrets that the file contains instead of variables."""
+    """Remove secrets from the messages that should be variables in the file."""
     secrets = set(_find_secrets(kind, values))
     if not secrets:
         return problems
@@ -341,7 +344,7 @@ def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) ->
 
 
 def _find_secrets(kind: inspect.Type, value: Any) -> Iterator[str]:
-    """Yield the texts and numbers in the file that should be variables for secrets."""
+    """Yield the texts and numbers in the file that are secrets and should be variables."""
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.CustomType(cls=wanted), _ if wanted is Secret:

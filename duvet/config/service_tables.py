@@ -85,12 +85,12 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
 
     @classmethod
     def from_project(cls, table: duvet_tables.ServerTable) -> Self:
-        """Convert the table `server` of the project's configuration to the service's table."""
+        """Convert the project configuration's table `server`."""
         shared = ("name", "title", "version", "description", "protocol_version", "page_size")
         return cls(**{name: getattr(table, name) for name in shared})
 
     def rule(self, packs: tuple[str, ...] = _DEFAULT.packs) -> ServerRule:
-        """Return the resolved settings, with the packs that are switched on."""
+        """Return the resolved settings with these enabled packs."""
         version = self.protocol_version
         return ServerRule(
             **{name: getattr(self, name) for name in ("name", "title", "version", "description", "page_size")},
@@ -228,7 +228,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     ] = None
 
     def rule(self, environ: Mapping[str, str]) -> IngestRule:
-        """Return the settings of this table; environment variables supply the keys that it doesn't set."""
+        """Return the settings; environment variables fill in keys that the table doesn't set."""
         ##= man/spec/knowledge.md#files
         ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`. duvet MUST use `KM_EDITOR_URI_TEMPLATE`
         ##% if `ingest.editorUri` is not set.
@@ -246,7 +246,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
 
 
 def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool | None) -> bool | None:
-    """Return the setting in the file, or else the value of a variable; None if neither is set."""
+    """Return the setting, or the value of an environment variable; None if neither is set."""
     if setting is not None:
         return setting
     word = environ.get(name, "").strip().lower()
@@ -336,7 +336,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     max_bytes: Annotated[int, doc("Size limit of an upload", ge=1, le=1 << 30)] = _UPLOADS_DEFAULT.max_bytes
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
-        """Return the settings of this table; environment variables supply the keys that it doesn't set."""
+        """Return the settings; environment variables fill in keys that the table doesn't set."""
         ##= man/spec/gateway.md#uploads
         ##% duvet MUST read a value that `uploads` does not set from `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` or
         ##% `KM_UPLOAD_DEFAULT_INGEST`. duvet MUST refuse to start if one of these variables is invalid.

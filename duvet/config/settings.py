@@ -1,4 +1,4 @@
-"""The resolved configuration, which all other packages use, and the languages that it can name."""
+"""The resolved configuration that all other packages use."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ ExpandedText = Annotated[NonBlankText, Meta(extra={"expands": True})]
 
 
 def doc(description: str, **constraints: Any) -> Meta:
-    """Return the documentation of a key, and the constraints on its value."""
+    """Return a key's documentation, with constraints on its value."""
     return Meta(description=description, **constraints)
 
 
@@ -140,7 +140,7 @@ class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, renam
 
 
 class TableError(ValueError):
-    """A fault of a table whose individual values are valid."""
+    """Raised for a table whose values are valid on their own but not together."""
 
     def __init__(self, rule: Rule, message: str, hint: str, key: str = "") -> None:
         super().__init__(message)
@@ -210,15 +210,15 @@ class Config(Struct, frozen=True):
 
     @property
     def finds_extracted(self) -> bool:
-        """True if a built-in pattern matches the extracted requirements."""
+        """True if a built-in pattern matches extracted requirement files."""
         return f"{self.requirements_folder}/**/*.toml" in BUILT_IN_REQUIREMENTS
 
     def source_place(self, source: int, key: str = "pattern", index: int = 0) -> Place:
-        """Return the place of a source's value, or else of the source itself."""
+        """Return the place of a value in a `source` table, or of the table if the value is missing."""
         return self.toml.value_place("source", source, key, index)
 
     def requirement_place(self, index: int) -> Place:
-        """Return the place of a pattern of requirement files; line 0 for a built-in one."""
+        """Return the place of a pattern of requirement files; line 0 stands for a built-in pattern."""
         written = index - len(BUILT_IN_REQUIREMENTS)
         return Place() if written < 0 else self.toml.value_place("requirement", written, "pattern")
 
@@ -245,7 +245,7 @@ class UploadRule(Struct, frozen=True, kw_only=True):
 
 
 class Secret:
-    """A secret that `repr` doesn't show."""
+    """A secret, which `repr` hides."""
 
     __slots__ = ("_text",)
 

@@ -18,20 +18,20 @@ def _find_spans(text: str) -> dict[KeyPath, KeySpans]:
 
 
 class TomlDocument(DataDocument):
-    """A TOML document that finds its tables and strings in the original text."""
+    """A TOML document that can look up headers and strings in its original text."""
 
     def __init__(self, values: dict[str, Any], text: str, path: str) -> None:
         super().__init__(values, text, path, _find_spans)
 
     def headers(self, name: str) -> list[int]:
-        """Return the line of each table in an array of tables, which is that of its `[[name]]` or `{`."""
+        """Return the line of each table in an array of tables: the line of its `[[name]]` or `{`."""
         lines: list[int] = []
         while spans := self.spans.get((name, len(lines))):
             lines.append(self._place(spans.value).line)
         return lines
 
     def string(self, *keys: str | int) -> str:
-        """Return a string with its original line ends."""
+        """Return a string with the line ends of the file."""
         start, end = self.value_span(*keys)
         if self.text.find("\r\n", start, end) >= 0:
             return _restore_line_ends(self.text[start:end])
@@ -100,7 +100,7 @@ _WORDS = {
 
 
 def _reword(message: str) -> str:
-    """Reword tomllib's message, keeping the character that it names."""
+    """Reword a message of tomllib, keeping the character that it mentions."""
     for beginning, words in _WORDS.items():
         if message.startswith(beginning):
             character = re.search(r"character ('.*'|\".*\")$", message)
@@ -112,7 +112,7 @@ _BASIC = r"(?P<joined>\\[ \t]*\r?\n\s*)|\\.|(?P<end>\r\n)"
 
 
 def _restore_line_ends(written: str) -> str:
-    """Return the value of a quoted multi-line string with its original line ends."""
+    """Return the value of a quoted multi-line string with the line ends of the file."""
     import tomllib
 
     inner = written[3:-3]
@@ -130,7 +130,7 @@ _ESCAPED_LINE = {**_ESCAPED, ord('"'): '\\"', ord("\n"): "\\n"}
 
 
 def has_control_characters(data: bytes) -> bool:
-    """Return whether a text contains control characters (including carriage returns, but not tabs and line feeds)."""
+    """Return whether a text contains control characters, not counting tabs and line feeds."""
     return len(data.translate(None, _CONTROLS)) != len(data)
 
 
@@ -144,7 +144,7 @@ def format_one_line_string(text: str) -> str:
 
 
 def format_multi_line_string(text: str) -> str:
-    """Format a string over several lines, with a final line end, and without escapes where TOML allows it."""
+    """Format a multi-line string that ends with a line end, with as few escapes as possible."""
     if "'''" not in text and not has_control_characters(text.encode()):
         return f"'''\n{text}\n'''"
     escaped = text.translate(_ESCAPED).replace('"""', '""\\"')

@@ -23,7 +23,7 @@ class VariableType(StrEnum):
     OBJECT = "object"
 
     def takes(self, value: Any) -> bool:
-        """Return whether a value has this type of JSON Schema."""
+        """Return whether a value has this type."""
         if isinstance(value, bool):
             return self is VariableType.BOOLEAN
         if isinstance(value, float) and value.is_integer() and self is VariableType.INTEGER:
@@ -42,7 +42,7 @@ _VALUES: dict[VariableType, tuple[type, ...]] = {
 
 
 def check_exactly_one(present: list[str], known: list[str]) -> None:
-    """Raise TableError unless exactly one of the keys is present."""
+    """Raise TableError unless exactly one of these keys is present."""
     named = ", ".join(f"`{name}`" for name in known)
     if not present:
         raise TableError(CONFIG_MISSING_KEY, f"missing one of {named}", "")
