@@ -54,7 +54,7 @@ def make_finder(meta: str, content: str) -> AnnotationFinder:
 
 
 class LineRun(Struct, frozen=True):
-    """Consecutive lines that begin with a prefix."""
+    """Consecutive lines with the same prefix."""
 
     line: int
     start: int  # The offset of the first prefix.
@@ -66,7 +66,7 @@ class LineRun(Struct, frozen=True):
 
 
 def may_have_annotations(data: bytes, meta: str, content: str) -> bool:
-    """Return True if the file contains a prefix; most don't, and need no further look."""
+    """Return True if the file contains a prefix; most files don't, and need not be parsed."""
     return meta.encode() in data or content.encode() in data
 
 
@@ -85,7 +85,7 @@ def find_runs(text: str, finder: AnnotationFinder) -> Iterator[LineRun]:
 
 
 class LineToken(Struct, frozen=True):
-    """A line: the trimmed text after its prefix, and its offset."""
+    """A line: its trimmed text after the prefix, and the offset of that text."""
 
     line: int
     is_meta: bool
@@ -132,7 +132,7 @@ T = TypeVar("T")
 
 
 class FieldChoice(Struct, Generic[T], frozen=True):
-    """A key whose value is one of a few words."""
+    """A key whose value is one of a fixed set of words."""
 
     key: str
     noun: str
@@ -172,7 +172,7 @@ _KEYS = ("source", "type", "level", "format", "reason", "feature", "tracking-iss
 
 
 class CommentField(Struct, frozen=True):
-    """A line `key=value`, or a target alone; with the offsets of key and value."""
+    """A line `key=value` or a target, with the offsets of key and value."""
 
     key: str
     value: str
@@ -190,7 +190,7 @@ def parse_field(text: str, start: int) -> CommentField:
 
 
 class AnnotationFields(Struct):
-    """The fields of a block, in an annotation without path, line and quote."""
+    """The fields of an annotation block, as an annotation that lacks path, line and quote."""
 
     annotation: Annotation
     target_at: tuple[int, int] = (0, 0)
@@ -283,7 +283,7 @@ class _FieldReader:
 
 
 class SourceStyle(Struct, frozen=True):
-    """The prefixes of targets and quoted text, and the defaults for all annotations of a source."""
+    """The prefixes of targets and quotes, and the defaults for annotations of a source."""
 
     meta: str = "//="
     content: str = "//#"
@@ -292,7 +292,7 @@ class SourceStyle(Struct, frozen=True):
 
 
 def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: AnnotationFinder) -> Annotation | None:
-    """Return the annotation of a valid run in the usual form (target, fields, quote); None for any other."""
+    """Parse a valid run in the usual form (target, fields, quote); return None for any other run."""
     found = run.found
     if found.lastgroup != "quote" or found.start() != run.start:
         return None
@@ -323,7 +323,7 @@ def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: Annotat
 
 @lru_cache(maxsize=512)
 def _parse_usual_fields(kind: Kind, meta: str, fields: str) -> Annotation | None:
-    """Return the fields below a target (cached, because they often recur); None if they have a problem."""
+    """Parse the fields below a target, or return None if they are invalid; cached because fields often recur."""
     texts = [line.lstrip(WHITESPACE)[len(meta) :].strip(WHITESPACE) for line in fields.split("\n")[1:]]
     parsed = read_fields("", "", [parse_field("", 0), *(parse_field(text, 0) for text in texts)], kind)
     return None if parsed.problems else parsed.annotation
@@ -358,7 +358,7 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
 def parse_block(
     path: str, text: str, block: AnnotationBlock, style: SourceStyle, problems: list[Problem]
 ) -> list[Annotation]:
-    """Return the annotation of a block; if it has problems, add them to the others and return nothing."""
+    """Return the annotation of a block, or add its problems to `problems` and return nothing."""
     metas, contents = block.metas, block.contents
     fields = read_fields(path, text, [parse_field(token.text, token.start) for token in metas], style.kind)
     if fields.problems:

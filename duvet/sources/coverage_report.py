@@ -1,4 +1,4 @@
-"""Reads coverage reports: the lines of each file that a test run has executed or missed."""
+"""Reads coverage reports: which lines of each file a test run executed or missed."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _MOST = (1 << 64) - 1
 
 
 class _FaultError(Exception):
-    """An element is not valid."""
+    """Raised for an invalid element."""
 
 
 def read_jacoco_xml(data: bytes, path: str) -> dict[str, LineHits]:
-    """Return the lines by file (`PACKAGE/NAME`); raise DuvetError if the report is not well-formed."""
+    """Return the lines by file (`PACKAGE/NAME`); raise DuvetError if the XML is not well-formed."""
     text = decode_utf8(data, path).removeprefix("\ufeff")
     reader = _JacocoReader()
     at = 0
@@ -83,7 +83,7 @@ class _CoveredFile:
 
 
 class _JacocoReader:
-    """Follows the elements `package`, `sourcefile` and `line`, and skips all others."""
+    """Reads the elements `package`, `sourcefile` and `line`, and skips all others."""
 
     def __init__(self) -> None:
         self.files: dict[str, _CoveredFile] = {}

@@ -1,4 +1,4 @@
-"""Inserts and edits annotations in a source, without changing anything else."""
+"""Inserts and edits annotations in a source without changing anything else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINE_WIDTH = 80
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a quote; all kinds of white space separate them, as in the search for quotes."""
+    """Split a quote at any white space, as the search for quotes does."""
     return [word for word in text.translate(_BLANKS).split(" ") if word]
 
 
@@ -28,14 +28,14 @@ _BLANKS = dict.fromkeys(map(ord, WHITESPACE), " ")
 
 
 def measure_line(line: str) -> int:
-    """Return the width of a line with its tabs expanded."""
+    """Return the width of a line with tabs expanded."""
     return len(line.expandtabs(4))
 
 
 def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
-    """Wrap words into lines with these widths; the last width applies to all further lines.
+    """Wrap words into lines of these widths; the last width applies to all further lines.
 
-    A word that is too long gets its own line.
+    A word that is too long gets a line of its own.
     """
     line: list[str] = []
     left = chain(rooms, repeat(rooms[-1]))
@@ -51,9 +51,9 @@ def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
 
 
 def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
-    """Distribute the words of a new quote over the lines of the old one, keeping shared words on their lines.
+    """Distribute the words of a new quote over the lines of the old one; shared words stay on their lines.
 
-    The text is wrapped again from the first line that gets too long. A line without remaining words is empty.
+    From the first line that becomes too long, everything is wrapped again. A line that loses all its words is empty.
     """
     from difflib import SequenceMatcher
 
@@ -88,9 +88,9 @@ def format_annotation(
     fields: Mapping[str, str] | None = None,
     most: int = LINE_WIDTH,
 ) -> list[str]:
-    """Return the lines of a new annotation in the style of a source, wrapped at `most` columns.
+    """Return the lines of a new annotation in a source's style, wrapped at `most` columns.
 
-    The type is written unless it is the default of the source. Fields are named as in a comment: `reason`, `level`,
+    The type is left out if it is the source's default. Fields have the names used in comments: `reason`, `level`,
     `feature`, `tracking-issue`.
     """
     meta, content = f"{indent}{style.meta} ", f"{indent}{style.content} "
@@ -107,7 +107,7 @@ def format_annotation(
 
 
 def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
-    """Return the edit that inserts lines above this line, or at the end of the text, using the text's line ends."""
+    """Return the edit that inserts lines above a line, or at the end of the text, with the text's line ends."""
     starts, end = line_starts(text), find_line_end(text, line)
     new = "".join(one + end for one in lines)
     if line <= len(starts):
@@ -118,7 +118,7 @@ def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
 
 
 def find_line_end(text: str, line: int) -> str:
-    """Return the line end of a line, or of the line above if it has none."""
+    """Return the line end of a line; if it has none, that of the line above."""
     starts = line_starts(text)
     following = starts[min(line, len(starts) - 1)]
     return "\r\n" if text.endswith("\r\n", 0, following) else "\n"
@@ -154,7 +154,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 class QuoteLine(Struct, frozen=True):
-    """A line of a quote: its offsets, those of its text, and its words."""
+    """A line of a quote, with its offsets, those of its text, and its words."""
 
     start: int
     end: int
@@ -183,7 +183,7 @@ def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceSty
 
 
 def make_quote_insertion_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
-    """Return the edit that adds a quote below an annotation without one; none if its lines hold anything else."""
+    """Return the edit that adds a quote to an annotation without one; none if other text is on its lines."""
     end = annotation.source.text_end
     start, stop = text.rfind("\n", 0, end) + 1, text.find("\n", end)
     line = text[start : stop if stop >= 0 else len(text)]
@@ -197,7 +197,7 @@ def make_quote_insertion_edits(text: str, annotation: Annotation, style: SourceS
 
 
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
-    """Return the edits that replace the quote on these lines; the first and last line must contain text."""
+    """Return the edits that replace the quote on these lines, whose first and last must contain text."""
     ##= man/spec/validate.md#fixes
     ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file. If `duvet validate --fix`
     ##% runs twice, the second run MUST NOT change anything.
@@ -270,7 +270,7 @@ _ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for pattern i
 
 
 def find_comment_pair(path: str, meta: str) -> CommentPair | None:
-    """Return the delimiters of the block comment that the annotation needs; None if each line is a comment by itself."""
+    """Return the delimiters of the block comment around an annotation; None if every line is a comment of its own."""
     if not meta.startswith(STARS.meta[0]):
         return None
     return _ML if path.endswith(_ENDINGS) else _C
@@ -306,7 +306,7 @@ class Insertion(Struct, frozen=True):
 
 
 def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> Insertion:
-    """Insert an annotation above this line; DuvetError if that is impossible."""
+    """Insert an annotation above this line; raise DuvetError if that is impossible."""
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
     ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
@@ -366,7 +366,7 @@ _FIRST_LINES = {BOM: "its byte order mark", "#!": "its `#!` line", "<?": "its `<
 
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
-    """Raise DuvetError unless the text gains one annotation in the new lines and all others are unchanged."""
+    """Raise DuvetError unless the text gains one annotation on the new lines and keeps all others."""
     old, new = ([_lines_and_content(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
     for first, last, _ in old:
         if first < line <= last:
@@ -387,6 +387,6 @@ def _lines_and_content(one: Annotation, text: str) -> tuple[int, int, tuple[str,
 
 
 def choose_style(styles: Iterable[SourceStyle], kind: Kind | None) -> SourceStyle:
-    """Return the first style whose default is this type, or else the first style."""
+    """Return the first style whose default is this type, or the first style."""
     known = list(styles)
     return next((style for style in known if style.kind is kind), known[0])

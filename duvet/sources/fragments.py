@@ -76,12 +76,12 @@ def _family(path: str) -> LiteralFamily | None:
 
 
 def may_have_literals(path: str) -> bool:
-    """Return True if the multi-line literals of the file's language are known."""
+    """Return True if duvet knows the multi-line literals of the file's language."""
     return _family(path) is not None
 
 
 def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
-    """Return the given lines that begin in a string literal, up to the first unclear literal."""
+    """Return those of the given lines that begin inside a string literal, up to the first unclear literal."""
     ##= man/spec/validate.md#checks
     ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about code
     ##% or tests that cite excepted text.
@@ -119,7 +119,7 @@ _COMMENT_SIGN = re.compile(r"(?:[^\w\s\"'`]{1,8}|@?rem|REM|dnl)[ \t]?", re.IGNOR
 
 @lru_cache
 def _compile_unread(metas: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[bytes]]:
-    """Compile a text and a bytes pattern for targets after a sign other than these."""
+    """Compile patterns, for text and for bytes, of targets after a comment sign other than these."""
     # A search for the equals sign is fast, and few lines with other signs end with a target.
     known = "".join(rf"(?<!\s{re.escape(meta)})" for meta in metas if meta.endswith("="))
     expression = f"={known}{_TARGET_AT_END}"
@@ -127,7 +127,7 @@ def _compile_unread(metas: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern
 
 
 def find_unread_citations(path: str, data: bytes, styles: Sequence[SourceStyle]) -> list[UnreadCitation]:
-    """Lines outside string literals that look like targets in a comment style other than these."""
+    """Return lines outside string literals that look like targets in a comment style other than these."""
     in_text, in_bytes = _compile_unread(tuple(style.meta for style in styles))
     if not in_bytes.search(data):
         return []

@@ -1,4 +1,4 @@
-"""Finds the paths that git ignores; the rules follow git's own matcher, which fnmatch does not."""
+"""Finds the paths that git ignores, by the rules of git's own matcher, which fnmatch does not implement."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _NAMED = {
 
 
 class _NothingError(Exception):
-    """The pattern can't match anything."""
+    """Raised for a pattern that can't match anything."""
 
 
 def parse_gitignore(data: bytes) -> IgnoreRule:
-    """Compile a `.gitignore`; the last line that matches a path decides."""
+    """Compile a `.gitignore`, in which the last line that matches a path decides."""
     rules = [rule for rule in map(_rule, reversed(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))) if rule]
     test = re.compile(b"|".join([b"(%s)" % expression for expression, _ in rules]) or b"(?!)", re.DOTALL).fullmatch
     ignores = [None, *(ignored for _, ignored in rules)]
@@ -51,7 +51,7 @@ def parse_gitignore(data: bytes) -> IgnoreRule:
 
 
 def _rule(line: bytes) -> tuple[bytes, bool] | None:
-    """Return the regular expression of a line, and whether matching paths are ignored; None if it matches nothing."""
+    """Return the regular expression of a line, and whether it ignores matching paths; None if it matches nothing."""
     if line.startswith(b"#"):
         return None
     line = line.removesuffix(b"\r")
@@ -126,7 +126,7 @@ _FOLDER = re.compile(r"(?<=[^/])(?:/|\Z)")
 
 
 class IgnoredPaths:
-    """The paths that the `.gitignore` files and the exclude list of a repository name, and `.git` itself."""
+    """The paths that a repository's `.gitignore` files and exclude list ignore, and `.git` itself."""
 
     def __init__(self, tree: Tree, root: str) -> None:
         self.tree = tree
@@ -138,7 +138,7 @@ class IgnoredPaths:
         """The git folder that all working trees of a repository share, by the top of the tree; empty without one."""
 
     def hides(self, path: str, is_folder: bool) -> bool:
-        """Return True if git ignores the path or a folder around it."""
+        """Return True if git ignores the path, or a folder that contains it."""
         whole = posixpath.join(self._repository.start, path)
         if "/." in whole:
             whole = posixpath.normpath(whole)
@@ -152,7 +152,7 @@ class IgnoredPaths:
         return known[0] or self._is_named(f"{whole}/" if is_folder else whole, known[1])
 
     def _is_named(self, path: str, top: str) -> bool:
-        """Return True if the nearest file with a matching line ignores the path; folders end with a slash."""
+        """Return True if the nearest `.gitignore` with a matching line ignores the path; folders end with a slash."""
         start = len(path)
         while start > len(top):
             start = path.rfind("/", 0, start - 1) + 1
@@ -176,7 +176,7 @@ class IgnoredPaths:
         return says(path) if says else None
 
     def _top(self, folder: str) -> str:
-        """Return the top of the repository; without one, the working directory, or `/` for paths outside of it."""
+        """Return the top of the repository; outside any, the working directory, or `/` for other paths."""
         ##= man/spec/trace.md#sources
         ##% duvet MUST skip the files that `exclude` matches. With `gitignore`, duvet MUST skip the files that git
         ##% ignores.

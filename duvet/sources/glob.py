@@ -1,4 +1,4 @@
-"""Glob patterns with the syntax and the errors of Rust's glob crate, which Python's glob and fnmatch lack."""
+"""Glob patterns with the syntax and error messages of Rust's glob crate, which Python's modules lack."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PatternError(DuvetError):
 
 
 class PatternComponent(Struct, frozen=True):
-    """A component of a pattern: a literal name, a test for a name, or (with neither) any number of folders."""
+    """A component of a pattern: a literal name, a test for names, or (with neither) any number of folders."""
 
     literal: str | None = None
     matches: PathPredicate | None = None
@@ -69,7 +69,7 @@ def _check_syntax(text: str) -> None:
 
 
 def compile_pattern(text: str) -> PathPattern:
-    """Return the pattern, or raise PatternError with upstream's words."""
+    """Compile a pattern; raise PatternError with awslabs duvet's message."""
     _check_syntax(text)
     components: list[PatternComponent] = []
     dots: list[int] = []
@@ -85,7 +85,10 @@ def compile_pattern(text: str) -> PathPattern:
 
 
 def _anchor_dots(dots: list[int], components: list[PatternComponent]) -> Iterator[int]:
-    """Count from the end behind a recursive component; leave out a `.` between two of them or directly behind one."""
+    """Yield the positions of `.` components, counted from the end after a recursive component.
+
+    A `.` between two recursive components, or directly after one, is left out.
+    """
     for index in dots:
         if not any(one.is_recursive for one in components[:index]):
             yield index
@@ -94,7 +97,7 @@ def _anchor_dots(dots: list[int], components: list[PatternComponent]) -> Iterato
 
 
 def spell_paths(patterns: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
-    """Return awslabs duvet's spelling of paths that a pattern with a `.` folder matches first, as in `src/./*.rs`."""
+    """Return awslabs duvet's spelling of paths that a pattern with a `.` component matches first: `src/./main.rs`."""
     rest, spelled = dict.fromkeys(paths), dict[str, str]()
     for text in patterns if rest else ():
         with suppress(PatternError):
@@ -115,7 +118,7 @@ def _spell_path(pattern: PathPattern, path: str) -> str:
 
 
 def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:
-    """Return a test for the paths that a pattern matches, and for everything in folders that it matches."""
+    """Return a function that tests whether a pattern matches a path, or a folder that contains it."""
     expressions = []
     for pattern in patterns:
         if pattern.components:
@@ -168,7 +171,7 @@ _END = re.compile(r"(?<=[^/])(?:/|\Z)")
 
 
 def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem], None]) -> list[str]:
-    """Return the sorted paths that the pattern matches, including folders; report unreadable folders."""
+    """Return the sorted paths that a pattern matches, including folders; report unreadable folders."""
     found = _Walk(tree, pattern.components, report).run(pattern.root)
     if pattern.wants_folders:
         found = {path for path in found if not tree.is_file(path)}
@@ -189,7 +192,7 @@ def _is_odd(path: str) -> bool:
 
 
 class _Walk:
-    """Walks folders with an explicit stack: a tree may be deeper than Python's stack."""
+    """Walks folders with an explicit stack, because a tree may be deeper than Python's recursion limit."""
 
     def __init__(self, tree: Tree, components: tuple[PatternComponent, ...], report: Callable[[Problem], None]) -> None:
         self.tree = tree
@@ -260,7 +263,7 @@ class _Walk:
             self._report_unreadable(error)
 
     def _enter(self, folder: str, path: str, is_link: bool, above: tuple[object, ...]) -> tuple[object, ...] | None:
-        """Return the folders around the content of the path; None if the path leads back into one of them."""
+        """Return the folders around a folder's content; None if the path leads back into one of them."""
         if not is_link and not above:
             return above
         try:
@@ -296,7 +299,7 @@ def make_path_start(folder: str) -> str:
 
 
 def parse_legacy_pattern(pattern: str) -> SourceRule:
-    """Parse a `--source-pattern`; blanks in its style are significant, and empty parts are ignored."""
+    """Parse a `--source-pattern`; blanks in its style matter, and empty parts are ignored."""
     if not pattern.startswith("("):
         return SourceRule(patterns=(pattern,))
     style, bracket, glob = pattern[1:].partition(")")

@@ -21,14 +21,14 @@ STATEMENT, DECLARATION, SCOPE_OPEN, SCOPE_CLOSE, COMMENT, ANNOTATION, BLANK, NON
 
 
 class LineScope(Struct, frozen=True):
-    """The lines of a block, from the one that opens it to the one that closes it."""
+    """The lines of a block, from the line that opens it to the one that closes it."""
 
     first: int
     last: int
 
 
 class LineClasses(Struct, frozen=True):
-    """The properties of each line of a file and its scopes, or the lines at which it can't be parsed."""
+    """The properties of each line of a file, and its scopes, or the lines with parse errors."""
 
     properties: tuple[int, ...]  # By line number; the entry at 0 is unused.
     scopes: tuple[LineScope, ...] = ()  # In the order in which they end.
@@ -84,7 +84,7 @@ _COMMENTS = frozenset({"line_comment", "block_comment"})
 
 
 def split_source_lines(text: str) -> list[str]:
-    """Return the lines of a file; a final line end does not begin another line."""
+    """Split a text into lines; a final line end does not begin another line."""
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines
 
@@ -118,7 +118,7 @@ def _load_parser() -> Parser:
 
 
 def _walk(tree: Tree) -> Iterator[Node]:
-    """Yield every node from the top down; code may be nested deeper than Python's recursion limit."""
+    """Yield every node from the top down, without recursion, because code may be nested deeply."""
     cursor = tree.walk()
     while True:
         node = cursor.node

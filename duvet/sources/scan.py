@@ -1,4 +1,4 @@
-"""Finds the source files of a project and reads their annotations."""
+"""Finds a project's source files, and reads their annotations."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def find_sources(
     within: Callable[[Tree], Tree] | None = None,
     unmatched: ProblemReporter | None = None,
 ) -> list[SourceFile]:
-    """Return every file that a rule matches (each file once), with all its styles.
+    """Return every file that a rule matches, each file once, with all its styles.
 
-    `within` filters each rule's tree further, and `unmatched` gets a problem for each pattern that matches no file,
-    or for the patterns of a language if none of them does.
+    `within` narrows the tree for each rule. `unmatched` gets a problem for each pattern that matches no file; the
+    patterns of a language share one problem if none of them matches.
     """
     styles: dict[str, dict[SourceStyle, None]] = {}
     for rule, origin in patterns:
@@ -109,7 +109,7 @@ def find_sources(
 def _make_unmatched_problems(
     rule: SourceRule, origin: RuleOrigin, found: Mapping[int, Sequence[str]]
 ) -> Iterator[Problem]:
-    """Yield a problem for each pattern that matches no file; `found` has the paths by the index of the pattern."""
+    """Yield a problem for each pattern without matches; `found` maps the index of a pattern to its paths."""
     patterns = {index: quote_text(rule.patterns[index]) for index, paths in found.items() if not paths}
     if patterns and len(rule.patterns) > 1:
         from duvet.config.languages import Language
@@ -140,7 +140,7 @@ def _exclude(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report
 def find_matching_files(
     key: str, patterns: Iterable[str], tree: Tree, report: ProblemReporter, origin: RuleOrigin
 ) -> list[str]:
-    """Return the paths that patterns match; invalid patterns are reported."""
+    """Return the paths that the patterns match, and report invalid patterns."""
     return [
         path for _, pattern in _compile(key, patterns, report, origin) for path in expand_pattern(pattern, tree, report)
     ]
@@ -149,7 +149,7 @@ def find_matching_files(
 def _compile(
     key: str, patterns: Iterable[str], report: ProblemReporter, origin: RuleOrigin
 ) -> Iterator[tuple[int, PathPattern]]:
-    """Yield each pattern with its index; invalid patterns are reported."""
+    """Yield each valid pattern with its index, and report invalid ones."""
     for index, pattern in enumerate(patterns):
         try:
             yield index, compile_pattern(pattern)
@@ -159,9 +159,9 @@ def _compile(
 
 
 def scan_file(file: SourceFile, tree: Tree, specifications: Sequence[bytes] = ()) -> ScannedFile:
-    """Return the annotations of one file, in order if it has one style; raise DuvetError if the file can't be read.
+    """Return the annotations of a file, in order if it has one style; raise DuvetError if it can't be read.
 
-    Citations in other comment styles are looked for if the file contains one of these names of specifications.
+    If the file contains one of these names of specifications, citations in other comment styles are reported, too.
     """
     data = tree.read(file.path)
     # The search for a name is many times faster than that for targets.
@@ -188,7 +188,7 @@ def make_unreadable_problem(error: DuvetError) -> Problem:
 
 
 class InnerTree(FilteredTree):
-    """A tree that skips and reports links to folders outside the project."""
+    """A tree that skips and reports symlinks to folders outside the project."""
 
     def __init__(self, tree: Tree, inside: FolderMembership, report: Callable[[str], None]) -> None:
         super().__init__(tree, lambda path, is_folder: False)
@@ -212,7 +212,7 @@ class InnerTree(FilteredTree):
 
 
 def order_annotations(by_path: dict[str, list[Annotation]]) -> tuple[Annotation, ...]:
-    """Return all annotations sorted by path, place and kind, without duplicates."""
+    """Return all annotations sorted by path, place and type, without duplicates."""
     found: list[Annotation] = []
     for path in sorted(by_path, key=path_key):
         own = by_path[path]

@@ -1,4 +1,4 @@
-"""The cache of a project: checksummed files, written atomically, with results that are valid until an input changes."""
+"""The cache of a project: checksummed files, written atomically, whose results are valid until an input changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 @cache
 def compute_build_id() -> bytes:
-    """Return a digest of the duvet build, Python, the installed packages and the user."""
+    """Return a digest of this build of duvet, Python, the installed packages and the user."""
     try:
         # An installed package changes only as a whole, together with its folder.
         own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _list_modules(_PACKAGE)
@@ -48,7 +48,7 @@ def compute_build_id() -> bytes:
 
 
 def _list_modules(folder: str) -> Iterator[str]:
-    """Yield every module and template with its time, because the version doesn't change during development."""
+    """Yield each module and template with its modification time; the version is too coarse during development."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
@@ -69,7 +69,7 @@ Value = TypeVar("Value")
 
 
 class BlobStore:
-    """A folder of files that only duvet reads; a damaged or foreign file counts as absent."""
+    """A folder with files for duvet's own use; damaged or foreign files count as missing."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -99,7 +99,7 @@ class BlobStore:
         return b""
 
     def save(self, name: str, value: object) -> None:
-        """Replace the value under the name if the folder is writable."""
+        """Store the value under a name; does nothing if the folder is not writable."""
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#storage
         ##% duvet MUST work without a cache if it cannot write one.
@@ -118,7 +118,7 @@ class BlobStore:
                 store_file(path, data)
 
     def _prepare(self) -> bool:
-        """Make the folder, and hide it from git; return False if it is a link, which may lead anywhere."""
+        """Create the folder and hide it from git; return False if it is a symlink, which could lead anywhere."""
         if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
             return False
         ignore = os.path.join(self.folder, IGNORE_FILE)
@@ -131,7 +131,7 @@ class BlobStore:
         return True
 
     def names(self, *, unfinished: bool = False) -> list[str]:
-        """List the files in the folder: the complete ones or, on request, the unfinished ones."""
+        """Return the complete files in the folder, or the unfinished ones."""
         try:
             found = os.listdir(self.folder)
         except OSError:
@@ -151,19 +151,19 @@ class NoBlobStore(BlobStore):
 
 
 def make_blob_header(name: str) -> bytes:
-    """Return the magic bytes and the digest of this build and the name."""
+    """Return the magic bytes, and the digest of this build and the name."""
     return BLOB_MAGIC + recorder.digest_content(compute_build_id() + os.fsencode(name))
 
 
 def decode_blob(data: bytes | msgspec.Raw, kind: type[Value]) -> Value | None:
-    """Return the value, or None if it has a different type."""
+    """Return the value, or None if the data has another type."""
     with suppress(msgspec.DecodeError, RecursionError):
         return msgspec.msgpack.decode(data, type=kind)
     return None
 
 
 class CacheFileState(StrEnum):
-    """The state of a file in the cache folder; only a good one is used."""
+    """The state of a file in the cache folder; only good ones are used."""
 
     GOOD = "good"
     OTHER_BUILD = "from another build or user"
@@ -196,7 +196,7 @@ def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
 
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    """Remove the cache, but keep files that are not duvet's, and the folder if there are any."""
+    """Remove the cache, except for files that are not duvet's and the folder that contains them."""
     ##= man/spec/cache.md#storage
     ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
     found = tuple(item for item in list_cache_files(blobs) if item.state is not CacheFileState.FOREIGN)
@@ -214,22 +214,22 @@ def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
 
 
 class Cache:
-    """A cache that stores nothing, so that all work is done each time. DiskCache keeps results between runs."""
+    """A cache that stores nothing, so that everything is computed each time; see DiskCache."""
 
     def compute(
         self, name: str, kind: type[Value], key: object, work: Callable[[], Value], *, whole_run: bool = False
     ) -> Value:
-        """Return the result of work that depends only on the tree, the environment and `key`.
+        """Return the result of `work`, which depends only on the tree, the environment and `key`.
 
-        With `whole_run`, the result also depends on all earlier questions to this cache, and the files that the run has
-        parsed are also saved.
+        With `whole_run`, the result also depends on everything that was asked of this cache before, and parsed files
+        are saved, too.
         """
         return work()
 
     def parse_files(
         self, name: str, kind: type[Value], paths: Iterable[str], key: object, read: Callable[[str], Value | None]
     ) -> Iterator[tuple[str, Value]]:
-        """Yield each path with its parsed file, which is read only if it has changed; skip files that parse to None."""
+        """Yield each path with its parsed content, leaving out None; unchanged files are not read again."""
         for path in paths:
             value = read(path)
             if value is not None:
@@ -246,16 +246,16 @@ class Cache:
         return False
 
     def note_written(self, path: str, data: bytes) -> None:
-        """Record that this run writes the file."""
+        """Record that this run writes a file."""
 
     def note_removed(self, path: str) -> None:
-        """Record that this run has removed the file."""
+        """Record that this run removed a file."""
 
     def note_day(self, day: str, is_over: bool) -> None:
-        """Make the result depend on whether this day, `YYYY-MM-DD`, is over."""
+        """Make the result depend on whether the day `YYYY-MM-DD` is over."""
 
     def forgo(self) -> None:
-        """Don't store the result, because its output can't be compared later or a fault is temporary."""
+        """Don't store the result of this run, because a fault may be temporary or an output can't be compared."""
 
 
 class _StoredResult(msgspec.Struct, array_like=True):
@@ -266,7 +266,7 @@ class _StoredResult(msgspec.Struct, array_like=True):
 
 
 class DiskCache(Cache):
-    """A cache in the project's folder; each result is valid while everything that it depends on is unchanged."""
+    """A cache in the project's folder; a result is valid as long as everything that it depends on is unchanged."""
 
     def __init__(
         self,
@@ -302,7 +302,7 @@ class DiskCache(Cache):
         return value
 
     def recall(self, name: str, kind: type[Value], key: object) -> Value | None:
-        """Return a stored result that is still valid; its questions then count as questions of this run."""
+        """Return a stored result if it is still valid, and let this run depend on the same inputs."""
         stored = self.blobs.load(name, _StoredResult)
         if stored is None or stored.key != make_cache_key(key) or stored.now > self.tree.now:
             return None
@@ -322,12 +322,12 @@ class DiskCache(Cache):
         return decode_blob(stored.value, kind)
 
     def load_last(self, name: str, kind: type[Value]) -> Value | None:
-        """Return the result that was stored last, for any key; it may be out of date."""
+        """Return the result that was stored last under this name, even if it is outdated."""
         stored = self.blobs.load(name, _StoredResult)
         return None if stored is None else decode_blob(stored.value, kind)
 
     def store(self, name: str, key: object, value: object) -> None:
-        """Store the result of this whole run, with the files that it wrote."""
+        """Store the result of the whole run, and the files that it wrote."""
         self.settle()
         self._store(name, key, self.tree.record, value)
 
@@ -341,7 +341,7 @@ class DiskCache(Cache):
             parsed.save()
 
     def settle(self) -> None:
-        """Record the stamps of the files that this run wrote, once they are in place."""
+        """Record the stamps of the files that the run wrote, after they were moved into place."""
         for path, content in self._written.items():
             ##= man/spec/watch.md#noticing-changes
             ##% `duvet report --watch` MUST notice changes that happen during a run. `duvet report --watch` MUST ignore
@@ -433,7 +433,7 @@ class _ParsedFiles(Generic[Value]):
             yield path, known[1]
 
     def recall_text(self, path: str, key: str, data: bytes) -> Value | None:
-        """Return the value of a file that has just been read, if it is unchanged."""
+        """Return the value of a file that was just read, if its content is unchanged."""
         known = self._load(key).get(path)
         stamp = self.tree.seen.get(path)
         if known is None or stamp is None or replace(stamp, digest=known[0].digest) != known[0]:
@@ -445,7 +445,7 @@ class _ParsedFiles(Generic[Value]):
         return known[1]
 
     def get_last(self, path: str, key: str) -> Value | None:
-        """Return the last value of a file; the file may have changed since."""
+        """Return the last value of a file, even if the file has changed since."""
         known = self._load(key).get(path)
         return known[1] if known else None
 
@@ -470,6 +470,6 @@ class _ParsedFiles(Generic[Value]):
 
 
 def make_cache_key(key: object) -> str:
-    """Return the cache key of a result's other inputs: a string itself, or the digest of another value."""
+    """Return a key for the other inputs of a result: a string as it is, or the digest of any other value."""
     # Even file names that are not UTF-8 have a representation.
     return key if isinstance(key, str) else recorder.digest_content(repr(key).encode()).hex()

@@ -1,4 +1,4 @@
-"""File system notifications, from inotify where it is reliable, and otherwise from watchfiles or polling."""
+"""Notifications of changed files: from inotify where it is reliable, otherwise from watchfiles or polling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ATTEMPTS = 5
 
 
 class FolderWatcher:
-    """Waits for changes in folders, through watchfiles or by polling."""
+    """Waits for changes in folders, with watchfiles or by polling."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.polling = wants_polling(environ)
@@ -43,7 +43,7 @@ class FolderWatcher:
         self._notifier: RustNotify | None = None
 
     def open(self, folders: set[str]) -> None:
-        """Watch these folders and no others; drop events that have not been read yet."""
+        """Watch exactly these folders from now on, and drop unread events."""
         self.close()
         ##= man/spec/watch.md#noticing-changes
         ##% duvet MUST watch only folders that contain inputs. duvet MUST use the file notifications of the operating
@@ -85,7 +85,10 @@ class FolderWatcher:
             raise DuvetError(f"can't watch for changes: {reason}") from error
 
     def wait(self, stop: Stop) -> Iterable[FolderEvent] | None:
-        """Wait for events and return them, or UNKNOWN_EVENTS if they can't be identified; return None after `stop`."""
+        """Wait for events and return them; None after `stop`.
+
+        UNKNOWN_EVENTS stands for events that can't be identified.
+        """
         if self.polling:
             # watchfiles can also poll, but it misses the second of two changes within a second.
             return None if stop.wait(self.seconds) else UNKNOWN_EVENTS
@@ -146,7 +149,7 @@ class MountTable:
         self._mounts = {mount.folder: mount for mount in mounts}
 
     def are_blind(self, folders: Iterable[str]) -> bool:
-        """Return whether changes in any of these real folders may come without a notification."""
+        """Return whether changes in any of these real folders may go unnoticed."""
         found = {mount.folder: mount for mount in map(self._find_mount, folders) if mount}
         return any(map(self._is_blind, found.values()))
 
@@ -174,7 +177,7 @@ def _unescape(written: str) -> str:
 
 
 def read_mounts() -> MountTable:
-    """Read the mounts of this process; empty if the system has no such table."""
+    """Return the mounts of this process; empty if the system doesn't list them."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
             return parse_mounts(table.read())
@@ -193,10 +196,10 @@ _SIZE = 1 << 16
 
 
 class InotifyDescriptor:
-    """Watches folders through inotify.
+    """Watches folders with inotify.
 
-    The system queues an event before the call that makes the change returns, so while the descriptor is silent, nothing
-    has changed. Raises OSError if the system allows no further descriptor, or not this many folders.
+    The system queues an event before the change is complete, so while no event is queued, nothing has changed. Raises
+    OSError if the system allows no further descriptor or folder.
     """
 
     def __init__(self) -> None:
@@ -209,11 +212,11 @@ class InotifyDescriptor:
         self._closed = finalize(self, os.close, self.handle)
 
     def is_silent(self, milliseconds: int = 0) -> bool:
-        """Return True if no event is queued and none arrives within this time."""
+        """Return True if no event is queued, and none arrives within this time."""
         return self._closed.alive and not self._readable.poll(milliseconds)
 
     def open(self, folders: set[str]) -> None:
-        """Watch these folders and no others; raise FileNotFoundError if one of them no longer exists."""
+        """Watch exactly these folders from now on; raise FileNotFoundError if one no longer exists."""
         watched: dict[int, set[str]] = {}
         for folder in folders:
             try:
@@ -262,7 +265,7 @@ class InotifyDescriptor:
 
 
 def _parse_events(data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield the watch, kind and file name of each event in the system's buffer."""
+    """Yield the watch, kind and file name of each event in inotify's buffer."""
     start = 0
     while start < len(data):
         number, kind, _, size = _HEAD.unpack_from(data, start)

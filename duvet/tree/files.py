@@ -1,4 +1,4 @@
-"""The protocol for reading files, and its implementations on disk and in memory."""
+"""The protocol for reading files, with implementations on disk and in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IS_FOLDER = "Is a directory (os error 21)"  # The message for a folder in place 
 
 
 class TreeEntry(Protocol):
-    """A name in a folder; os.DirEntry implements it."""
+    """An entry of a folder; os.DirEntry implements this."""
 
     @property
     def name(self) -> str: ...
@@ -27,7 +27,7 @@ class TreeEntry(Protocol):
 
 
 def is_folder(entry: TreeEntry) -> bool:
-    """Return whether this is a folder or a link to one; False after a system error."""
+    """Return whether an entry is a folder or a symlink to one; False on a system error."""
     try:
         return entry.is_dir()
     except OSError:
@@ -35,7 +35,7 @@ def is_folder(entry: TreeEntry) -> bool:
 
 
 class Tree(Protocol):
-    """Files under a root. Paths are relative to the root, or absolute, with forward slashes."""
+    """Files below a root; paths are relative to the root or absolute, with forward slashes."""
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a regular file; raise UnreadableError if it can't be read."""
@@ -43,13 +43,13 @@ class Tree(Protocol):
     def is_file(self, path: str) -> bool: ...
 
     def exists(self, path: str) -> bool:
-        """Return whether anything has this path, even a broken link."""
+        """Return whether the path exists; a broken symlink counts."""
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        """Yield the entries of a folder in any order; nothing if the folder does not exist."""
+        """Yield the entries of a folder in any order; none if it doesn't exist."""
 
     def identity(self, folder: str) -> object:
-        """Return a value that is the same for all paths to one folder, to detect loops."""
+        """Return a value that is equal for all paths of the same folder, to detect loops."""
 
 
 CACHE_FOLDER, STORE_FOLDER = ".duvet/cache", ".duvet/knowledge"
@@ -74,7 +74,7 @@ class DiskTree:
         return self.read_with_marks(path)[0]
 
     def read_with_marks(self, path: str) -> tuple[bytes, os.stat_result]:
-        """Return the bytes of a file, and its status just before they were read."""
+        """Return the bytes of a file, and its status just before reading."""
         handle, info = self.opened(path)
         try:
             return _read_all(handle, info), info
@@ -84,7 +84,7 @@ class DiskTree:
             os.close(handle)
 
     def opened(self, path: str) -> tuple[int, os.stat_result]:
-        """Open a regular file, and return its handle and status."""
+        """Open a regular file, and return its descriptor and status."""
         try:
             ##= man/spec/trace.md#sources
             ##% duvet MUST report a source that is not UTF-8 with the offset of the first invalid byte. duvet MUST
@@ -102,7 +102,7 @@ class DiskTree:
         return os.path.isfile(self.at(path))
 
     def is_own(self, path: str) -> bool:
-        """Return whether a folder contains duvet's own data, in this or another project, even behind a link."""
+        """Return whether a path is a folder with duvet's own data, of this or another project, or a symlink to one."""
         if path.rpartition("/")[2] not in _NAMES:
             return False
         real = os.path.realpath(self.at(path)).replace(os.sep, "/")
@@ -137,7 +137,7 @@ class DiskTree:
 
 
 def is_own_folder(path: str) -> bool:
-    """Return whether this is the path of a folder with duvet's own data."""
+    """Return whether a path names a folder with duvet's own data."""
     ##= man/spec/cache.md#storage
     ##% duvet MUST exclude the cache and the index from git and from source patterns. duvet MUST NOT write to the cache
     ##% or the index through a symbolic link.
@@ -145,7 +145,7 @@ def is_own_folder(path: str) -> bool:
 
 
 def find_read_fault(disk: DiskTree, path: str) -> str:
-    """Return the reason why a file can't be read; empty if it can."""
+    """Return why a file can't be read; empty if it can."""
     try:
         disk.read(path)
     except UnreadableError as error:
@@ -177,7 +177,7 @@ class MemoryEntry:
 
 
 class MemoryTree:
-    """Files in memory, alone or overlaid on another tree."""
+    """Files in memory, optionally overlaid on another tree."""
 
     def __init__(self, files: Mapping[str, bytes], below: Tree | None = None) -> None:
         self.files = {_normalise(path): data for path, data in files.items()}
@@ -225,7 +225,7 @@ class MemoryTree:
 
 
 def _normalise(path: str) -> str:
-    """Return the canonical spelling of a path; empty for the root."""
+    """Return the canonical form of a path; empty for the root."""
     if path.startswith(".") or path.endswith("/") or "//" in path or "/." in path:
         plain = posixpath.normpath(path)
         return "" if plain == "." else plain
@@ -238,7 +238,7 @@ def leads_into_folder(root: str, path: str) -> bool:
 
 
 class FolderMembership:
-    """Determines which paths lead into a folder; each parent folder is resolved once."""
+    """Finds out which paths lead into a folder, and resolves each parent folder only once."""
 
     def __init__(self, root: str, disk: DiskTree) -> None:
         self.root = os.path.realpath(root)
@@ -250,13 +250,13 @@ class FolderMembership:
         return self.has_folder(posixpath.dirname(path)) and not (os.path.islink(at) and not self._is_inside(path))
 
     def has_folder(self, folder: str) -> bool:
-        """Return whether this folder or link leads into the folder."""
+        """Return whether this path is, or leads to, a folder inside the folder."""
         if folder not in self._folders:
             self._folders[folder] = self._is_inside(folder)
         return self._folders[folder]
 
     def know(self, folder: str) -> None:
-        """Record, without a check, that a folder is inside."""
+        """Record that a folder is inside, without checking it."""
         self._folders[folder] = True
 
     def _is_inside(self, path: str) -> bool:
@@ -274,7 +274,7 @@ def is_reserved(name: str) -> bool:
 
 
 def find_path_fault(path: str) -> str:
-    """Return why a path is not a portable relative path; empty if it is."""
+    """Return why a path is not relative and portable; empty if it is."""
     if path.startswith("/"):
         return "it is absolute"
     if len(path) > _LONGEST or re.search(f"[{SPECIAL_CHARACTERS}]", path):

@@ -1,4 +1,4 @@
-"""Files of a git revision, read from git's objects without a checkout."""
+"""Reads the files of a git revision from git's objects, without a checkout."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class GitCommand:
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
-        """Return git's output without its last line end; None if git fails."""
+        """Return git's output without the final line end; None if git fails."""
         out = self.content(*args)
         return None if out is None else os.fsdecode(out).removesuffix("\n")
 
@@ -57,7 +57,7 @@ class GitCommand:
         return out if process.returncode == 0 else None
 
     def require(self, *args: str) -> str:
-        """Return git's output; raise DuvetError with git's message if it fails."""
+        """Return git's output; raise DuvetError with git's message if git fails."""
         process = self._start(*args, complaints=True)
         out, complaints = process.communicate()
         if process.returncode == 0:
@@ -96,7 +96,7 @@ _FOLDER, _LINK, _SUBMODULE = "40000", "120000", "160000"
 
 
 class GitNode(Struct, frozen=True):
-    """An entry of a git tree: its mode and its object."""
+    """An entry of a git tree, with its mode and object name."""
 
     mode: str
     object: str
@@ -111,12 +111,12 @@ class GitNode(Struct, frozen=True):
 
     @property
     def is_folder(self) -> bool:
-        """True for a folder or a submodule; a submodule's files belong to another repository."""
+        """True for a folder or submodule; the files of a submodule belong to another repository."""
         return self.mode in (_FOLDER, _SUBMODULE)
 
 
 class GitObjects:
-    """Reads objects by name, through a git process that ends with `close` or with this process."""
+    """Reads objects by name, through one git process."""
 
     def __init__(self, git: GitCommand, digest_size: int) -> None:
         self.git = git
@@ -125,7 +125,7 @@ class GitObjects:
         self._process: Popen[bytes] | None = None
 
     def read(self, name: str) -> bytes | None:
-        """Return the bytes of an object; None if this clone lacks it."""
+        """Return the bytes of an object, or None if this clone lacks it."""
         process = self._process = self._process or self.git.open("cat-file", "--batch")
         assert process.stdin and process.stdout
         try:
@@ -146,7 +146,7 @@ class GitObjects:
         return None
 
     def nodes(self, data: bytes) -> Iterator[tuple[str, GitNode]]:
-        """Parse a git tree into names and nodes."""
+        """Yield the names and nodes of an encoded git tree."""
         start = 0
         while start < len(data):
             blank = data.index(b" ", start)
@@ -169,7 +169,7 @@ _MOST_REFERENCES = 5
 
 
 class GitRepository:
-    """The repository around a folder, read from its files without running git; paths are relative to the folder."""
+    """The git repository around a folder, examined without running git; paths are relative to the folder."""
 
     def __init__(self, tree: Tree, root: str) -> None:
         self.tree = tree
@@ -177,11 +177,11 @@ class GitRepository:
         """The folder, with a slash at its end."""
 
     def spelt(self, path: str) -> str:
-        """Return an absolute path in the spelling that the tree expects."""
+        """Return an absolute path in the form that the tree expects."""
         return path.removeprefix(self.start)
 
     def top(self, folder: str) -> str | None:
-        """Return the top of the working tree that contains a folder; both end with a slash."""
+        """Return the top folder of the working tree that contains a folder; both end with a slash."""
         at = folder
         while not self.tree.exists(self.spelt(f"{at}.git")):
             if at == "/":
@@ -190,7 +190,7 @@ class GitRepository:
         return at
 
     def own(self, top: str) -> str:
-        """Return the git folder of this working tree; empty if it has none."""
+        """Return the git folder of this working tree; empty if there isn't one."""
         path = f"{top}.git"
         # A submodule or a linked working tree has a file instead of the folder.
         return self._read_folder_name(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
@@ -200,7 +200,7 @@ class GitRepository:
         return self._read_folder_name(f"{own}/commondir", "") or own if own else ""
 
     def head(self, top: str) -> str:
-        """Return the checked-out commit; empty if there is no commit or its name can't be read."""
+        """Return the checked-out commit; empty if there is no commit, or its name can't be read."""
         own = self.own(top)
         if not own:
             return ""
@@ -218,7 +218,7 @@ class GitRepository:
         return found if _COMMIT.fullmatch(found) else ""
 
     def _read_folder_name(self, file: str, start: str) -> str:
-        """Return the folder that one of git's files names; the path in it is relative to the file's own folder."""
+        """Return the folder that one of git's files names, relative to that file."""
         text = self._read_text(file)
         name = text.removeprefix(start).removesuffix("\n")
         return posixpath.normpath(posixpath.join(posixpath.dirname(file), name)) if text else ""
@@ -234,14 +234,14 @@ _MOST_LINKS = 40
 
 
 class GitPlace(Struct, frozen=True):
-    """A real path, relative to the top of the repository, and its node."""
+    """A real path relative to the top of the repository, and its node."""
 
     path: str
     node: GitNode
 
 
 class OutsideRepositoryError(Exception):
-    """A path leads out of the repository."""
+    """Raised when a path leads out of the repository."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -249,7 +249,7 @@ class OutsideRepositoryError(Exception):
 
 
 class GitPaths:
-    """Resolves paths in one commit."""
+    """Resolves paths within one commit."""
 
     def __init__(self, objects: GitObjects, commit: str, tops: tuple[str, ...], prefix: str) -> None:
         self.objects = objects
@@ -263,11 +263,14 @@ class GitPaths:
         self._folders: dict[str, dict[str, GitNode]] = {}
 
     def find(self, path: str, *, follow: bool = True) -> GitPlace:
-        """Resolve a path; raise OSError if nothing is there, OutsideRepositoryError if it leads out of the repository."""
+        """Resolve a path in the commit.
+
+        Raise OSError if it does not exist, and OutsideRepositoryError if it leads out of the repository.
+        """
         return _PathWalk(self).run(path, follow=follow)
 
     def inside(self, place: GitPlace) -> dict[str, GitNode]:
-        """Return the nodes in a folder; none for a submodule, because its files are in another repository."""
+        """Return the entries of a folder; none for a submodule, whose files are in another repository."""
         if place.node.is_submodule:
             return {}
         if place.path not in self._folders:
@@ -275,7 +278,7 @@ class GitPaths:
         return self._folders[place.path]
 
     def content(self, place: GitPlace) -> bytes:
-        """Return the content of a file, or the target of a link."""
+        """Return the content of a file, or the target of a symlink."""
         data = self.objects.read(place.node.object)
         if data is None:
             self.lacks.append(place.path)
@@ -292,7 +295,7 @@ class GitPaths:
 
 
 class _PathWalk:
-    """Resolves one path from the root, and remembers the parent folders for `..`."""
+    """Resolves one path from the root, and keeps the parent folders for `..`."""
 
     def __init__(self, paths: GitPaths) -> None:
         self.paths = paths
@@ -381,7 +384,7 @@ class GitTree:
         self._lent: tuple[frozenset[str], str] = (frozenset(), "")
 
     def lend(self, files: frozenset[str], folder: str) -> None:
-        """Read these files, and all files in this folder, from disk if the revision lacks them."""
+        """Read these files and this folder from disk if the revision lacks them."""
         self._lent = files, folder
 
     def read(self, path: str) -> bytes:
@@ -461,7 +464,7 @@ class GitTree:
             return None
 
     def _locate(self, path: str, *, follow: bool = True) -> GitPlace | str:
-        """Return the place in the revision, or the path of a file to read from disk; raise OSError if nothing is there."""
+        """Return the place in the revision, or the path to read from disk; raise OSError if neither exists."""
         try:
             return path if _is_in_git_folder(path) or self._is_lent(path) else self.paths.find(path, follow=follow)
         except OutsideRepositoryError as outside:
@@ -485,14 +488,14 @@ class GitTree:
 
 
 def _is_in_git_folder(path: str) -> bool:
-    """Return whether a path is in a `.git` folder, of which git has no revisions."""
+    """Return whether a path is inside a `.git` folder, which no revision contains."""
     return "/.git/" in f"/{path}/"
 
 
 def _open_git(folder: str, environ: Mapping[str, str]) -> GitCommand:
-    """Return the commands of git for a folder.
+    """Return the git commands for a folder.
 
-    In a hook, GIT_DIR is set but GIT_WORK_TREE is not, so git would use its current folder as the top.
+    Git hooks set GIT_DIR without GIT_WORK_TREE, which would make git use its current folder as the top.
     """
     git = GitCommand(folder, environ)
     if "GIT_DIR" not in environ or "GIT_WORK_TREE" in environ:

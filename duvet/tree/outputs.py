@@ -1,4 +1,4 @@
-"""Atomic writes: a file is written whole or not at all."""
+"""Writes files atomically: completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ABANDONED = 3600  # Seconds after which a temporary file counts as abandoned.
 
 
 def make_unfinished_name(name: str) -> str:
-    """Return a temporary name that identifies the writing process."""
+    """Return a temporary file name that identifies this process."""
     return f"{name}.{os.getpid()}-{_make_place_digest()}{os.urandom(4).hex()}.new"
 
 
 def _make_place_digest() -> str:
-    """Return a digest of the machine and container in which this process's id is unique."""
+    """Return a digest of the machine and container, within which process ids are unique."""
     if os.name != "posix":
         return "0" * 8
     space = ""
@@ -43,7 +43,7 @@ def _match_unfinished(name: str) -> re.Match[str] | None:
 
 
 def remove_leftovers(folder: str) -> None:
-    """Remove the temporary files of killed runs."""
+    """Remove temporary files that killed runs left behind."""
     with suppress(OSError):
         for name in os.listdir(folder):
             ##= man/spec/trace.md#reports
@@ -55,7 +55,7 @@ def remove_leftovers(folder: str) -> None:
 
 
 def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
-    """Return whether the process of a temporary file has ended, or the file is older than this."""
+    """Return whether the process of a temporary file has ended, or the file is older than `seconds`."""
     name = _match_unfinished(os.path.basename(path))
     if name is None:
         return False
@@ -67,7 +67,7 @@ def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
 
 
 def _has_ended(process: int) -> bool:
-    """Return whether a process has ended; never on Windows, where os.kill would end it."""
+    """Return whether a process has ended; always False on Windows, where os.kill would end it."""
     if os.name != "posix":
         return False
     try:
@@ -96,13 +96,13 @@ def store_file(path: str, data: OutputData) -> None:
 
 
 def leads_to_open_file(path: str) -> bool:
-    """Return whether a path leads to an open file, such as `/dev/stdout`, which must be written to directly."""
+    """Return whether a path leads to an open file, such as `/dev/stdout`, which must not be replaced."""
     return path.startswith(_OPEN_FILES)
 
 
 @contextmanager
 def store_together() -> Iterator[FileWriter]:
-    """Write several files; move them into place at the end, and only if all of them could be written."""
+    """Write several files, and move them into place at the end if all could be written."""
     ##= man/spec/trace.md#reports
     ##% `duvet report` MUST write all of its reports completely, or none of them.
     moves: list[tuple[str, str]] = []
@@ -143,7 +143,10 @@ def store_together() -> Iterator[FileWriter]:
 
 @contextmanager
 def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
-    """Open a new file that is moved into place at the end; raise OutputExistsError if it must not replace a file."""
+    """Open a new file that is moved into place at the end.
+
+    Raise OutputExistsError if the file exists and `replaces` is False.
+    """
     with _translate_errors(path):
         mode, temporary = _find_mode(path), _make_temporary_path(path)
         try:
@@ -162,7 +165,7 @@ def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
 
 
 def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
-    """Rename a written file; raise OutputExistsError if a file with the name exists and must not be replaced."""
+    """Rename a written file; raise OutputExistsError if the target exists and must not be replaced."""
     if replaces:
         os.replace(temporary, path)
         return
@@ -178,7 +181,7 @@ def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Sync the names in a folder to disk, if the system supports this."""
+    """Flush a folder's entries to the disk, if the system supports it."""
     if os.name != "posix":
         return
     with suppress(OSError):
@@ -199,7 +202,7 @@ def _translate_errors(path: str) -> Iterator[None]:
 
 
 def _find_mode(path: str) -> int | None:
-    """Return the mode of a file; None if it doesn't exist."""
+    """Return the mode of a file, or None if the file doesn't exist."""
     if not os.path.basename(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     try:
@@ -209,14 +212,14 @@ def _find_mode(path: str) -> int | None:
 
 
 def _make_temporary_path(path: str) -> str:
-    """Return a new name in the folder of the file itself, which may be behind a link."""
+    """Return an unused path in the folder of the file itself, resolving symlinks."""
     folder, name = os.path.split(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
     return os.path.join(folder, make_unfinished_name(f".{name[:50]}"))
 
 
 def is_stream(path: str) -> bool:
-    """Return whether a path is a device, a pipe or an open file, which is written to and never replaced."""
+    """Return whether a path is a device, pipe or open file, which is written to but never replaced."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -226,7 +229,7 @@ def is_stream(path: str) -> bool:
 
 @contextmanager
 def open_stream(path: str) -> Iterator[BinaryIO]:
-    """Open a device, a pipe or an open file to write to, or raise OutputError."""
+    """Open a device, pipe or open file for writing; raise OutputError on failure."""
     # Without O_NONBLOCK, opening a pipe waits for a reader forever.
     nonblock = getattr(os, "O_NONBLOCK", 0)
     flags = os.O_WRONLY | os.O_TRUNC | nonblock | getattr(os, "O_BINARY", 0)
@@ -237,7 +240,7 @@ def open_stream(path: str) -> Iterator[BinaryIO]:
 
 
 def store_changed(path: str, data: bytes, write: FileWriter = store_file) -> bool:
-    """Write a file unless it already has this content; return True if it was written."""
+    """Write a file unless it already has this content, and return True if it was written."""
     with suppress(UnreadableError):
         if DiskTree().read(path) == data:
             return False

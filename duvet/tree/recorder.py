@@ -1,4 +1,4 @@
-"""Records all reads of a tree with file stamps, so that later runs can check whether the answers are still the same."""
+"""Records everything that is read from a tree, so that later runs can check whether it is unchanged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TIMES_TELL = os.name != "nt"
 
 
 class FileStamp(Struct, frozen=True, array_like=True, gc=False):
-    """The status of a file or folder, with a digest of its content if the times alone are not reliable."""
+    """The status of a file or folder, with a digest of the content if its times are not reliable."""
 
     size: int
     modified: int
@@ -32,7 +32,7 @@ class FileStamp(Struct, frozen=True, array_like=True, gc=False):
     digest: bytes = b""
 
     def looks_like(self, info: os.stat_result) -> bool:
-        """Return whether everything but the digest equals the file's current status."""
+        """Return whether the stamp equals the file's current status, apart from the digest."""
         return (
             self.modified == info.st_mtime_ns
             and self.changed == info.st_ctime_ns
@@ -41,7 +41,7 @@ class FileStamp(Struct, frozen=True, array_like=True, gc=False):
         )
 
     def agrees(self, other: FileStamp) -> bool:
-        """Return whether both stamps may describe the same state."""
+        """Return whether two stamps may describe the same content."""
         known = self.digest and other.digest
         return self == (other if known else replace(other, digest=self.digest))
 
@@ -51,7 +51,7 @@ def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
 
 
 def is_fresh(info: os.stat_result, now: int) -> bool:
-    """Return whether a file changed so recently (or in the future) that another change may look the same."""
+    """Return whether a file changed so recently (or in the future) that a further change might not be visible."""
     ##= man/spec/cache.md#freshness
     ##% duvet MUST compare contents instead of timestamps for a file that changed after duvet read it, or less than two
     ##% seconds before.
@@ -68,7 +68,7 @@ Answer = TypeVar("Answer")
 
 
 class TreeRecord(Struct, array_like=True):
-    """Questions and their answers; a recorded result is valid as long as all answers are the same."""
+    """Questions to a tree with their answers; a result is valid while all answers stay the same."""
 
     files: dict[str, FileStamp] = {}  # Files that were read.
     folders: dict[str, FileStamp] = {}  # Folders that were listed.
@@ -107,7 +107,7 @@ class TreeRecord(Struct, array_like=True):
             self.unsteady[path] = None
 
     def merge(self, other: TreeRecord) -> None:
-        """Add the questions and answers of other work."""
+        """Add the questions and answers of another record."""
         for stamps, more in ((self.files, other.files), (self.folders, other.folders)):
             for path in stamps.keys() & more.keys():
                 if not stamps[path].agrees(more[path]):
@@ -123,18 +123,18 @@ class TreeRecord(Struct, array_like=True):
         self.settled = self.settled and other.settled
 
     def update(self, other: TreeRecord) -> None:
-        """Replace earlier answers with those of another record."""
+        """Replace answers with those of another record."""
         for answers, others in zip(self._list_all(), other._list_all(), strict=True):
             answers.update(others)
         for folder in other.folders:
             self.unlisted.pop(folder, None)
 
     def copy(self) -> TreeRecord:
-        """Return a copy that can be extended independently."""
+        """Return an independent copy."""
         return TreeRecord(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
 
     def contains(self, path: str) -> bool:
-        """Return whether the record has an answer about this path; listings of folders don't count."""
+        """Return whether the record has an answer about this path, apart from listings of folders."""
         return any(path in answers for answers in self._list_all() if answers is not self.folders)
 
     def select(self, paths: Collection[str]) -> TreeRecord:
@@ -152,7 +152,7 @@ class TreeRecord(Struct, array_like=True):
 
 
 def encode_listing(entries: Iterable[TreeEntry]) -> bytes:
-    """Encode the names and kinds of a folder's entries, to compute a digest of them."""
+    """Encode the names and kinds of a folder's entries, for a digest."""
     kinds = ((entry.name, entry.is_symlink(), not entry.is_symlink() and entry.is_dir()) for entry in entries)
     return os.fsencode("\n".join(sorted(f"{name}/{is_link:d}{is_folder:d}" for name, is_link, is_folder in kinds)))
 
@@ -169,10 +169,13 @@ class FileChangedError(UnreadableError):
 
 
 class RecordedTree:
-    """The files on disk, with a record of each question and its answer."""
+    """The files on disk, recording each question and its answer."""
 
     def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
-        """Files in `pinned` keep their content; without it, no run restarts, and changed files are read as they are."""
+        """Keep the content of the files in `pinned`.
+
+        With None, changed files are read as they are, and no run restarts.
+        """
         self.disk = disk
         self.pinned = pinned or {}
         self._can_restart = pinned is not None
@@ -185,7 +188,7 @@ class RecordedTree:
 
     @contextmanager
     def recording(self) -> Iterator[TreeRecord]:
-        """Record the questions inside the block separately; the surrounding record also gets them."""
+        """Record the questions within the block separately, and add them to the surrounding record."""
         around, inner = self.record, TreeRecord()
         self.record = inner
         try:
@@ -204,7 +207,7 @@ class RecordedTree:
         return content.data
 
     def read_again(self, path: str) -> bytes:
-        """Read a file once more; raise FileChangedError with the new content if it has changed."""
+        """Read a file once more; raise FileChangedError with the new content if it changed."""
         content = self._load(path)
         self._note_content(path, content)
         if self.seen[path] is None and self._can_restart:
@@ -255,7 +258,7 @@ class RecordedTree:
         return self.record.note_answer(self.record.identities, folder, (info.st_dev, info.st_ino))
 
     def _note_failure(self, path: str, error: UnreadableError, absences: dict[str, None]) -> bool:
-        """Return True if nothing is there; any other fault may be gone in the next run."""
+        """Return True if the path doesn't exist; other faults may be gone in the next run."""
         absent = isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError))
         if absent:
             absences[path] = None
@@ -265,14 +268,14 @@ class RecordedTree:
         return absent
 
     def recall_stamp(self, path: str, stamp: FileStamp) -> FileStamp | None:
-        """If a file is unchanged, record it as read, and return its current stamp; otherwise, return None."""
+        """Return the current stamp of an unchanged file, and record the file as read; otherwise None."""
         found = self.compare_stamp(path, stamp)
         if found is not None:
             self._note_stamp(path, found)
         return found
 
     def compare_stamp(self, path: str, stamp: FileStamp) -> FileStamp | None:
-        """Return the current stamp of a file if it is unchanged, without recording a read."""
+        """Return the current stamp of an unchanged file without recording a read; otherwise None."""
         pin = self.pinned.get(path)
         try:
             info = pin.info if pin else os.stat(self.disk.at(path))
@@ -291,7 +294,7 @@ class RecordedTree:
         return make_file_stamp(info, stamp.digest if is_fresh(info, self.now) else b"")
 
     def note_written(self, path: str, content: bytes) -> FileStamp | None:
-        """Return the stamp of a file with this digest; the result is valid only while the file has this content."""
+        """Return the stamp of a written file with this digest; the result is valid only while it has this content."""
         self.written.add(path)
         try:
             info = os.stat(self.disk.at(path))
@@ -307,13 +310,13 @@ class RecordedTree:
         return stamp
 
     def note_removed(self, path: str) -> None:
-        """Record that this run removed a file after reading it, and that the result does not depend on it."""
+        """Record that this run removed a file that it had read, and that the result doesn't depend on it."""
         self.record.files.pop(path, None)
         self.seen.pop(path, None)
         self._correct_answers(path, there=False)
 
     def _correct_answers(self, path: str, *, there: bool) -> None:
-        """Update the recorded answers about whether the file exists."""
+        """Correct the recorded answers about whether a file exists."""
         record = self.record
         asked = [answers for answers in (record.present, record.regular) if path in answers]
         if path in record.absent or any(answers[path] is not there for answers in asked):
@@ -325,7 +328,7 @@ class RecordedTree:
 
 
 class _LinkEntry:
-    """A link in a folder; it records whether it leads to a folder."""
+    """A symlink in a folder; records whether it leads to a folder."""
 
     def __init__(self, entry: TreeEntry, path: str, record: TreeRecord) -> None:
         self.name = entry.name
@@ -346,7 +349,7 @@ class _LinkEntry:
 
 
 class RecordedEnvironment(Mapping[str, str]):
-    """Environment variables; each lookup becomes part of the tree's record."""
+    """Environment variables; each lookup is recorded in the tree's record."""
 
     def __init__(self, environ: Mapping[str, str], tree: RecordedTree) -> None:
         self.plain = environ
@@ -365,13 +368,13 @@ class RecordedEnvironment(Mapping[str, str]):
 
 
 def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
-    """Return a digest of a variable, whose value may be secret; None if it is not set."""
+    """Return a digest of a variable, because its value may be secret; None if it isn't set."""
     value = environ.get(name)
     return None if value is None else digest_content(value.encode(errors="surrogateescape"))
 
 
 def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None:
-    """If every answer about the tree is still the same, return the record without the digests that it no longer needs."""
+    """If all answers about the tree are still the same, return the record without unneeded digests; otherwise None."""
     disk = tree.disk
     files = _renew_files(record.files, tree)
     folders = None if files is None else _renew_folders(record.folders, tree)
@@ -415,7 +418,7 @@ def _renew_folders(folders: dict[str, FileStamp], tree: RecordedTree) -> dict[st
 
 
 def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStamp | None:
-    """Return the current stamp of a folder if it has the same entries; otherwise, return None."""
+    """Return the current stamp of a folder if its entries are the same; otherwise None."""
     try:
         info = tree.disk.marks(path)
         if not stamp.looks_like(info):
@@ -428,14 +431,14 @@ def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStam
 
 
 def find_altered_paths(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
-    """Yield the paths whose answers have changed, without comparing folder entries and variables."""
+    """Yield paths whose answers changed, without comparing folder entries and variables."""
     yield from (path for path, stamp in record.files.items() if tree.compare_stamp(path, stamp) is None)
     yield from record.unsteady
     yield from _find_other_changes(record, tree.disk)
 
 
 def find_refilled_folders(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
-    """Yield the folders whose entries may differ."""
+    """Yield folders whose entries may have changed."""
     yield from (path for path in record.unlisted if _is_there(tree.disk, path))
     yield from (path for path, stamp in record.folders.items() if _compare_folder(path, stamp, tree) is None)
 
@@ -450,7 +453,7 @@ def _find_other_changes(record: TreeRecord, disk: DiskTree) -> Iterator[str]:
 
 
 def _is_there(disk: DiskTree, path: str) -> bool:
-    """Return False only if the path is known to be absent, because a fault may hide a file."""
+    """Return False only if a path certainly doesn't exist, because a fault may hide a file."""
     try:
         disk.marks(path)
     except UnreadableError as error:
