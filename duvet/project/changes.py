@@ -1,4 +1,4 @@
-"""Watches the files that a run has read, and waits for changes, for `duvet report --watch` and the server."""
+"""Waits for changes of the files that a run has read, for `duvet report --watch` and the server."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ from duvet.tree.recorder import RecordedTree, TreeRecord, find_altered_paths, fi
 
 
 class RecordedAnswers:
-    """Everything that a run has read so far."""
+    """Everything that a run has read so far, to detect changes."""
 
     def __init__(self, project: Project, *, recalled: bool = False) -> None:
-        """With `recalled`, the run's patterns are unknown, so that every new name counts as a change."""
+        """Take over what the project has read.
+
+        With `recalled`, the project's patterns are unknown, so every new file counts as a change.
+        """
         if not isinstance(project.tree, RecordedTree):
             raise TypeError("the tree of the project has to be a RecordedTree")
         self.tree = project.tree
@@ -35,7 +38,7 @@ class RecordedAnswers:
         self._unmatched = {""} if recalled else set()
 
     def altered(self) -> set[str]:
-        """Return all paths for which the answer has changed."""
+        """Return the paths whose content or existence has changed."""
         found = set(find_altered_paths(self.record, self.tree))
         if any(True for _ in find_refilled_folders(self.record, self.tree)):
             found |= self.listed_otherwise()
@@ -45,7 +48,7 @@ class RecordedAnswers:
         return set(find_altered_paths(self.record.select(paths), self.tree))
 
     def linked(self) -> Iterator[str]:
-        """Yield the files with several hard links."""
+        """Yield the files that have several hard links."""
         for path in self.record.files:
             # A missing file is a separate change.
             with suppress(OSError, ValueError):
@@ -53,7 +56,7 @@ class RecordedAnswers:
                     yield path
 
     def listed_otherwise(self) -> set[str]:
-        """Return the files that patterns newly match or no longer match; new folders are added to the record."""
+        """Return the files that patterns match now but didn't before, or the reverse; record new folders."""
         if self.matched is None:
             return self._unmatched or self._find_changed_listings()
         patterns, before = self.matched
@@ -67,7 +70,7 @@ class RecordedAnswers:
         return _list_input_paths(now) ^ _list_input_paths(before) or {""}
 
     def _find_changed_listings(self) -> set[str]:
-        """Return the same for files that are read in addition to the trace."""
+        """Return the same for files that were read in addition to the trace."""
         tree, found = RecordedTree(self.tree.disk), set[str]()
         for names, before in self._listings:
             found.update(set(names(tree)) ^ set(before))
@@ -76,7 +79,7 @@ class RecordedAnswers:
 
 
 def _describe_inputs(inputs: InputFiles) -> object:
-    """Return the inputs in a comparable form; the order of problems depends on the disk, so it is dropped."""
+    """Return the inputs in a comparable form, without problems, whose order depends on the disk."""
     return inputs.sources, inputs.requirements, frozenset(inputs.problems)
 
 
@@ -92,7 +95,7 @@ class EventHints(Struct):
 
 
 class WatchedPlaces:
-    """The real folders (with links resolved) that contain the recorded paths, and their parents up to the project."""
+    """The real folders that contain the recorded paths, and their parents up to the project."""
 
     def __init__(self, record: TreeRecord, disk: DiskTree) -> None:
         self.folders: set[str] = set()
@@ -134,7 +137,7 @@ class WatchedPlaces:
                     self.folders.add(_get_parent(real))
 
     def _resolve_folder(self, folder: str, found: dict[str, str]) -> str:
-        """Return the real folder; its parents have been resolved."""
+        """Return the real path of a folder whose parents have been resolved."""
         above = found.get(_get_parent(folder))
         name = folder.rpartition("/")[2]
         if above is None or name in ("", ".", ".."):
@@ -163,7 +166,7 @@ class WatchedPlaces:
 
 
 def _list_enclosing_folders(folder: str, root: str) -> Iterator[str]:
-    """Yield a folder and its parents, up to the first that is or contains the project's root."""
+    """Yield a folder and its parents, up to the first that is or contains the project."""
     yield folder
     while folder not in ("", "/") and not f"{root}/".startswith(f"{folder}/"):
         folder = _get_parent(folder)
@@ -187,7 +190,7 @@ def _use_slashes(path: str) -> str:
 
 
 class ChangeSource(Protocol):
-    """Notifications about folders."""
+    """A source of notifications about folders."""
 
     folders: set[str]
 
@@ -195,7 +198,7 @@ class ChangeSource(Protocol):
 
 
 class FollowedReading:
-    """The answers of one reading, and their changes since then."""
+    """The answers of one reading, and what has changed since then."""
 
     def __init__(self, answers: RecordedAnswers, source: ChangeSource) -> None:
         self.answers = answers
@@ -206,7 +209,7 @@ class FollowedReading:
         return self._places.folders
 
     def about(self, events: Iterable[FolderEvent]) -> set[str] | None:
-        """Return the recorded paths that these events affect, even if unchanged; None if unknown."""
+        """Return the recorded paths that these events may affect; None if that is unknown."""
         if events is UNKNOWN_EVENTS:
             return None
         hints = self._places.hints(events)
@@ -215,7 +218,7 @@ class FollowedReading:
         return {path for path in hints.paths if self.answers.record.contains(path)}
 
     def among(self, events: Iterable[FolderEvent]) -> set[str]:
-        """Return the changed paths among those that these events affect."""
+        """Return the paths that these events affect and that have changed."""
         hints = self._places.hints(events)
         if events is UNKNOWN_EVENTS or hints.whole:
             return self.everything(anew=True)
@@ -231,7 +234,7 @@ class FollowedReading:
         return self.everything() if grown and not changed else changed
 
     def everything(self, *, anew: bool = False) -> set[str]:
-        """Watch all folders, and only then compare everything that was asked."""
+        """Start watching all folders, and then return everything that has changed."""
         while True:
             answers = self.answers
             try:
@@ -250,9 +253,9 @@ class FollowedReading:
 class ChangeWatcher:
     """Waits until a file that affects the project changes.
 
-    After each reading, `follow` the project; then `wait`. No change in between is missed. One thread does both,
-    and any thread may `stop` it. The tree of the project has to be a RecordedTree, such as that of a DiskCache. If the
-    run has written anything, call the cache's `settle` first.
+    After each reading, call `follow` with the project, and then `wait`. Changes in between are noticed. Both calls must
+    come from one thread; any thread may call `stop`. The project's tree must be a RecordedTree, such as that of a
+    DiskCache. If the run has written files, call the cache's `settle` first.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
@@ -269,11 +272,11 @@ class ChangeWatcher:
         self._watcher.close()
 
     def stop(self) -> None:
-        """End `wait`."""
+        """Make `wait` return."""
         self._stop.set()
 
     def follow(self, project: Project) -> None:
-        """Watch for changes to everything that this project was read from."""
+        """Watch everything that this project was read from."""
         self._answers = RecordedAnswers(project)
         self._followed = FollowedReading(self._answers, self._watcher)
         ##= man/spec/watch.md#noticing-changes
@@ -282,11 +285,11 @@ class ChangeWatcher:
         self._changed = self._followed.everything()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:
-        """Return whether the project's run has written all of these paths itself."""
+        """Return whether the project's own run wrote all of these paths."""
         return self._answers.tree.written.issuperset(paths)
 
     def wait(self) -> tuple[str, ...] | None:
-        """Wait for changes, and return the changed paths; None after `stop`."""
+        """Wait for changes and return the changed paths; None after `stop`."""
         changed, self._changed = self._changed, set()
         while not changed:
             events = self._watcher.wait(self._stop)

@@ -1,4 +1,4 @@
-"""The problems that `duvet validate` finds, and the inputs that command-line names select."""
+"""The problems that `duvet validate` finds, and the inputs that names on the command line select."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duvet.tree.files import Tree
 
 
 class Finding(Struct, frozen=True, array_like=True):
-    """A problem and its annotation."""
+    """A problem and the annotation that has it."""
 
     problem: Problem
     id: int = -1  # The index of the annotation in the trace; -1 for a problem of no annotation.
@@ -23,7 +23,7 @@ class Finding(Struct, frozen=True, array_like=True):
 
 
 class Checked(Struct, frozen=True):
-    """The problems of the selected inputs, and the numbers of checked files and annotations."""
+    """The problems of the selected inputs, and the numbers of files and annotations."""
 
     problems: tuple[Problem, ...]
     annotations: int
@@ -31,7 +31,7 @@ class Checked(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True, array_like=True):
-    """The findings of a whole project."""
+    """All findings of a project."""
 
     files: dict[str, int]  # The number of annotations in each input, without those of type `spec`.
     found: tuple[Finding, ...]  # In the order in which problems are listed.
@@ -39,7 +39,7 @@ class Findings(Struct, frozen=True, array_like=True):
     generated: tuple[str, ...] = ()  # The requirement files that duvet writes.
 
     def of(self, paths: Collection[str]) -> Checked:
-        """Return the problems of these inputs and of the configuration; problems marked `once` are not repeated."""
+        """Return the problems of these inputs and of the configuration, without repeating those marked `once`."""
         selected = frozenset(paths)
         # A problem without a path comes from the command line.
         relevant = {*selected, self.config, ""}
@@ -58,7 +58,7 @@ class Findings(Struct, frozen=True, array_like=True):
         return Checked(tuple(problems), sum(self.files[path] for path in counted), len(counted))
 
     def invalid(self) -> dict[int, tuple[Problem, ...]]:
-        """Return the errors of each faulty annotation, by its index in the trace."""
+        """Map the index of each invalid annotation in the trace to its errors."""
         found: dict[int, list[Problem]] = {}
         for one in self.found:
             if one.id >= 0 and one.problem.severity is Severity.ERROR:
@@ -67,7 +67,7 @@ class Findings(Struct, frozen=True, array_like=True):
 
 
 class ChosenInputs(Struct, frozen=True):
-    """Inputs by name; other files; and a problem for each name that doesn't exist."""
+    """The selected inputs, other existing files, and a problem for each name that doesn't exist."""
 
     paths: tuple[str, ...]
     others: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class ChosenInputs(Struct, frozen=True):
 
 
 def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: Tree) -> ChosenInputs:
-    """Find inputs by their names; the name of a folder chooses all inputs in it."""
+    """Find inputs by their names; the name of a folder selects all inputs inside."""
     paths: dict[str, None] = {}
     others: dict[str, None] = {}
     problems: list[Problem] = []
@@ -111,7 +111,7 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
 
 
 def normalise_input_name(name: str, root: str, tree: Tree) -> str:
-    """Return the path of a file as inputs are named: relative to the root if the file is under it."""
+    """Return the path of a file as inputs are named: relative to the root if it is below it."""
     whole = posixpath.normpath(posixpath.join(root, _with_slashes(name, tree)))
     return whole.removeprefix(root.rstrip("/") + "/")
 

@@ -1,4 +1,4 @@
-"""Proposes fixes for wrong targets and for drift, that is for quotes that their section no longer contains."""
+"""Proposes fixes for wrong targets, and for quotes that their section no longer contains."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
 
 
 class Correction(NamedTuple):
-    """The target or quote that fixes an annotation, if exactly one fits, and a hint."""
+    """The corrected target or quote of an annotation, if there is exactly one, and a hint."""
 
     hint: str = ""
     target: str | None = None
@@ -68,21 +68,21 @@ class Correction(NamedTuple):
 
 
 class ResolvedTarget(NamedTuple):
-    """The specification that a target names, and the index of its section, if there is one."""
+    """The specification that a target names, and the index of the section, if it exists."""
 
     near: Neighbourhood
     section: int | None
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
     def holds(self, quote: str) -> bool:
-        """Return True if the section or requirement of the target contains the quote unchanged, or the quote is empty."""
+        """Return True if the target's section or requirement contains the quote unchanged, or the quote is empty."""
         if self.named:
             return self.section is not None and self.near.holds_named(self.named, quote)
         return self.section is not None and self.near.holds(self.section, quote)
 
 
 def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
-    """Find a section of a specification, or the only section that contains the requirements with this id."""
+    """Find a section by its name, or the only section with the requirements of this id."""
     index = find_section_index(near.specification, section)
     named = tuple(near.names.find(section)) if index is None else ()
     if len({one.section for one in named}) == 1:
@@ -93,14 +93,14 @@ def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
 
 
 class SpecificationTexts:
-    """The specifications of a project, in which the text of wrong quotes is looked for."""
+    """The specifications of a project, searched for the text of wrong quotes."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self._near: dict[str, Neighbourhood] = {}
 
     def spot(self, annotation: Annotation) -> ResolvedTarget | None:
-        """Resolve the target of an annotation; None if its specification doesn't exist."""
+        """Resolve an annotation's target; None if its specification does not exist."""
         name, _, section = annotation.target.partition("#")
         base = annotation.path if annotation.from_file else self.project.root
         try:
@@ -111,12 +111,12 @@ class SpecificationTexts:
         return resolve_section(self._neighbourhood(specification), section)
 
     def is_valid(self, annotation: Annotation) -> bool:
-        """Return True if the section or requirement that an annotation names contains its quote."""
+        """Return True if the section or requirement in the annotation's target contains its quote."""
         spot = self.spot(annotation)
         return spot is not None and spot.holds(annotation.quote)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Yield every configured specification (or else every cited one) except one, with its name in targets."""
+        """Yield the other specifications with their names in targets: configured ones, or all cited ones if none is."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]
@@ -168,7 +168,7 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
 
 
 def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correction:
-    """Correct a quote that does not occur in the requirement whose id the target names."""
+    """Correct a quote that is not in the requirement whose id the target names."""
     quote, name = annotation.quote, spot.named[0].name
     ids = list(dict.fromkeys(one.name for one in spot.near.names.find_containing(quote)))
     if ids:
@@ -205,7 +205,7 @@ def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Corr
 
 
 def _correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list[int]) -> Correction:
-    """Correct the target of a quote that these other sections contain."""
+    """Correct the target of a quote that is in another section."""
     ids = [near.section_name(index) for index in held]
     names = " and ".join(f"#{id}" for id in ids[:_MOST_SHOWN])
     more = f" and {len(ids) - _MOST_SHOWN} more" if len(ids) > _MOST_SHOWN else ""
@@ -226,7 +226,7 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
 
 
 def _show_change(old: str, new: str) -> str:
-    """Return the new text with the differences marked, and a note if they may change the meaning."""
+    """Return the new text with changes marked, and a note if they may change its meaning."""
     note = describe_changed_meaning(old, new)
     ##= man/spec/validate.md#checks
     ##% If a quote differs in words, `duvet validate` MUST NOT mark differences in markup.
@@ -237,7 +237,7 @@ def _show_change(old: str, new: str) -> str:
 
 
 def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, near: Neighbourhood) -> Correction:
-    """Look for a quote in other sections and other specifications when its own section has nothing similar."""
+    """Find a quote in other sections and specifications if its own section has no similar text."""
     index, stretch = near.find_anywhere(annotation.quote) or (0, None)
     if stretch is None or stretch.score < _FAR:
         for name, other in texts.others(near):
@@ -254,7 +254,7 @@ def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, 
 
 
 def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbourhood) -> Correction:
-    """Show the most similar text of other specifications, which is never sure enough for a fix."""
+    """Show the most similar text of other specifications; it is never certain enough for a fix."""
     others = list(texts.others(near))
     likely = sorted(
         (
@@ -279,7 +279,7 @@ def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbo
 
 
 def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """Correct a target whose section is missing or does not exist."""
+    """Correct a target without a section, or with one that doesn't exist."""
     spot = texts.spot(annotation)
     name, _, section = annotation.target.partition("#")
     # The id of a requirement in a specification that is not configured needs no other target.
@@ -340,7 +340,7 @@ def _correct_specification(texts: SpecificationTexts, annotation: Annotation) ->
 
 
 def _correct_spelling(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """Correct a target that spells the path of a specification in a second way."""
+    """Correct a target that spells the path of a known specification differently."""
     spot = texts.spot(annotation)
     if spot is None:
         return Correction()
@@ -386,7 +386,7 @@ class AnnotationFixer:
         self._readings: dict[str, _ReadingsByStyle] = {}
 
     def add_fixes(self, pairs: Sequence[tuple[Annotation, Problem]]) -> list[Problem]:
-        """Return the problems with hints, and with a fix where exactly one correction fits."""
+        """Return the problems with hints, and with a fix if there is exactly one correction."""
         corrected = [(annotation, problem, self._correct(annotation, problem)) for annotation, problem in pairs]
         fixed = [
             replace(problem, hint=correction.hint or problem.hint, fix=self._fix(annotation, correction))
@@ -438,7 +438,7 @@ class AnnotationFixer:
         return Fix(" and ".join(filter(None, (name, what))), edits, applicability, change, doubt)
 
     def _find_doubt(self, annotation: Annotation, correction: Correction, text: str) -> str:
-        """Return why a correction may accept a changed requirement; empty if it is safe."""
+        """Return why a correction may hide a changed requirement; empty if it is safe."""
         old, new = annotation.quote, correction.quote
         ##= man/spec/validate.md#safe-fixes
         ##% A fix MUST be safe if it changes only the target of a quote that moved, or only white space, markup or the
@@ -477,7 +477,7 @@ class AnnotationFixer:
         return "the section that is cited has similar text"
 
     def _edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:
-        """Return the edits that make the correction; none if the file no longer contains the annotation."""
+        """Return the edits for a correction; none if the file no longer contains the annotation."""
         if annotation.path not in self._readings:
             self._readings[annotation.path] = self._read(annotation.path, text)
         readings = self._readings[annotation.path]
@@ -519,7 +519,7 @@ class AnnotationFixer:
 
 
 def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fixed: Sequence[Problem]) -> set[int]:
-    """Return the indexes of unsafe fixes that would give different quotes the same new words."""
+    """Return the indexes of unsafe fixes that would replace different quotes with the same words."""
     ##= man/spec/validate.md#safe-fixes
     ##% If citations with different quotes would quote the same requirement after their fixes, these fixes MUST NOT be
     ##% applied unless they are safe.
@@ -542,7 +542,7 @@ def _drop_fix(problem: Problem) -> Problem:
 
 
 def _explain_doubt(problem: Problem) -> Problem:
-    """Return the problem with a hint that says why its fix is unsafe, and how to apply it."""
+    """Return the problem with a hint that explains why its fix is unsafe and how to apply it."""
     fix = problem.fix
     if fix is None or fix.applicability is Applicability.SAFE:
         return problem
@@ -567,7 +567,7 @@ def _without_place(annotation: Annotation) -> Annotation:
 
 
 def _is_dangerous(annotation: Annotation, correction: Correction) -> bool:
-    """Return True if the new words could end the comment, or continue its last line."""
+    """Return True if the new words could end the comment, or join its last line."""
     pairs = [(annotation.target, correction.target), (annotation.quote, correction.quote)]
     changes = [(old, new) for old, new in pairs if new is not None]
     return any(new.count(mark) != old.count(mark) for old, new in changes for mark in _MARKS) or any(

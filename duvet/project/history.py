@@ -1,4 +1,4 @@
-"""Earlier texts of specifications, from git and the snapshot, which distinguish a typo from a changed requirement."""
+"""Earlier texts of specifications, from git and the snapshot, to tell typos from changed requirements."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _CHANGED = re.compile(r":\d+ \d+ [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*\t(.*)")
 
 
 def squeeze_text(text: str) -> str:
-    """Return a text without white space and Markdown markup, to compare its words."""
+    """Return a text without white space and Markdown markup, so that only words are compared."""
     return _MARKUP.sub("", _LINK_TARGET.sub("]", _LEAD.sub("", text)))
 
 
 def differs_in_form(old: str, new: str) -> bool:
-    """Return True if two quotes differ only in white space, markup, and the case of their first letter."""
+    """Return True if two quotes differ only in white space, markup or the case of the first letter."""
     one, other = squeeze_text(old), squeeze_text(new)
     return one == other or (one[1:] == other[1:] and one[:1].casefold() == other[:1].casefold())
 
 
 class SpecificationRevision(NamedTuple):
-    """A committed version of a specification, with its squeezed text."""
+    """A committed version of a specification, and its squeezed text."""
 
     commit: str
     path: str  # Its path at that time, relative to the top of the repository.
@@ -51,14 +51,14 @@ class SpecificationRevision(NamedTuple):
 
 
 class SpecificationRevisions(NamedTuple):
-    """The committed versions of a specification, newest first."""
+    """All committed versions of a specification, newest first."""
 
     known: list[SpecificationRevision]
     is_complete: bool  # False if there are older versions, or if the clone lacks them.
 
 
 class TextHistory:
-    """Determines whether a quote was always wrong, or was right until the specification changed."""
+    """Finds out whether a quote was never right, or was right until the specification changed."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -66,7 +66,7 @@ class TextHistory:
         self._doubts: dict[tuple[str, int, str, str], str] = {}
 
     def find_doubt(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
-        """Return why new words may be a changed requirement; empty if history shows that the quote has a typo.
+        """Return why the new words may come from a changed requirement; empty if history shows a typo.
 
         `text` is the file with the annotation.
         """
@@ -79,7 +79,7 @@ class TextHistory:
         return self._doubts[key]
 
     def has_moved(self, specification: Specification, quote: str) -> bool:
-        """Return True if the last committed text with these words contains them as often as the specification does now."""
+        """Return True if the last commit with these words contains them as often as the specification does now."""
         words = squeeze_text(quote)
         now = squeeze_text(specification.data.decode(errors="replace")).count(words)
         counts = (one.text.count(words) for one in self._read_revisions(specification.path).known)
@@ -120,7 +120,7 @@ class TextHistory:
     def _find_newer_requirement(
         self, annotation: Annotation, words: str, text: str, revisions: SpecificationRevisions
     ) -> str:
-        """Return why a citation without a quote may be older than its requirement; empty if there is no sign of this."""
+        """Return why a citation without a quote may be older than its requirement; empty if nothing suggests it."""
         if all(words in one.text for one in revisions.known):
             return ""
         commit = self._find_last_change(annotation, text)
@@ -151,7 +151,7 @@ class TextHistory:
 
     @cached_property
     def _git(self) -> GitCommand | None:
-        """The repository of a project on disk, if it has a commit and git is installed."""
+        """The git commands for the project's folder; None without git, a repository or a commit."""
         project = self.project
         if not _is_on_disk(project.tree):
             return None
@@ -192,7 +192,7 @@ class TextHistory:
         return SpecificationRevisions(found, len(found) == len(listed) and not is_shallow)
 
     def _find_last_change(self, annotation: Annotation, text: str) -> str:
-        """Return the last commit that changed a quote, or `HEAD` for an uncommitted change; empty if unknown."""
+        """Return the last commit that changed a quote; `HEAD` if the change is uncommitted, empty if unknown."""
         git = self._git
         try:
             if git is None or self.project.disk.read(annotation.path).decode(errors="replace") != text:
@@ -232,7 +232,7 @@ def _is_on_disk(tree: Tree | None) -> bool:
 
 
 def _list_versions(git: GitCommand, path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the commits that changed a file, newest first, with the file's object and path at that time."""
+    """Yield the commits that changed a file, newest first, with the file's object and path in each."""
     options = ("--follow", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--format=%H")
     out = git.ask("-c", "core.quotePath=false", "log", *options, "--", path)
     commit = ""

@@ -1,4 +1,4 @@
-"""The Project class, the entry point to a project's configuration, inputs and trace."""
+"""The Project class, through which everything in a project is read."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MatchedPaths(Struct, frozen=True):
 
 
 class InputFiles(Struct, frozen=True):
-    """The files to read annotations from, and the problems of the patterns."""
+    """The files to read annotations from, and the problems of their patterns."""
 
     sources: StyleGroups
     requirements: list[str]
@@ -70,7 +70,7 @@ class InputFiles(Struct, frozen=True):
 
 
 class InputPatterns(Struct, frozen=True):
-    """The patterns of a project's inputs: first from the configuration, then from the command line."""
+    """The patterns of a project's inputs: those of the configuration, then those of the command line."""
 
     config: Config | None
     sources: tuple[SourceRule, ...]
@@ -187,7 +187,7 @@ class InputReader:
 
 
 class Options(Struct, frozen=True):
-    """The settings of a run in addition to the configuration."""
+    """The settings of a run that are not in the configuration."""
 
     config_path: str | None = None
     sources: tuple[SourceRule, ...] = ()
@@ -247,7 +247,7 @@ class Project:
 
     @cached_property
     def config(self) -> Config | None:
-        """The configuration; None if the project has no file, ProblemsError if it is invalid."""
+        """The configuration; None if there is no file. Raises ProblemsError if it is invalid."""
         if self.on_disk and not (self.tree.exists("") and os.path.isdir(self.disk.at(""))):
             raise UnreadableError("no such folder", path=self.root)
         named = self.options.config_path
@@ -264,19 +264,19 @@ class Project:
 
     @property
     def is_like_upstream(self) -> bool:
-        """Return whether the project uses awslabs duvet's schema, or is described only by awslabs duvet's options."""
+        """True if the project has awslabs duvet's schema, or only awslabs duvet's options describe it."""
         if self.config is None:
             return bool(self.options.sources or self.options.requirements)
         return not self.config.extended
 
     @property
     def snapshot_path(self) -> str | None:
-        """The path of the snapshot; None if the configuration has none."""
+        """The path of the snapshot, or None if none is configured."""
         return self.config.report.snapshot.path if self.config and self.config.report.snapshot.enabled else None
 
     @cached_property
     def library(self) -> Library:
-        """The specifications, loaded when they are needed."""
+        """The specifications, loaded on demand."""
         ##= man/spec/trace.md#reports
         ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST NOT write anything into a project except
         ##% downloads and the cache.
@@ -286,7 +286,7 @@ class Project:
 
     @property
     def _forms(self) -> dict[str, RequirementForm] | None:
-        """The forms of requirements, by specification name; None to read specifications as awslabs duvet does."""
+        """The forms of requirements by specification name; None to parse specifications as awslabs duvet does."""
         # Without a configuration, `duvet extract` writes the files of awslabs duvet.
         if self.config is None or not self.config.extended:
             return None
@@ -337,7 +337,7 @@ class Project:
         return found
 
     def _leave_generated_out(self, found: InputFiles) -> InputFiles:
-        """Return the inputs without files that duvet wrote earlier, because only the current extraction counts."""
+        """Return the inputs without files that an earlier run generated; only the current extraction counts."""
         ##= man/spec/trace.md#requirement-files
         ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, or report problems in
         ##% them.
@@ -355,7 +355,7 @@ class Project:
 
     @cached_property
     def trace(self) -> Trace:
-        """Every annotation, resolved, and all problems."""
+        """All annotations, resolved, and all problems."""
         return add_problems(self._built, self._settled.problems) if self._settled else self._built
 
     @cached_property
@@ -393,7 +393,7 @@ class Project:
 
     @property
     def _specification_names(self) -> tuple[bytes, ...]:
-        """The last parts of the names of the configured specifications, which their targets contain."""
+        """The last parts of the configured specifications' names, one of which every target contains."""
         rules = self.config.specifications if self.config else ()
         names = (strip_extension(rule.source.rstrip("/").rpartition("/")[2]) for rule in rules)
         return tuple(sorted({name.encode() for name in names if name}))
@@ -426,7 +426,7 @@ class Project:
         return False
 
     def _place_in_config(self, trace: Trace) -> Trace:
-        """Return the trace; the configuration is the place of problems in extracted requirements, which are in no file."""
+        """Move problems of extracted requirements, which are in no file, to the configuration."""
         config, generated = self.config, self.extraction.files
         if config is None or not any(one.path in generated for one in trace.problems):
             return trace
@@ -438,24 +438,24 @@ class Project:
 
     @property
     def allows_cuts(self) -> bool:
-        """Return whether a quote with one wrong character may end before the specification's sentence ends."""
+        """True if a quote with one wrong character may end before its sentence does."""
         return self.config is None or not self.config.extended
 
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:
-        """The requirements of every cited specification, in the order of reports."""
+        """The requirements of all cited specifications, in report order."""
         return self._settled.requirements if self._settled else self._stated
 
     @property
     def setup_problems(self) -> tuple[Problem, ...]:
-        """The warnings that make every gate fail, because the gate would have nothing to check."""
+        """Warnings about a setup in which a gate has nothing to check; they fail every gate."""
         found = find_obstacles(self.config, self.requirements, self.inputs.unmatched)
         # The requirements of a specification that can't be loaded are unknown.
         return tuple(one for one in found if one.code != NO_REQUIREMENTS.code or not self.library.failures)
 
     @property
     def not_applicable(self) -> tuple[NotApplicable, ...]:
-        """The not-applicable entries of the configuration."""
+        """The entries of the configuration that declare requirements not applicable."""
         return self._settled.entries if self._settled else ()
 
     @cached_property
@@ -473,7 +473,7 @@ class Project:
 
     @cached_property
     def scopes(self) -> RequirementsByTarget:
-        """The requirements by specification and section."""
+        """The requirements, by specification and section."""
         from duvet.trace.gates import RequirementsByTarget
 
         cited = [coverage.specification for coverage in self._built.coverages]
@@ -495,7 +495,7 @@ class Project:
 
     @property
     def censuses(self) -> Iterator[tuple[Specification, Census]]:
-        """The counts of the sentences with keywords in the configured specifications; none with upstream's schema."""
+        """The counts of sentences with keywords in configured specifications; none with awslabs duvet's schema."""
         from duvet.specs.census import Census, take_census
 
         for one in () if self.is_like_upstream else self._configured():
@@ -510,7 +510,7 @@ class Project:
                 yield self.library.load(locate_specification(rule.source, rule.format))
 
     def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
-        """Return all data of a report; links given here override the configuration."""
+        """Return the data of a report; these links override those of the configuration."""
         if self.config:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link

@@ -1,4 +1,4 @@
-"""Problems with the setup of a project in duvet's own schema, which awslabs duvet accepts."""
+"""Problems in the setup of a project that duvet's own schema reports and awslabs duvet accepts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def find_obstacles(
 
 
 def find_setup_problems(project: Project) -> Iterator[Problem]:
-    """Yield warnings about a setup that awslabs duvet accepts and duvet's own schema discourages."""
+    """Yield warnings about a setup that awslabs duvet accepts but duvet's own schema discourages."""
     config = project.config
     if config is None or not config.extended:
         return
@@ -71,7 +71,7 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
 
 
 def find_missing_reasons(trace: Trace, places: AnnotationPlaces) -> Iterator[tuple[int, Problem]]:
-    """Yield a problem for each exception without a reason, with the index of its annotation."""
+    """Yield a problem for each exception without a reason, with the index of the annotation."""
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report an exception without a reason as an error.
     for id, annotation in enumerate(trace.annotations):

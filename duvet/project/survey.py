@@ -102,7 +102,7 @@ class Survey(Struct, frozen=True):
 
 
 def survey_folder(tree: Tree, root: str) -> Survey:
-    """Find the sources, tests and specifications in a folder; ignored, vendored and hidden files don't count."""
+    """Find the sources, tests and specifications in a folder, without ignored, vendored and hidden files."""
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
     ##% vendored folders and files that git ignores.
@@ -140,7 +140,7 @@ def _list_files(tree: Tree, root: str) -> Iterator[str]:
 
 
 def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
-    """Yield the groups of the code and of the tests of each language, with patterns for their folders."""
+    """Yield the code and the tests of each language, with patterns for their folders."""
     code: dict[Language, list[str]] = {}
     tests: dict[Language, dict[str, int]] = {}
     endings = {posixpath.splitext(path)[1] for path in paths}
@@ -170,7 +170,7 @@ def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
 
 
 def _find_test_pattern(path: str) -> str:
-    """Return the pattern of the tests that the file belongs to; empty for other files."""
+    """Return the pattern for tests that a path matches; empty if it is not a test."""
     *folders, name = path.split("/")
     ending = posixpath.splitext(name)[1]
     for depth, folder in enumerate(folders, 1):
@@ -181,12 +181,12 @@ def _find_test_pattern(path: str) -> str:
 
 
 def _escape(folder: str) -> str:
-    """Return the pattern that matches exactly this folder; some frameworks have folders such as `[id]`."""
+    """Return a pattern that matches only this folder; some frameworks name folders `[id]`."""
     return re.sub(r"([*?\[])", r"[\1]", folder)
 
 
 def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
-    """Return one pattern for each folder or file name; the pattern of a name in several places matches in any folder."""
+    """Return one pattern per folder or file name; a file name found in several places matches in any folder."""
     by_end: dict[str, list[str]] = {}
     for pattern in patterns:
         folder, _, name = pattern.partition("**/")
@@ -196,7 +196,7 @@ def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
 
 
 def _make_patterns(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return patterns for the top folders of the files, or for any folder if there are many."""
+    """Return a pattern for each top folder of the files, or one for any folder if there are many."""
     found = {
         f"{_escape(folder)}/**/*{posixpath.splitext(path)[1]}" if rest else f"*{posixpath.splitext(path)[1]}"
         for path in paths
@@ -246,7 +246,7 @@ def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpec
 
 
 def count_lower_case_requirements(path: str, library: Library) -> int:
-    """Return the number of requirements with lower-case keywords if a Markdown file has no keyword in upper case."""
+    """Return the number of requirements with lower-case keywords; 0 if any keyword is in upper case."""
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification that has `must`, `shall` or `should` only
     ##% in lower case.

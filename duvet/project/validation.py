@@ -38,7 +38,7 @@ Value = TypeVar("Value")
 
 
 def validate(project: Project, places: AnnotationPlaces | None = None, history: TextHistory | None = None) -> Findings:
-    """Find every problem of the project; `places` keeps the texts that the fixes edit."""
+    """Find every problem of the project; `places` keeps the texts in which fixes make edits."""
     trace, inputs = project.trace, project.inputs
     places = places or AnnotationPlaces(project.tree)
     styles = {path: styles for styles, paths in inputs.sources for path in paths}
@@ -68,7 +68,7 @@ def validate(project: Project, places: AnnotationPlaces | None = None, history: 
 
 
 def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
-    """Yield the problems of the trace; a problem that the trace reports once is repeated for each of its annotations."""
+    """Yield the problems of the trace; those reported once are repeated for each of their annotations."""
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report every problem of an annotation that `duvet report` reports.
     trace = project.trace
@@ -95,7 +95,7 @@ def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator
 
 
 class LiteralLines(Struct, frozen=True):
-    """The lines of a file on which an annotation begins in a string literal."""
+    """The lines of a file on which an annotation begins inside a string literal."""
 
     inside: list[int]
 
@@ -218,7 +218,7 @@ def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:
 
 
 class _OverlayCache(Cache):
-    """Uses another cache, but neither reads nor writes its data about some files."""
+    """Uses another cache, except for certain files, whose data it neither reads nor writes."""
 
     def __init__(self, memory: Cache, files: Mapping[str, bytes]) -> None:
         self.memory = memory
@@ -238,7 +238,7 @@ class _OverlayCache(Cache):
 
 
 class FixResult(Struct, frozen=True):
-    """The files before and after all fixes, and the findings before and after."""
+    """The files and findings before and after all fixes."""
 
     before: dict[str, bytes]
     after: dict[str, bytes]
@@ -261,9 +261,9 @@ def fix_project(
     chosen: Callable[[Findings], Iterable[str]],
     approve: Callable[[Problem, str], bool] = is_safely_fixed,
 ) -> FixResult:
-    """Apply fixes to the chosen inputs in memory; nothing is written.
+    """Apply fixes to the chosen inputs in memory.
 
-    `approve` gets a problem with a fix and the text of its file, and decides whether to apply the fix.
+    `approve` decides about each fix; it gets the problem and the text of its file.
     """
     before: dict[str, bytes] = {}
     after: dict[str, bytes] = {}
@@ -293,7 +293,7 @@ def fix_project(
 
 
 def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
-    """Write all fixed files or none of them; the problems that prevent it."""
+    """Write all fixed files or none; return the problems that prevented it."""
     problems = [problem for path in found.after if (problem := _check_writable(project, path, found.before[path]))]
     if problems:
         return tuple(problems)

@@ -1,4 +1,4 @@
-"""The checks of `duvet query`: which annotations are covered by other ones, and which of them tests have executed."""
+"""The checks of `duvet query`: which annotations others cover, and which of them tests have executed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _IMPLEMENTING = frozenset({Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION})
 
 
 class QueryFilter(Struct, frozen=True):
-    """The annotations to check: those in any of the sections with any of the quotes; an empty value selects all."""
+    """Selects annotations by section and by quote; an empty value selects all."""
 
     sections: tuple[str, ...] = ()
     quotes: tuple[str, ...] = ()
 
     def select(self, trace: Trace, kinds: Iterable[Kind]) -> list[int]:
-        """Return the ids of the annotations of these types that the filter lets pass."""
+        """Return the ids of the annotations of these types that pass the filter."""
         ##= man/spec/query.md#filters
         ##% `--section` MUST select the annotations whose target, as written, is the given one. `--quote` MUST select
         ##% the annotations whose quote contains the given text, ignoring case. With `--section` and `--quote`, `duvet
@@ -59,7 +59,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """The extent to which one pool of annotations covers an annotation, and another one overlaps with it."""
+    """How completely a first pool of annotations covers an annotation, and whether a second pool overlaps it."""
 
     COMPLETE = "complete"
     MIXED = "mixed"
@@ -69,7 +69,7 @@ class Completeness(StrEnum):
 
 
 class Verdict(Struct, frozen=True):
-    """An annotation, and the annotations that cover it in a first and in a second pool."""
+    """An annotation, with the annotations that cover it in each of two pools."""
 
     id: int
     primary: Covering
@@ -85,7 +85,7 @@ class Verdict(Struct, frozen=True):
 
 
 class Verdicts(Struct, frozen=True):
-    """The annotations of a check by completeness, each list in order."""
+    """The verdicts of a check by completeness, each list in order."""
 
     by_completeness: Mapping[Completeness, tuple[Verdict, ...]]
 
@@ -93,14 +93,14 @@ class Verdicts(Struct, frozen=True):
         return self.by_completeness.get(completeness, ())
 
     def count(self, completeness: Completeness | None = None) -> int:
-        """Return the number of annotations with these verdicts, by default of all."""
+        """Return the number of annotations with this completeness, or of all."""
         if completeness is None:
             return sum(map(len, self.by_completeness.values()))
         return len(self.of(completeness))
 
 
 class AnnotationCheck(Struct, frozen=True):
-    """The result of `implementation` or `test`."""
+    """The result of the check `implementation` or `test`."""
 
     name: CheckName
     verdicts: Verdicts
@@ -111,7 +111,7 @@ class AnnotationCheck(Struct, frozen=True):
 
 
 class DuplicatesCheck(Struct, frozen=True):
-    """The result of `duplicates` for each type."""
+    """The result of the check `duplicates`, for each type."""
 
     by_kind: Mapping[Kind, Verdicts]
 
@@ -121,7 +121,7 @@ class DuplicatesCheck(Struct, frozen=True):
 
 
 class Correlation(Struct, frozen=True):
-    """A test with the implementations that it overlaps with, and whether they ran."""
+    """A test, and the implementations that it overlaps, each with whether it ran."""
 
     test: int
     execution: Execution
@@ -133,7 +133,7 @@ class Correlation(Struct, frozen=True):
 
 
 class CoverageCheck(Struct, frozen=True):
-    """The result of `coverage` or `executed-coverage`."""
+    """The result of the check `coverage` or `executed-coverage`."""
 
     reports: int
     correlations: tuple[Correlation, ...]
@@ -156,7 +156,7 @@ DUPLICATE_KINDS = (Kind.SPEC, Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.TOD
 
 
 class AnnotationQuery:
-    """Checks the annotations of a project; data that several checks need is computed once."""
+    """Checks the annotations of a project; data that several checks use is computed once."""
 
     def __init__(self, project: Project, filter: QueryFilter) -> None:
         self.project = project
@@ -194,7 +194,7 @@ class AnnotationQuery:
     def check_coverage(
         self, reports: Sequence[ReportLines], models: FileModels, *, only_executed: bool
     ) -> CoverageCheck:
-        """Compare which tests and implementations ran; with `only_executed`, leave out tests that did not run."""
+        """Compare which tests and implementations ran; `only_executed` leaves out tests that didn't."""
         annotations = self.trace.annotations
         executions = {
             id: judge_annotation(annotations[id], reports, models) for id in self._list({Kind.TEST, *_IMPLEMENTING})
@@ -228,7 +228,7 @@ class AnnotationQuery:
 
     @cached_property
     def _sources(self) -> list[str]:
-        """The paths of the sources; a file that is read in two styles counts twice."""
+        """The paths of the sources; a file that is read in two styles occurs twice."""
         return [path for styles, paths in self.project.inputs.sources for path in paths for _ in styles]
 
     def _make_pool(self, ids: Iterable[int]) -> AnnotationPool:

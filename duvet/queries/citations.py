@@ -1,4 +1,4 @@
-"""Annotations with their code and links, and the sources of new citations."""
+"""Annotations with the code around them and their links, and the source files for new citations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_COMMENT_ENDS = 8
 
 
 class CitationReader:
-    """Reads annotations with the lines around them; each file is read once."""
+    """Reads annotations with the lines around them, and each file only once."""
 
     def __init__(self, catalogue: Catalogue, files: ProjectFiles, around: int) -> None:
         self.catalogue = catalogue
@@ -97,7 +97,7 @@ class CitationReader:
 def read_code_below(
     annotations: Iterable[tuple[int, str, CharacterSpan]], read: SourceReader, max_lines: int
 ) -> dict[int, str]:
-    """Return up to `max_lines` lines after each annotation (given by number, path and span); each file is read once."""
+    """Return up to `max_lines` lines of code after each annotation; each file is read once."""
     if not max_lines:
         return {}
     by_path: dict[str, list[tuple[CharacterSpan, int]]] = {}
@@ -124,7 +124,7 @@ def read_code_below(
 
 
 def _cut_code(text: str, start: int, end: int, max_lines: int) -> str:
-    """Return the first lines of code between two offsets, without the ends of surrounding comments."""
+    """Return the first lines of code between two offsets, without the rest of surrounding comments."""
     stop = min(end, start + (max_lines + _MAX_COMMENT_ENDS) * _MAX_LINE)
     part = text[start:stop] if stop == end else f"{text[start:stop]}…"
     lines = part.split("\n", max_lines + _MAX_COMMENT_ENDS)
@@ -138,7 +138,7 @@ def _cut_code(text: str, start: int, end: int, max_lines: int) -> str:
 
 
 def _dedent(lines: Sequence[str]) -> list[str]:
-    """Remove the common indentation, and cut long lines; the first line must not be blank."""
+    """Remove the common indentation, and shorten long lines; the first line must not be blank."""
     plain = [line.rstrip() for line in lines]
     common = plain[0][: len(plain[0]) - len(plain[0].lstrip(" \t"))]
     for line in plain:

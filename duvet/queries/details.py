@@ -16,7 +16,7 @@ _NEIGHBOURS = 2
 
 
 class DetailMaterial(Struct, frozen=True):
-    """The data to make details from; `load` loads the text of a specification."""
+    """The data for detail views; `load` returns the text of a specification."""
 
     catalogue: Catalogue
     citations: CitationReader

@@ -1,4 +1,4 @@
-"""The difference between two catalogues of a project: requirements, coverage, citations."""
+"""The difference between two catalogues of a project: requirements, coverage and citations."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _Numbers = list[int]
 
 
 class RequirementChange(Struct, frozen=True, kw_only=True):
-    """A requirement that has changed."""
+    """A changed requirement."""
 
     then: RequirementRow
     now: RequirementRow
 
 
 class CoverageChange(RequirementChange, frozen=True, kw_only=True):
-    """A requirement whose coverage has changed."""
+    """A requirement with changed coverage."""
 
     lost: tuple[str, ...]  # `implementation`, `tests`, both or neither.
     gained: tuple[str, ...]
 
 
 class CoverageCount(Struct, frozen=True, kw_only=True):
-    """Counts of requirements, as numbers and as text."""
+    """The coverage of all requirements, as numbers and in words."""
 
     requirements: int
     applicable: int
@@ -54,7 +54,7 @@ class CoverageCount(Struct, frozen=True, kw_only=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """All changes, in the order of the specifications; changes to citations are in the order of files."""
+    """All changes, ordered by specification, or by file for citations."""
 
     then: CoverageCount
     now: CoverageCount
@@ -70,7 +70,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def regressions(self) -> int:
-        """The number of requirements that lost coverage, plus the number of citations that went stale."""
+        """The number of requirements that lost coverage, and of citations that went stale."""
         return len(self.coverage_lost) + len(self.citations_stale)
 
     @property
@@ -84,13 +84,13 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def uncited(self) -> tuple[RequirementRow, ...]:
-        """The new requirements that nothing, or only todos, cite."""
+        """The new requirements that nothing cites, or only todos."""
         states = {state.words for state in (State.UNCITED, State.TO_DO)}
         return tuple(row for row in self.requirements_added if row.status in states)
 
 
 class CitationChange(Struct, frozen=True, kw_only=True):
-    """The citations of one type that a text has gained or lost."""
+    """The number of citations of one type that a text gained or lost."""
 
     target: str
     identifier: str | None  # The first digits of the id, or None for a text that is not a requirement.
@@ -100,7 +100,7 @@ class CitationChange(Struct, frozen=True, kw_only=True):
 
 
 class StaleCitation(Struct, frozen=True, kw_only=True):
-    """A citation that has become invalid without being edited."""
+    """A citation that became invalid although it was not edited."""
 
     file_path: str
     line_number: int
@@ -172,7 +172,7 @@ def _make_changes(then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]) -
 def _find_coverage_changes(
     then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]
 ) -> Iterator[tuple[CoverageChange, bool]]:
-    """Yield the changes in coverage, each with True for a loss."""
+    """Yield the changes in coverage, each with True if it is a loss."""
     for old, new in pairs:
         before, after = then.requirements[old], now.requirements[new]
         if State.NOT_APPLICABLE in (before.state, after.state):
@@ -199,7 +199,7 @@ def _find_layers(catalogue: Catalogue, card: RequirementCard) -> set[str]:
 
 
 def find_regressions(difference: Difference) -> Iterator[Problem]:
-    """Yield a problem for each requirement that lost coverage and each stale citation."""
+    """Yield a problem for each requirement that lost coverage, and for each stale citation."""
     for change in difference.coverage_lost:
         lost = f"; it lost its {' and its '.join(change.lost)}" if change.lost else ""
         message = f"this requirement was {change.then.status} and is now {change.now.status}{lost}"
@@ -210,7 +210,7 @@ def find_regressions(difference: Difference) -> Iterator[Problem]:
 
 
 class RequirementPairing(Struct, frozen=True):
-    """The indexes of the requirements that are in both catalogues or in only one of them."""
+    """The indexes of the requirements in both catalogues, and of those in only one."""
 
     same: list[IndexPair]
     moved: list[IndexPair]
@@ -225,9 +225,9 @@ class RequirementPairing(Struct, frozen=True):
 
 
 def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
-    """Pair requirements: first those that are still in their section, then moved ones, then reworded ones.
+    """Pair the requirements of two catalogues: unmoved ones, then moved ones, then reworded ones.
 
-    A reworded requirement is paired by its id or, without ids, with the most similar requirement in its section.
+    A reworded requirement is paired by its id or, without ids, by the most similar text in its section.
     """
     rest = _Unpaired(then, now)
     same = rest.take(lambda catalogue, card: (*_section_key(catalogue, card), card.text))
@@ -248,7 +248,7 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
 
 
 def _make_name_key(catalogue: Catalogue, card: RequirementCard) -> Hashable:
-    """Return a key that requirements with the same id in one specification share."""
+    """Return a key shared by requirements with the same id in the same specification."""
     ##= man/spec/names.md#changes
     ##% `duvet diff` MUST list a requirement as changed if its id stayed the same but its text changed.
     # A requirement without an id gets a separate key.
@@ -262,13 +262,13 @@ class _Unpaired:
         self.now = list(range(len(now.requirements)))
 
     def take(self, key: _Key) -> list[IndexPair]:
-        """Pair the requirements with equal keys, in order."""
+        """Pair requirements with the same key, in order."""
         ours, theirs = self._group(key, key)
         pairs = [pair for one in ours.keys() & theirs.keys() for pair in zip(ours[one], theirs[one], strict=False)]
         return self._remove(pairs)
 
     def take_alike(self, successors: Mapping[_Section, _Section]) -> list[IndexPair]:
-        """Pair the most similar requirements in a section, or in a section and its successor."""
+        """Pair the most similar requirements within a section, or between a section and its successor."""
 
         def present_section(catalogue: Catalogue, card: RequirementCard) -> _Section:
             section = _section_key(catalogue, card)
@@ -316,9 +316,9 @@ def _group_by(catalogue: Catalogue, indexes: list[int], key: _Key) -> dict[Hasha
 
 
 def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
-    """Find the successor of each renamed or moved section, which is the section that now has most of its requirements.
+    """Return the successor of each renamed or moved section: the one that now has most of its requirements.
 
-    If a specification replaces another one, all other sections are assumed to have kept their names.
+    If one specification replaces another, all other sections are assumed to keep their names.
     """
     sections: defaultdict[_Section, Counter[_Section]] = defaultdict(Counter)
     specifications: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -342,7 +342,7 @@ def _section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
 
 
 def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:
-    """Pair citations that were valid with equal citations that are now valid or, with `are_valid=False`, now invalid."""
+    """Pair citations that were valid with equal ones that are valid now or, with `are_valid=False`, invalid now."""
     valid = _group_citations(then, are_valid=True)
     found: list[IndexPair] = []
     for words, numbers in _group_citations(now, are_valid=are_valid).items():
@@ -363,7 +363,7 @@ def _normalize(quote: str) -> str:
 
 
 def _match_citations(then: Catalogue, ours: _Numbers, now: Catalogue, theirs: _Numbers) -> list[IndexPair]:
-    """Pair equal citations: first in the same file, then in different files."""
+    """Pair equal citations, first within the same file, then across files."""
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST NOT list a citation as changed because its file was renamed or its line moved.
     waiting: defaultdict[str, _Numbers] = defaultdict(list)
@@ -399,7 +399,7 @@ def _make_stale_rows(now: Catalogue, stale: Iterable[IndexPair]) -> Iterator[Sta
 
 
 class _CitationIndex:
-    """The citations in a catalogue, by text and type; equal texts have equal keys in both catalogues."""
+    """The citations of a catalogue by text and type; equal texts have equal keys in both catalogues."""
 
     def __init__(self, catalogue: Catalogue, keys: dict[int, _CitedText], excluded: Iterable[int]) -> None:
         self.catalogue = catalogue
@@ -427,7 +427,7 @@ class _CitationIndex:
             yield text
 
     def subtract(self, other: _CitationIndex) -> tuple[CitationChange, ...]:
-        """Return the citations without an equal citation in the other catalogue."""
+        """Return the citations that have no equal citation in the other catalogue."""
         found = []
         for (text, kind), numbers in self.numbers.items():
             theirs = other.numbers.get((text, kind), [])

@@ -15,7 +15,7 @@ from duvet.store.records import VectorSegment
 
 
 class VectorSpace(Protocol):
-    """The vector space of a corpus; only vectors of the same space can be compared."""
+    """The vector space of a corpus; only vectors of the same space are comparable."""
 
     @property
     def data(self) -> bytes:
@@ -25,32 +25,38 @@ class VectorSpace(Protocol):
     def width(self) -> int: ...
 
     def rows(self, texts: Sequence[str]) -> bytes:
-        """Return a row for each text: `width` signed bytes and their scale, a little-endian float32."""
+        """Return a row for each text: `width` signed bytes, and their scale as a little-endian float32."""
 
     def query(self, text: str) -> bytes:
-        """Return the vector of a query: `width` little-endian float32 of length 1, or zeros for a text without words."""
+        """Return the vector of a query as `width` little-endian float32, normalised to length 1.
+
+        A text without words has a vector of zeros.
+        """
 
 
 class VectorRows(Protocol):
     def __len__(self) -> int: ...
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> Sequence[tuple[int, float]]:
-        """Return the nearest vectors by number, with their cosines, nearest first; `allowed` may limit them."""
+        """Return the numbers of the nearest vectors with their cosines, nearest first.
+
+        `allowed` restricts the numbers.
+        """
 
 
 class Embedder(Protocol):
     @property
     def name(self) -> str:
-        """A name that changes whenever the vectors would change."""
+        """A name that changes whenever the vectors would."""
 
     @property
     def width(self) -> int: ...
 
     def fitted(self, texts: Sequence[str]) -> VectorSpace:
-        """Return the space of a corpus; the same texts in the same order produce an equal space."""
+        """Return the space for a corpus; the same texts in the same order give an equal space."""
 
     def space(self, data: bytes) -> VectorSpace | None:
-        """Restore a space that this model has made; return None for any other data."""
+        """Restore a space from its data; None if another model made it."""
 
 
 VECTOR_SCALE = 4  # Size of a row's scale in bytes.
@@ -62,7 +68,7 @@ def row_size(width: int) -> int:
 
 
 def make_vector_row(numbers: bytes) -> bytes:
-    """Return a row for the vector of length 1 in the direction of these signed bytes."""
+    """Return the row of a vector with length 1 in the direction of these signed bytes."""
     length = sum((number - 256 if number > MAX_COMPONENT else number) ** 2 for number in numbers) ** 0.5
     return numbers + pack("<f", 1 / length if length else 0.0)
 
@@ -72,7 +78,7 @@ DUMMY_WIDTH = 8
 
 
 class DummySpace:
-    """The space of the dummy model, which is the same for every corpus."""
+    """The vector space of the dummy model, which is the same for every corpus."""
 
     data = DUMMY_NAME.encode()
     width = DUMMY_WIDTH
@@ -87,7 +93,7 @@ class DummySpace:
 
 
 class DummyEmbedder:
-    """An embedder for tests: vectors from a digest of the text."""
+    """An embedder for tests, whose vectors are digests of the text."""
 
     name = DUMMY_NAME
     width = DUMMY_WIDTH
@@ -109,7 +115,7 @@ VERSION_PATH = Path("_version.py")
 
 
 def find_wordllama() -> Path | None:
-    """Return the folder of a complete installation of wordllama, without importing it, which is slow."""
+    """Return the folder of a complete wordllama installation without importing it, which is slow."""
     found = find_spec("wordllama")
     for place in (found and found.submodule_search_locations) or ():
         if all((Path(place) / file).is_file() for file in (WEIGHTS_PATH, TOKENIZER_PATH, VERSION_PATH)):

@@ -1,4 +1,4 @@
-"""The execution of annotations: whether the code below them ran, according to coverage reports."""
+"""Determines from coverage reports whether the code below annotations ran."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from duvet.tree.files import Tree
 
 
 class Outcome(Enum):
-    """The result of looking for the code of an annotation in a coverage report."""
+    """The result of looking up an annotation's code in a coverage report."""
 
     EXECUTED = "executed"
     NOT_EXECUTED = "not executed"
@@ -46,14 +46,14 @@ LineRange = tuple[int, int]  # The first and the last line of an annotation.
 
 
 class ExecutedLines(Protocol):
-    """The lines of one file that one report shows as executed."""
+    """The lines of a file that a report shows as executed."""
 
     def judge(self, lines: LineRange) -> Execution:
         """Return whether the code below an annotation ran."""
 
 
 class DirectModel:
-    """A file in a language without a classifier; an annotation was executed if the first line of code below it was."""
+    """A file in a language without a parser; an annotation ran if the first line of code below it did."""
 
     def __init__(self, text: str, annotated: Iterable[LineRange]) -> None:
         lines = java.split_source_lines(text)
@@ -82,7 +82,7 @@ class _DirectLines(Struct, frozen=True):
 
 
 class JavaModel:
-    """A Java file; its scopes and line classes determine which lines ran together with those in a report."""
+    """A Java file, whose scopes determine which lines ran together with the lines in a report."""
 
     def __init__(self, classes: java.LineClasses, annotated: Iterable[LineRange]) -> None:
         properties = list(classes.properties)
@@ -99,7 +99,7 @@ class JavaModel:
         self._smallest = self._find_smallest_scopes()
 
     def _find_targets(self) -> list[int | None]:
-        """Return, for each line, the first line of code at or below it; None if the scope or the file ends before."""
+        """Return for each line the next line of code at or below it; None if the scope or file ends before."""
         found: list[int | None] = [None] * (self.last_line + 2)
         code = java.STATEMENT | java.DECLARATION | java.SCOPE_OPEN
         for line in range(self.last_line, 0, -1):
@@ -111,7 +111,7 @@ class JavaModel:
         return found
 
     def _find_linear_lines(self) -> list[bool]:
-        """Return, for each line, whether it is below the first line of a scope without a label."""
+        """Return for each line whether it follows the first line of a scope without a label."""
         labels = list(accumulate(bool(one & java.NON_LINEAR) for one in self.properties))
         changes = [0] * (self.last_line + 3)
         for scope in self._scopes:
@@ -121,7 +121,7 @@ class JavaModel:
         return [count > 0 for count in accumulate(changes)]
 
     def _find_smallest_scopes(self) -> list[java.LineScope | None]:
-        """Return, for each line, the smallest scope around it; of equally small scopes, the one that ends first."""
+        """Return for each line the smallest scope around it; of equal ones, the one that ends first."""
         begun: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for index, scope in enumerate(self._scopes):
             begun[scope.first].append((scope.last - scope.first, index))
@@ -195,7 +195,7 @@ class _JavaLines(Struct, frozen=True):
 
 
 class FileModels:
-    """The models of the files that reports cover; each is built once."""
+    """The models of files in reports, each built once."""
 
     def __init__(self, tree: Tree, annotations: Sequence[Annotation]) -> None:
         self.tree = tree
@@ -228,14 +228,14 @@ class FileModels:
 
 
 class ReportLines(Struct, frozen=True):
-    """The sources that one report covers."""
+    """The sources that a report covers."""
 
     by_path: Mapping[str, ExecutedLines]
     faults: Mapping[str, tuple[int, ...]]  # The lines of parse errors, by path.
 
 
 def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: str, models: FileModels) -> ReportLines:
-    """Join a report with the sources; raise DuvetError if an entry may refer to several sources."""
+    """Combine a report with the sources; raise DuvetError if an entry may mean several sources."""
     by_path: dict[str, ExecutedLines] = {}
     faults: dict[str, tuple[int, ...]] = {}
     for path, entry in sorted(join_sources(report, sources, root).items()):
@@ -247,7 +247,7 @@ def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: s
 
 
 def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> dict[str, str]:
-    """Return the entries of a report, by the path of the source that ends with the entry's path."""
+    """Map each source to the entry of a report whose path is the end of the source's path."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for entry in entries:
         by_name[entry.replace("\\", "/")].append(entry)

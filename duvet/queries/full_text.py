@@ -1,4 +1,4 @@
-"""The full-text index of requirements, in sqlite FTS5, and the fusion of rankings (RRF)."""
+"""The full-text index of requirements (SQLite FTS5), and the fusion of rankings (RRF)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RAW_HINT = 'use words, "phrases", AND, OR, NOT, NEAR(…) and the columns text,
 
 
 class RequirementIndex:
-    """The requirements of a catalogue, by their words; any thread may use the index, but only one at a time."""
+    """A word index of the requirements in a catalogue; any thread may use it, but only one at a time."""
 
     def __init__(self, catalogue: Catalogue, memory: Cache) -> None:
         names = [" ".join(dict.fromkeys((one.name.lower(), one.id.lower()))) for one in catalogue.specifications]
@@ -63,7 +63,7 @@ class RequirementIndex:
         return connection
 
     def matches(self, expression: str) -> dict[int, float]:
-        """Return the matching requirements with their scores, best first; raise QueryError for an invalid expression."""
+        """Return the matching requirements with scores, best first; raise QueryError for an invalid expression."""
         # Further digits may differ between machines.
         rows = _query(self._connection, _SCORES, expression)
         scores = sorted((float(f"{score:.6g}"), index) for index, score in rows)
@@ -74,7 +74,7 @@ class RequirementIndex:
         return {index: -score for score, index in scores}
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
-        """Return the matching parts of each matching requirement."""
+        """Return the matching parts of each requirement."""
         ##= man/spec/search.md#results
         ##% `duvet search` MUST highlight the words that it found, and print the number of results that it does not
         ##% show. For an unknown word, `duvet search` MUST suggest similar words or names.
@@ -102,7 +102,7 @@ def _query(connection: Connection, statement: str, expression: str) -> list[Any]
 
 
 def _parse_spans(marked: str) -> MatchSpans:
-    """Return the offsets of the marked parts, in the text without the marks."""
+    """Return the offsets of the marked parts in the text without marks."""
     spans, at = [], 0
     for part in marked.split("\2")[:-1]:
         before, _, inside = part.partition("\1")
@@ -142,9 +142,9 @@ _RANK_CONSTANT = 60  # `k` of reciprocal rank fusion; the larger it is, the smal
 
 
 def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -> dict[_Item, float]:
-    """Return the reciprocal rank of each item, scaled so that an item that is first in all rankings gets 1.
+    """Return the reciprocal rank of each item, scaled so that the first item of all rankings gets 1.
 
-    Each item comes with the value that it is ranked by; items with equal values share a rank.
+    Each item comes with the value by which it is ranked; items with equal values share a rank.
     """
     shares: dict[_Item, float] = {}
     shared_rank, before = 0, None
@@ -156,7 +156,7 @@ def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -
 
 
 def fuse_rankings(rankings: Sequence[Mapping[_Item, float]]) -> dict[_Item, float]:
-    """Add up the shares of each item, and sort by the sum, best first."""
+    """Add up the shares of each item, and sort the items by the sum, best first."""
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks in the search by words and the search by
     ##% vectors. With `sort_by_vector`, `km-search` MUST rank chunks by vectors alone.

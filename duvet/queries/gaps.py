@@ -1,4 +1,4 @@
-"""Requirements without a citation or test, and filters for lists of requirements."""
+"""Requirements without citations or tests, and filters for lists of requirements."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ STATES_BY_WORD: dict[str, tuple[State, ...]] = {
 
 
 def fold_word(word: str) -> str:
-    """Return `needs-tests` for `Needs tests`, `NEEDS_TESTS` and the like."""
+    """Return the canonical spelling of a word: `needs-tests` for `Needs tests` or `NEEDS_TESTS`."""
     return re.sub(r"[\s_-]+", "-", word.strip().lower())
 
 
 def parse_level(word: str) -> Level | None:
-    """Return the level with this name, in any spelling; None for an unknown name."""
+    """Return the level with this name in any spelling, or None."""
     name = fold_word(word)
     return LEVELS_BY_WORD.get(LEVEL_SYNONYMS.get(name, name))
 
@@ -55,7 +55,7 @@ _Spot = tuple[int, str] | tuple[int, str, str]
 
 
 class RequirementFilter(Struct, frozen=True):
-    """Filters for a list of requirements; the values of a filter are alternatives, and an empty filter selects all."""
+    """Filters for requirements; the values of one filter are alternatives, and an empty filter selects all."""
 
     specifications: tuple[str, ...] = ()  # By id, name, URL or path.
     sections: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
 
 
 def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[_Spot]:
-    """Return the sections of this name, or the ids of requirements, each with its specification."""
+    """Return the sections, or the requirement ids, with this name, each with its specification."""
     from duvet.trace.locations import find_headed_section, find_sections, make_section_error, require_specification
 
     spec, _, section = name.rpartition("#")
@@ -119,7 +119,7 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
 
 
 class Gap(StrEnum):
-    """The kinds of gaps by which a list selects requirements."""
+    """The kinds of gaps that a list can select: without a citation, without a test, or with a todo."""
 
     CITATION = "uncited or to do"
     TEST = "untested"
@@ -127,7 +127,7 @@ class Gap(StrEnum):
 
 
 class RequirementGaps(Struct, frozen=True):
-    """The requirements with a gap, and the number of examined requirements."""
+    """The requirements with a gap, and the number of requirements examined."""
 
     indexes: tuple[int, ...]
     among: int
@@ -135,7 +135,7 @@ class RequirementGaps(Struct, frozen=True):
 
 
 class TodoNote(Struct, frozen=True, kw_only=True):
-    """An annotation of the type `todo`."""
+    """An annotation of type `todo`."""
 
     file_path: str
     line_number: int
@@ -155,7 +155,7 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 
 
 def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
-    """Find the requirements that pass the filters and have this gap; None means that no gap is needed."""
+    """Return the requirements that pass the filters and have this gap; None means with or without gaps."""
     cards = catalogue.requirements
     examined = select_requirements(catalogue, replace(filters, states=()))
     ##= man/spec/queries.md#uncited

@@ -1,4 +1,4 @@
-"""Finds annotations that quote the same text, and whether they cover another annotation's quote completely."""
+"""Finds annotations that quote the same text, and whether they cover another quote completely."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEW = 100  # With more quotes than this, sorting the words of a section saves t
 
 
 class Covering(Struct, frozen=True):
-    """The annotations in a pool that overlap with an annotation's quote."""
+    """The annotations of a pool that overlap another annotation's quote."""
 
     id: int  # The annotation, which never covers itself.
     is_full: bool = False  # Whether they cover all of its bytes.
@@ -49,7 +49,7 @@ class SectionText:
         self._known: dict[str, list[int]] = {}
 
     def find_all(self, quote: str) -> tuple[list[int], int]:
-        """Return the starts of a quote without overlaps, and its length in bytes."""
+        """Return where a quote begins, without overlaps, and its length in bytes."""
         normal = normalise(quote).encode()
         if quote not in self._known:
             if len(self._known) == _FEW:
@@ -64,7 +64,7 @@ class SectionText:
 
 
 class _SpanIndex:
-    """Spans of a text, each with the group that it belongs to, by size, so that those around a place are found quickly."""
+    """Spans of a text with their groups, sorted by size to find those around a place quickly."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
         self._by_magnitude: dict[int, list[Span]] = defaultdict(list)
@@ -82,7 +82,7 @@ class _SpanIndex:
 
 
 def _is_covered(start: int, end: int, spans: Iterable[Span]) -> bool:
-    """Return whether spans cover every byte of a stretch."""
+    """Return whether the spans cover every byte from `start` to `end`."""
     for low, high, _ in sorted(spans):
         if low > start:
             break
@@ -126,7 +126,7 @@ class _Occurrences:
 
 
 class UnfoundQuotesError(Exception):
-    """Quotes do not occur literally in their sections."""
+    """Raised for quotes that do not occur literally in their sections."""
 
     def __init__(self, ids: Iterable[int]) -> None:
         super().__init__("Exactly matchable quote not found in section")
@@ -135,7 +135,7 @@ class UnfoundQuotesError(Exception):
 
 
 class QuotedSections:
-    """The texts of the sections that annotations quote, and the comparisons that failed."""
+    """The texts of quoted sections, and the comparisons that failed."""
 
     def __init__(self, trace: Trace) -> None:
         self.annotations = trace.annotations
@@ -150,7 +150,7 @@ class QuotedSections:
         """The annotations whose quotes were not found, for each comparison that failed."""
 
     def key(self, id: int) -> tuple[int, int]:
-        """Return the key that identifies an annotation's section."""
+        """Return a key for the section that an annotation quotes."""
         return self._sections[id]
 
     def match(self, id: int) -> Match | None:
@@ -163,20 +163,20 @@ class QuotedSections:
         return self._texts[key]
 
     def check(self) -> None:
-        """Raise UnfoundQuotesError if a comparison failed."""
+        """Raise UnfoundQuotesError if any comparison failed."""
         if self.unfound:
             raise UnfoundQuotesError(chain.from_iterable(self.unfound))
 
 
 class AnnotationPool(Protocol):
-    """Annotations that cover text."""
+    """A set of annotations that may cover others."""
 
     def cover(self, id: int) -> Covering | None:
-        """Return what covers an annotation; None if its own quote is not found."""
+        """Return what covers an annotation; None if its quote is not found."""
 
 
 class WrittenPool:
-    """Annotations as awslabs duvet compares them: by the target as it is written, and by the exact quote."""
+    """Annotations compared as awslabs duvet does: by their targets as written, and their exact quotes."""
 
     def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
         self.sections = sections
@@ -212,7 +212,7 @@ class WrittenPool:
 
 
 class TracedPool:
-    """Annotations compared by the bytes of the specification that they refer to, as in reports."""
+    """Annotations compared as in reports: by the bytes of the specification that they cover."""
 
     def __init__(self, sections: QuotedSections, ids: Iterable[int]) -> None:
         ##= man/spec/query.md#covered-text

@@ -1,4 +1,4 @@
-"""The order of requirements by urgency, with reasons."""
+"""Ranks requirements by urgency, and explains the order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duvet.trace.records import State
 
 
 class PriorityClass(Rank):
-    """Progress of a requirement, most urgent first."""
+    """The progress of a requirement, most urgent first."""
 
     PARTIALLY_IMPLEMENTED = 0
     NOT_STARTED = 1
@@ -24,7 +24,7 @@ class PriorityClass(Rank):
 
 
 class Priority(Struct, frozen=True):
-    """The criteria for the rank of a requirement; equal ranks keep the order of the specifications."""
+    """The criteria for a requirement's rank; ties keep the order of the specifications."""
 
     level: Level
     priority_class: PriorityClass
@@ -39,7 +39,7 @@ class Priority(Struct, frozen=True):
 
 
 def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
-    """Return the requirements that pass the filters, most urgent first; include done ones only with `finished`."""
+    """Return the requirements that pass the filters, most urgent first; `finished` includes done ones."""
     ##= man/spec/queries.md#priorities
     ##% Unless an option includes them, `duvet prioritize` MUST leave out requirements that are done, excepted with a
     ##% reason, or not applicable.
@@ -84,7 +84,7 @@ def make_priority_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int |
 
 
 def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int | None = None) -> list[ExplainedRow]:
-    """Return rows that also explain why the next requirement comes later."""
+    """Return rows that explain why each requirement precedes the next one."""
     cards = [catalogue.requirements[index] for index in ranked]
     nexts = [*cards[1:], None]
     return [
@@ -115,7 +115,7 @@ def _fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str,
 
 
 class _Citation(Protocol):
-    """A citation's card, or its annotation."""
+    """An annotation, or its card in the catalogue."""
 
     @property
     def kind(self) -> Kind: ...
@@ -125,7 +125,7 @@ class _Citation(Protocol):
 
 
 def describe_shortfall(state: State, citations: Sequence[_Citation]) -> str:
-    """Describe what is missing if the citations show more than the state; otherwise, return an empty text."""
+    """Return what is missing if the citations suggest more progress than the state; otherwise empty."""
     kinds = {one.kind for one in citations}
     if state is State.NEEDS_TESTS and Kind.TEST in kinds:
         return "code cites all of it; tests cite only a part"
@@ -142,7 +142,7 @@ def _describe_key(card: RequirementCard, todos: int) -> str:
 
 
 def _explain_order(catalogue: Catalogue, card: RequirementCard, after: RequirementCard) -> str:
-    """Describe the first criterion in which the two differ."""
+    """Return the first criterion by which two requirements differ, in words."""
     one, other = compute_priority(catalogue, card), compute_priority(catalogue, after)
     if one.level is not other.level:
         return f"{_level_name(one.level)} comes before {_level_name(other.level)}"

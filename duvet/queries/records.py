@@ -45,7 +45,7 @@ def make_requirement_rows(catalogue: Catalogue, indexes: Iterable[int]) -> tuple
 
 
 def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, Any]:
-    """Return the fields of a RequirementRow, for rows with more fields."""
+    """Return the fields of a RequirementRow, for use in longer rows."""
     specification, id = catalogue.specification_of(card), card.id
     return {
         "identifier": id[:SHORT_ID_DIGITS],
@@ -64,7 +64,7 @@ def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, An
 
 
 def format_level(level: Level) -> str | None:
-    """Return `MUST`, or None without a level."""
+    """Return the level's keyword, such as `MUST`, or None without a level."""
     return level.name if level else None
 
 
@@ -78,26 +78,26 @@ def make_fragment_link(anchor: str) -> str:
 
 
 def keep_web_url(url: str | None) -> str:
-    """Return an http(s) URL unchanged, and an empty text for any other URL, such as `javascript:`."""
+    """Return an HTTP or HTTPS URL unchanged; empty for any other URL, such as `javascript:`."""
     ##= man/spec/page.md#safety
     ##% The report MUST NOT load external resources, and MUST NOT link to anything except itself and web pages.
     return url if url is not None and url.lower().startswith(("http://", "https://")) else ""
 
 
 def make_blob_url(base: str | None, path: str) -> str:
-    """Return the URL of a source, without its line; empty without a base."""
+    """Return the URL of a source file, without a line; empty without a base URL."""
     found = keep_web_url(base)
     return f"{found.rstrip('/')}/{_quoted(path)}" if found else ""
 
 
 def make_issue_url(base: str | None, id: str) -> str:
-    """Return the URL of an issue, given its number or its URL; empty if unknown."""
+    """Return the URL of an issue, given as a number or a URL; empty if it can't be determined."""
     found = keep_web_url(base)
     return keep_web_url(id) or (f"{found.rstrip('/')}/{_quoted(id.removeprefix('#'))}" if found else "")
 
 
 def make_published_url(url: str, section: str | None = None) -> str:
-    """Return the URL of a specification or a section; empty if it can't be linked to."""
+    """Return the URL of a specification or section; empty if it has none."""
     page = _RFC_AS_TEXT.sub(r"\1", keep_web_url(url))
     if section is None or not page:
         return page
@@ -145,7 +145,7 @@ class CitationDetail(CitationWithCode, frozen=True, kw_only=True):
 
 
 class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"):
-    """The annotations in a file, or at one place in it."""
+    """The annotations in a file, or at one line of it."""
 
     file_path: str
     url: str | None
@@ -153,7 +153,7 @@ class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"
 
 
 class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
-    """A requirement, at the place where its status is worst, with all of its places."""
+    """A requirement with all places where it occurs, described at the place with the worst status."""
 
     id: str  # The BLAKE3 of its text in hex.
     specification_name: str
@@ -167,7 +167,7 @@ class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="ki
 
 
 class RequirementCounts(Struct, frozen=True, kw_only=True):
-    """Numbers of requirements; excepted and not applicable ones are not done."""
+    """Numbers of requirements; excepted and not applicable ones don't count as done."""
 
     requirements: int
     uncited: int
@@ -183,7 +183,7 @@ class RequirementCounts(Struct, frozen=True, kw_only=True):
 
 
 class LevelCounts(RequirementCounts, frozen=True, kw_only=True):
-    """Numbers of the requirements of one level."""
+    """Numbers of requirements of one level."""
 
     level: str | None
 
@@ -240,7 +240,7 @@ def count_requirements(found: Iterable[CountedRequirement]) -> RequirementCounts
 
 
 def count_by_level(found: Iterable[CountedRequirement]) -> tuple[LevelCounts, ...]:
-    """Count the requirements of each level that occurs, strongest first."""
+    """Return the counts for each level that occurs, strongest first."""
     *levels, _ = compute_level_totals(found)
     return tuple(
         LevelCounts(level=format_level(total.level), **_fields(total)) for total in levels if total.level is not None
@@ -253,7 +253,7 @@ def _fields(total: Total) -> dict[str, Any]:
 
 
 def format_section_text(section: Section) -> str:
-    """Return the text of a section without its title, common indentation, and page headers."""
+    """Return the text of a section without its title, common indentation and page headers."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave page headers and page footers out of sections.
 
@@ -272,7 +272,7 @@ def describe_error_count(catalogue: Catalogue) -> str:
 
 
 def describe_incompleteness(catalogue: Catalogue) -> str:
-    """Return the warning that errors may make results incomplete; empty without errors."""
+    """Return a warning that errors may make results incomplete; empty without errors."""
     return f"{describe_error_count(catalogue)}; results may be incomplete" if list_errors(catalogue) else ""
 
 

@@ -1,4 +1,4 @@
-"""Resolves references: an id, a path, `file:line`, a specification or a section."""
+"""Resolves references: ids, paths, `file:line`, specifications and sections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RENAMED = "requirement ids change when the text changes; try `duvet search`"
 
 
 class RequirementRef(Struct, frozen=True):
-    """One requirement, in all places where it occurs."""
+    """A requirement, in all places where it occurs."""
 
     indexes: tuple[int, ...]
 
@@ -36,7 +36,7 @@ class SpecRef(Struct, frozen=True):
 
 
 class CitationRef(Struct, frozen=True):
-    """The annotations at one line of a file."""
+    """The annotations on one line of a file."""
 
     indexes: tuple[int, ...]
 
@@ -54,10 +54,10 @@ ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRe
 def resolve_reference(
     catalogue: Catalogue, reference: str, files: locations.ProjectFiles | None = None
 ) -> ResolvedReference:
-    """Resolve the prefix of an id, a resource path, `spec#section`, a specification, `file:line` or a file.
+    """Resolve the beginning of an id, a resource path, `spec#section`, a specification, `file:line` or a file.
 
-    Raises NotFoundError with suggestions for an unknown or ambiguous reference. `files` is needed for absolute paths,
-    lines of code below an annotation, and ids that were saved before.
+    An unknown or ambiguous reference raises NotFoundError with suggestions. `files` is needed for absolute paths, for
+    lines of code below an annotation, and for ids of earlier versions.
     """
     ##= man/spec/show.md#references
     ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as an id or as a
@@ -92,9 +92,9 @@ def resolve_reference(
 def find_by_name(
     catalogue: Catalogue, name: str, specifications: Collection[int] | None = None
 ) -> RequirementRef | SectionRef | None:
-    """Return the requirement with this id in the specifications, or its section if it has all with the id.
+    """Return the requirement with this id, or its section if all its requirements share the id.
 
-    Raises a NotFoundError if several specifications or requirements have the id.
+    Raise NotFoundError if several specifications or requirements have the id.
     """
 
     def select(indexes: Sequence[int]) -> tuple[int, ...]:
@@ -141,7 +141,10 @@ def _find_headed_section(catalogue: Catalogue, name: str, specifications: Collec
 def find_requirements_by_id(
     catalogue: Catalogue, digits: str, files: locations.ProjectFiles | None = None
 ) -> tuple[int, ...]:
-    """Return all places of the only requirement with this prefix of its id; `files` is needed for earlier ids."""
+    """Return all places of the only requirement whose id begins with these digits.
+
+    `files` is needed to recognise ids of earlier versions.
+    """
     ##= man/spec/show.md#references
     ##% duvet MUST accept each prefix of a requirement id that is unambiguous and has at least four digits.
     prefix = digits.lower()
@@ -160,7 +163,7 @@ def find_requirements_by_id(
 
 
 def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.ProjectFiles) -> list[int]:
-    """Return the requirements whose text had this id when it included the markup of its Markdown."""
+    """Return the requirements that had this id when ids still depended on Markdown markup."""
     ##= man/spec/show.md#references
     ##% If no requirement has an id of 12 or more digits, duvet SHOULD look for the requirement to which awslabs duvet,
     ##% which keeps Markdown markup, gives this id.
@@ -214,7 +217,7 @@ def _list_candidates(intro: str, lines: list[str]) -> str:
 def resolve_resource(
     catalogue: Catalogue, resource: locations.ResourcePath, files: locations.ProjectFiles | None = None
 ) -> ResolvedReference:
-    """Resolve a resource path; raise NotFoundError with suggestions for an unknown one."""
+    """Resolve a resource path; raise NotFoundError with suggestions if it is unknown."""
     (specification, *_) = locations.require_specification(catalogue, resource.specification or "")
     if resource.section is None:
         return SpecRef(specification)
@@ -260,7 +263,7 @@ def _require_section(catalogue: Catalogue, specification: int, name: str) -> Sec
 
 
 def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | RequirementRef | None:
-    """Return the section or requirement that a target names, or the only section with this name in all specifications."""
+    """Return the section or requirement that a target names, or the only section with this name anywhere."""
     spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)
@@ -290,7 +293,7 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
 def resolve_place(
     catalogue: Catalogue, name: str, files: locations.ProjectFiles | None = None
 ) -> ResolvedReference | None:
-    """Resolve `file:line` or a file; raise NotFoundError if a known file has nothing at this line."""
+    """Resolve `file:line` or a file; raise NotFoundError if a known file has no annotation at the line."""
     root = files.root if files else ""
     paths = locations.list_possible_paths(name, root)
     inside = locations.find_annotations_in_file(catalogue, paths)
@@ -332,7 +335,7 @@ def _list_nearest(path: str, lines: Sequence[int], line: int) -> str:
 
 
 def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locations.FileLine) -> RequirementRef | None:
-    """Return the requirement that begins on a line of a specification."""
+    """Return the requirement that begins on this line of a specification."""
     inside = [
         index for index, card in enumerate(catalogue.requirements) if catalogue.specification_of(card).path in paths
     ]
@@ -352,14 +355,14 @@ def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locat
 
 
 class CitableText(Struct, frozen=True):
-    """A target, and the words to quote; empty for the title of a section."""
+    """A target with the words to quote; no words stand for the title of the section."""
 
     target: str
     quote: str
 
 
 def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | None = None) -> CitableText:
-    """Return what to cite for a reference; raise NotFoundError unless it refers to one requirement or section."""
+    """Return what to cite for a reference; raise NotFoundError unless it names one requirement or section."""
     match found:
         case SectionRef(specification, section):
             if part is not None:

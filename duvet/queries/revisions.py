@@ -16,7 +16,7 @@ _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
 
 
 class DiffBase(Struct, frozen=True):
-    """A commit to compare with, and the revision that the user named."""
+    """The commit to compare with, and the revision as the user named it."""
 
     commit: str
     revision: str
@@ -24,7 +24,7 @@ class DiffBase(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """`1a2b3c4d5e6f (v1.0)`."""
+        """The commit and the revision: `1a2b3c4d5e6f (v1.0)`."""
         if self.is_merge_base:
             return f"{self.short}, the merge base of HEAD and {self.revision}"
         return f"{self.short} ({self.revision})"
@@ -35,7 +35,7 @@ class DiffBase(Struct, frozen=True):
 
 
 def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate: bool = False) -> DiffBase:
-    """Find the commit to compare with; raise NotFoundError, with similar names, for an unknown name."""
+    """Return the commit to compare with; raise NotFoundError with similar names if the revision is unknown."""
     head = revisions.find("HEAD")
     if head is None:
         ##= man/spec/diff.md#output
@@ -75,7 +75,7 @@ _DONE = frozenset(("implementation", "implication", "test"))
 
 
 class SnapshotChange(Struct, frozen=True, kw_only=True):
-    """A line of the snapshot that differs."""
+    """A line of the snapshot that changed."""
 
     specification: str  # The part of its targets before `#`.
     section: str
@@ -85,7 +85,7 @@ class SnapshotChange(Struct, frozen=True, kw_only=True):
 
 
 class SnapshotDiff(Struct, frozen=True, kw_only=True):
-    """The lines of two snapshots that differ."""
+    """The lines in which two snapshots differ."""
 
     gained: tuple[SnapshotChange, ...] = ()
     lost: tuple[SnapshotChange, ...] = ()

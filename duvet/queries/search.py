@@ -42,14 +42,14 @@ class SearchQuery(Struct, frozen=True):
 
 
 class HitRow(RequirementRow, frozen=True, kw_only=True):
-    """A requirement that was found."""
+    """A requirement that matches a search."""
 
     score: float | None  # Higher is better; None for a requirement that the query only names.
     marks: MatchSpans
 
 
 class SearchHits(Struct, frozen=True):
-    """The requirements that were found, without their rows."""
+    """The indexes of the matching requirements, with scores."""
 
     indexes: Sequence[int]  # The requirements that the query names, followed by those with its words, best first.
     scores: Mapping[int, float]
@@ -60,7 +60,7 @@ class SearchHits(Struct, frozen=True):
 
 
 class SearchAnswer(Struct, frozen=True):
-    """The found rows, up to the limit, and the number of all of them."""
+    """The rows of the answer, up to the limit, and the number of all matches."""
 
     rows: tuple[HitRow, ...]
     total: int
@@ -76,7 +76,7 @@ def search_requirements(
     files: ProjectFiles | None = None,
     embedder: Embedder | None = None,
 ) -> SearchAnswer:
-    """Find requirements by words and, with an embedder, by meaning; raise QueryError for a query without words."""
+    """Search by words and, with an embedder, by meaning; raise QueryError if the query contains no words."""
     vectors = None if embedder is None else partial(RequirementVectors, catalogue, memory, embedder)
     found = find_hits(catalogue, request, lambda: RequirementIndex(catalogue, memory), files, vectors)
     shown = found.indexes[: request.limit or None]
@@ -99,7 +99,7 @@ def find_hits(
     files: ProjectFiles | None = None,
     vectors: Callable[[], RequirementVectors] | None = None,
 ) -> SearchHits:
-    """Find requirements, without a limit; make the index and the vectors only if they are needed."""
+    """Return all matches; the index and the vectors are created only if needed."""
     is_filtered = request.filters != RequirementFilter()
     allowed: Collection[int] = range(len(catalogue.requirements))
     if is_filtered:
@@ -140,7 +140,7 @@ def find_hits(
 
 
 def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Container[int]) -> SearchHits:
-    """Return the hits of the first expression that finds anything."""
+    """Return the matches of the first expression that has any."""
     for number, expression in enumerate(expressions):
         scores = {one: score for one, score in index.matches(expression).items() if one in allowed}
         if scores:
@@ -149,7 +149,7 @@ def _match(index: RequirementIndex, expressions: Sequence[str], allowed: Contain
 
 
 def _add_unspaced(found: SearchHits, catalogue: Catalogue, terms: Sequence[str], allowed: Iterable[int]) -> SearchHits:
-    """Add the requirements that contain every term as a part, if the script of a term has no spaces between words."""
+    """Add requirements that contain all terms anywhere, if a term is in a script without spaces."""
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST find Chinese, Japanese and Thai words in text without spaces.
     # The full-text index takes such a stretch for one word.
@@ -169,7 +169,7 @@ def _add_unspaced(found: SearchHits, catalogue: Catalogue, terms: Sequence[str],
 
 
 def _find_parts(text: str, terms: Iterable[str]) -> MatchSpans:
-    """Return where the terms occur, without overlaps; empty if one of them doesn't."""
+    """Return where the terms occur, without overlaps; empty if one of them doesn't occur."""
     places = [[found.span() for found in re.finditer(re.escape(term), text, re.IGNORECASE)] for term in terms]
     if not all(places):
         return ()
@@ -186,7 +186,7 @@ _NO_HITS = SearchHits((), {}, lambda indexes: {})
 
 
 def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
-    """Yield notes for the user about an answer, without full stops."""
+    """Yield notes about an answer for the user, without full stops."""
     ##= man/spec/search.md#queries
     ##% If `duvet search` shortens a query, it MUST print how much of the query it uses. If Python's sqlite lacks FTS5,
     ##% `duvet search` MUST fail with a hint.
@@ -200,7 +200,7 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
 
 
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles | None = None) -> list[int]:
-    """Return the requirements that a query names, in order; `files` is needed for a line of cited code."""
+    """Return the requirements that a query names, in order; `files` is needed for lines of code."""
     name = query.strip()
     ##= man/spec/search.md#results
     ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST list the
@@ -251,19 +251,19 @@ def _list_below(catalogue: Catalogue, found: references.ResolvedReference) -> It
 
 
 def is_reference(query: str) -> bool:
-    """Return True if a query can only be a reference, so that requirements with some of its words don't answer it."""
+    """Return True if a query can only be a reference, so that searching for its words makes no sense."""
     return _REFERENCE.match(query.strip()) is not None
 
 
 def _list_words(catalogue: Catalogue) -> list[str]:
-    """Return the words of requirements and titles, in order and each once."""
+    """Return the words of all requirements and titles, in order, without duplicates."""
     titles = (title for card in catalogue.specifications for title in (card.name, *card.titles.values()))
     texts = (*(card.text for card in catalogue.requirements), *titles)
     return [*dict.fromkeys(word for text in texts for word in _WORD.findall(text.lower()))]
 
 
 def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> str:
-    """Suggest names that are similar to a one-word query; empty if no name is similar."""
+    """Return a suggestion of names similar to a one-word query; empty if none is similar."""
     if len(query.split()) == 1:
         try:
             references.resolve_reference(catalogue, query, files)
@@ -302,7 +302,7 @@ class RequirementVectors:
         return _CachedVectors(space.data, space.rows(self._texts))
 
     def find_nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
-        """Return the nearest requirements with their cosines, nearest first; `allowed` may limit them."""
+        """Return the nearest requirements with their cosines, nearest first; `allowed` restricts them."""
         return self._matrix.best(self._space.query(query), limit, allowed)
 
     @cached_property

@@ -25,7 +25,7 @@ _THREADS = "OPENBLAS_NUM_THREADS"
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Limit numpy to one thread while it loads, unless the user has set a number; child processes don't inherit this."""
+    """Limit numpy to one thread while it loads, unless the user set a number; child processes are unaffected."""
     if _THREADS in os.environ:
         yield
         return
@@ -44,7 +44,7 @@ _BLOCK = 4096  # Number of rows to compare at once, so that they fit into a proc
 
 
 class Matrix:
-    """Searchable vectors of one width, each with the number that it belongs to."""
+    """Searchable vectors of one width, each with its number."""
 
     def __init__(self, width: int, segments: Iterable[VectorSegment]) -> None:
         numbers, rows = array("q"), bytearray()
@@ -136,7 +136,7 @@ class TextTokenizer:
         return tuple(number for part in parts for number in self._lookup(part))
 
     def _lookup(self, part: str) -> Sequence[int]:
-        """Return the token of a part, or else the tokens of its bytes."""
+        """Return the token for a part of a word, or the tokens of its bytes."""
         number = self._numbers.get(part)
         return [self._numbers[f"<0x{byte:02X}>"] for byte in part.encode()] if number is None else [number]
 
@@ -162,7 +162,7 @@ class _Tensor(Struct):
 
 
 class WordLlama:
-    """An embedder with a vector for each of 32,000 tokens."""
+    """An embedder with one vector for each of 32,000 tokens."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -218,7 +218,7 @@ class WordLlama:
 
 
 class WordLlamaSpace:
-    """Computes the vector of a text as the weighted mean of its tokens, minus the direction that all texts share."""
+    """Computes text vectors: the weighted mean of the tokens, minus the direction that all texts share."""
 
     def __init__(self, model: WordLlama, weights: Any, common: Any) -> None:
         self.weights = weights
@@ -252,7 +252,7 @@ class WordLlamaSpace:
 
 
 def _normalize(vectors: Any) -> Any:
-    """Scale vectors to length 1; set vectors of almost no length to 0."""
+    """Scale vectors to length 1; vectors of almost no length become 0."""
     ##= man/spec/knowledge.md#vectors
     ##% A vector search MUST compare the query with every chunk. A vector search MUST return nothing for a query without
     ##% words, and MUST NOT return a chunk without words.
