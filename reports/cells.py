@@ -1,4 +1,4 @@
-"""Text in terminal cells: escaped, measured, cut, padded and coloured."""
+"""Text in terminal cells: escapes, measures, cuts, pads and colours it."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def paint_text(text: str, marks: HighlightMarks | None) -> str:
 
 
 def escape_cell(text: str) -> str:
-    """Return the text on one line, with tabs expanded and control characters escaped."""
+    """Return a text on one line, with tabs expanded and control characters escaped."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else TAB if char == "\t" else f"\\u{{{ord(char):x}}}" for char in text)
 
 
 def measure_width(text: str) -> int:
-    """Return the number of terminal cells that the text takes."""
+    """Return the number of terminal cells that a text occupies."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
 def cut_middle(text: str, most: int) -> str:
-    """Shorten a text in the middle, so that names with the same beginning stay distinct."""
+    """Shorten a text in the middle, because similar names often begin alike."""
     if measure_width(text) <= most:
         return text
     room = most - measure_width(CUT_MARK)
@@ -62,7 +62,7 @@ def cut_middle(text: str, most: int) -> str:
 
 
 def fit_cells(text: str, most: int) -> str:
-    """Return the longest beginning of the text that fits into this many cells."""
+    """Return as much of the beginning of a text as fits into this many cells."""
     if text.isascii():
         return text[:most]
     used = 0
@@ -74,7 +74,7 @@ def fit_cells(text: str, most: int) -> str:
 
 
 def wrap_cells(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each line; lines break at blanks, or inside words that are too long."""
+    """Yield where each line starts and ends; lines break at blanks, or within words that are too long."""
     start, end = 0, _end_of_line(text, 0, room)
     while end < len(text):
         blank = text.rfind(" ", start + 1, end + 1)
@@ -85,7 +85,7 @@ def wrap_cells(text: str, room: int) -> Iterator[tuple[int, int]]:
 
 
 def _end_of_line(text: str, start: int, room: int) -> int:
-    """Return the index where a full line ends, looking at no more of a long text than needed."""
+    """Return the index at which a full line ends, without measuring the whole text."""
     count = room + 1
     while True:
         piece = text[start : start + count]

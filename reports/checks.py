@@ -1,4 +1,4 @@
-"""The results of `duvet query` as text: counts, and a diagnostic for each annotation that fails a check."""
+"""The results of `duvet query` as text: counts, and a diagnostic for each annotation that fails."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _Labels = tuple[str, dict[Completeness, tuple[str, Callable[[Verdict], Diagnosti
 
 
 class CheckRenderer:
-    """Renders results as awslabs duvet does, so that scripts can read the output of both."""
+    """Renders results exactly as awslabs duvet does, so that scripts can read both."""
 
     def __init__(self, annotations: Sequence[Annotation], canvas: Canvas, *, verbose: bool = False) -> None:
         self.annotations = annotations
@@ -80,7 +80,7 @@ class CheckRenderer:
         }
 
     def render(self, results: Sequence[CheckResult]) -> Iterator[str]:
-        """Yield the text of all results piece by piece; it may be much longer than the results."""
+        """Yield the text of all results in pieces, because it may be long."""
         ##= man/spec/query.md#results
         ##% `duvet query` MUST print the results of the checks in the requested order, and then whether all checks
         ##% passed.
@@ -95,7 +95,7 @@ class CheckRenderer:
         yield f"\nOverall: {_judge(all(result.has_passed for result in results))}\n"
 
     def render_unfound(self, ids: Iterable[int]) -> Iterator[str]:
-        """Yield the errors for quotes that do not occur literally in their sections."""
+        """Yield an error for each quote that does not occur literally in its section."""
         errors = (
             Diagnostic("Exactly matchable quote not found in section", self._slice(id, "Quote"), help=_UNFOUND_HELP)
             for id in ids
@@ -209,7 +209,7 @@ class CheckRenderer:
         return Diagnostic("Successful correlation", test, related, is_advice=True)
 
     def _list_problems(self, id: int, execution: Execution) -> list[Slice]:
-        """Return the line that makes an outcome unknown."""
+        """Return the line that makes the outcome unknown."""
         path, line = self.annotations[id].path, execution.line
         if execution.outcome is not Outcome.UNKNOWN or not line:
             return []

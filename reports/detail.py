@@ -1,4 +1,4 @@
-"""Details of a requirement, section, specification, file or page, as text and Markdown."""
+"""Details of a requirement, section, specification, file or page, as text or Markdown."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ class TitleBlock(Struct, frozen=True):
 
 
 class FactsBlock(Struct, frozen=True):
-    """Names with values; the rendering skips names without a value."""
+    """Names with values; names without a value are not shown."""
 
     pairs: Sequence[tuple[str, str | None]]
 
     @property
     def known(self) -> list[tuple[str, str]]:
-        """The pairs that have a value."""
+        """The names that have a value, with that value."""
         return [(name, value) for name, value in self.pairs if value]
 
 
 class WordsBlock(Struct, frozen=True):
-    """Text of a specification, to be wrapped."""
+    """A text of a specification, which is wrapped."""
 
     text: str
 
 
 class PassageBlock(Struct, frozen=True):
-    """Lines of a specification, unchanged."""
+    """Lines of a specification, shown unchanged."""
 
     text: str
 
 
 class CodeBlock(Struct, frozen=True):
-    """Lines of a file, with a range to emphasise."""
+    """Lines of a file, some of which are highlighted."""
 
     path: str
     start: int
@@ -153,7 +153,7 @@ def _citations(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]
 
 
 def describe_type(kind: str) -> str:
-    """Return the user-facing word for an annotation type."""
+    """Return the word for an annotation type that users see."""
     return _TYPES.get(kind, kind)
 
 

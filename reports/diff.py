@@ -1,4 +1,4 @@
-"""Differences since a revision, as text, JSON and Markdown."""
+"""Changes since a revision, as text, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from duvet.trace.nearest import make_word_diff
 
 
 class DifferenceLine(NamedTuple):
-    """A text from a file, and its sign: `-` for the old text, `+` for the new one."""
+    """A text with its sign: `-` for old text, `+` for new."""
 
     sign: str
     text: str
 
 
 class DifferenceItem(NamedTuple):
-    """One change: its place, its description, and texts from files."""
+    """A change: its place, its description, and the old and new texts."""
 
     place: str
     words: str
@@ -42,7 +42,7 @@ class DifferenceGroup(NamedTuple):
 
 
 def group_differences(changes: difference.Difference) -> list[DifferenceGroup]:
-    """Return the groups with changes, worst first."""
+    """Return the groups that contain changes, worst first."""
     found = [
         DifferenceGroup("Coverage lost", tuple(map(_coverage, changes.coverage_lost)), True),
         DifferenceGroup("Stale citations", tuple(map(_stale, changes.citations_stale)), True),
@@ -92,7 +92,7 @@ def _moved(change: difference.RequirementChange) -> DifferenceItem:
 
 
 def _way(change: difference.RequirementChange) -> tuple[DifferenceLine, ...]:
-    """Return the old and the new place, if they differ."""
+    """Return the old and the new place if they differ."""
     if change.then.target == change.now.target:
         return ()
     return DifferenceLine("-", change.then.target), DifferenceLine("+", change.now.target)
@@ -166,9 +166,9 @@ def render_difference_markdown(
     verdict: str = "",
     obstacles: Sequence[Problem] = (),
 ) -> None:
-    """Write as much as fits into a comment, the most important changes first.
+    """Write as many changes as fit into a comment, most important first.
 
-    A `verdict` says that a gate was not checked, and the obstacles why.
+    `verdict` reports that a gate was not checked, and `obstacles` explain why.
     """
     found = group_differences(changes)
     compared = f"{_code(base.short)} ({_code(base.revision)})"
@@ -199,7 +199,7 @@ def _table(then: difference.CoverageCount, now: difference.CoverageCount) -> Ite
 
 
 def _fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
-    """Return the items that fit, and the remaining room."""
+    """Return the items that fit, and the room that remains."""
     found: list[str] = []
     for number, item in enumerate(group.items):
         lines = (f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_code(line.text)}" for line in item.lines)
@@ -215,7 +215,7 @@ _SIGNS = {"-": "then", "+": "now"}
 
 
 def _code(text: str) -> str:
-    """Format a text as code, so that GitHub does not interpret Markdown, HTML, mentions or issue numbers in it."""
+    """Format a text as code, in which GitHub does not interpret Markdown, HTML, mentions or issue numbers."""
     ##= man/spec/diff.md#output
     ##% In Markdown, `duvet diff` MUST escape text from files. In Markdown, `duvet diff` MUST stay within the size limit
     ##% of a GitHub comment, and say how much it left out.

@@ -1,4 +1,4 @@
-"""Diagnostics, drawn around excerpts of the source as in awslabs duvet."""
+"""Draws diagnostics around source excerpts, as awslabs duvet does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORD = re.compile(r"\S+?[-/](?=\w)|\S+ *| +")
 
 
 class Slice(Struct, frozen=True):
-    """A range of characters in a file, and its label."""
+    """A character range in a file, with a label."""
 
     path: str
     start: int
@@ -51,7 +51,7 @@ class DrawnFile(Struct, frozen=True):
 
 
 class Canvas(Struct, frozen=True):
-    """The properties of the output that the drawing depends on."""
+    """The properties of the output on which diagnostics are drawn."""
 
     read: Callable[[str], DrawnFile]
     width: int = 80
@@ -67,7 +67,7 @@ class Canvas(Struct, frozen=True):
             yield from self._draw_one(Diagnostic(message, slice, is_advice=True))
 
     def draw_errors(self, diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
-        """Yield the lines of the errors that ended the run; a frame around several errors ends with their number."""
+        """Yield the lines of the errors that ended the run; several errors end with their number."""
         first, *more = diagnostics
         if not more:
             yield from self.draw(first)
@@ -136,7 +136,7 @@ class Canvas(Struct, frozen=True):
 
 
 def _mark(source: DrawnFile, slice: Slice, line: int, is_block: bool) -> Iterator[str]:
-    """Yield the lines that mark a slice; the label goes below its last line."""
+    """Yield the lines that mark a slice, with the label below the last one."""
     label = escape_cell(slice.label)
     if is_block:
         yield f"╰──── {label}"
@@ -151,7 +151,7 @@ def _mark(source: DrawnFile, slice: Slice, line: int, is_block: bool) -> Iterato
 
 
 def _show(line: str) -> str:
-    """Return a source line for drawing, with expanded tabs and escaped control characters."""
+    """Return a source line with tabs expanded and control characters escaped."""
     first, *more = line.split("\t")
     shown = escape_cell(first)
     for part in more:

@@ -1,4 +1,4 @@
-"""Upstream's first JSON report: specifications line by line, annotations and statuses by number."""
+"""awslabs duvet's first JSON report: specifications by line, and numbered annotations and statuses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def render_json_v1(report: records.Finished, out: BinaryIO) -> None:
 
 
 def build_json_v1(report: records.Finished) -> Json:
-    """Return the report as plain data, with the keys in upstream's order."""
+    """Return the report as plain data, with keys in awslabs duvet's order."""
     ##= man/spec/trace.md#reports
     ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal the files that awslabs
     ##% duvet writes, except for known defects of awslabs duvet.
@@ -52,9 +52,9 @@ def build_json_v1(report: records.Finished) -> Json:
 
 
 def list_source_keys(report: records.Finished) -> list[str]:
-    """Return the key of each specification; a file in two formats gets two keys, where upstream repeats one.
+    """Return the key of each specification; a file read in two formats gets two keys.
 
-    A file under two paths that look alike has one key with the last value, as in upstream's report.
+    As in awslabs duvet's report, a file with two paths that look alike has one key, with the last value.
     """
     formats: dict[str, Format] = {}
     names: list[str] = []
@@ -84,7 +84,7 @@ def _specification(coverage: records.Coverage) -> Json:
 
 
 def _has_text(match: records.Match) -> bool:
-    """Return whether a quote has text on a line; a quote of the title has none, and neither has one of a single byte."""
+    """Return whether a quote covers text of a line; quotes of titles and of single bytes don't."""
     return any(piece.line != records.TITLE_LINE and piece.start < piece.end for piece in match.pieces)
 
 
@@ -114,7 +114,7 @@ def _segments(
 
 
 def _target_paths(report: records.Finished) -> list[str | None]:
-    """Return the paths of files as they were found, by annotation id; URLs stay unchanged."""
+    """Return the path at which each annotation's target was found; URLs are unchanged."""
     paths: list[str | None] = [None] * len(report.trace.annotations)
     for coverage in report.trace.coverages:
         locator = coverage.specification.locator
@@ -128,7 +128,7 @@ def _target_paths(report: records.Finished) -> list[str | None]:
 
 @lru_cache(maxsize=256)
 def _is_spelling(path: str, found: str) -> bool:
-    """Return whether the path of a target leads to the file without a search in other folders."""
+    """Return whether the path in a target is the file's path, without searching other folders."""
     return locate_specification(path) == locate_specification(found)
 
 

@@ -1,4 +1,4 @@
-"""JSON v2, awslabs duvet's second report format: its records, their encoding and decoding, and those of a trace."""
+"""JSON v2, awslabs duvet's second report format: records, encoding, decoding, and conversion of a trace."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Offset = Annotated[int, Meta(ge=0)]
 
 
 class V2Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """Base class of every record; unknown fields are rejected, and empty ones omitted."""
+    """Base class of the records, which rejects unknown fields and leaves out empty ones."""
 
 
 class ByteRange(Struct, frozen=True, order=True, forbid_unknown_fields=True, gc=False):
-    """A range of bytes in a source; the end is exclusive."""
+    """A byte range in a source; the end is exclusive."""
 
     start: Offset
     end: Offset
@@ -84,7 +84,7 @@ class SectionRecord(V2Record, frozen=True):
 
 
 class RequirementRecord(V2Record, frozen=True):
-    """A requirement, its place, and the citations of each part."""
+    """A requirement, its place, and the citations of each of its parts."""
 
     source: SourceLocation
     origin: SourceRanges
@@ -93,7 +93,7 @@ class RequirementRecord(V2Record, frozen=True):
 
 
 class CiteRecord(V2Record, frozen=True):
-    """An annotation that refers to a specification."""
+    """An annotation that cites a specification."""
 
     source: SourceLocation
     target: SourceRanges
@@ -118,7 +118,7 @@ class NotApplicableRecord(V2Record, frozen=True):
 
 
 class V2Sources(Struct, frozen=True):
-    """The sources, by id; extensions are buckets of other tools."""
+    """The sources by id; `extensions` belong to other tools."""
 
     inline: dict[str, InlineSource] = {}
     linked: dict[str, LinkedSource] = {}
@@ -161,7 +161,7 @@ class _Wire(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 def encode_v2_report(report: V2Report) -> bytes:
-    """Encode a report as JSON, sorted by id."""
+    """Encode a report as JSON, sorted by ids."""
     document: dict[str, object] = {"version": V2_VERSION}
     if report.issue_links:
         document["issue_links"] = report.issue_links
@@ -190,7 +190,7 @@ def _url(prefix: str, name: str) -> str:
 
 
 def decode_v2_report(data: bytes) -> V2Report:
-    """Decode a report; raise DuvetError if the data is not a valid report."""
+    """Decode a report; raise DuvetError if it is invalid."""
     try:
         wire = msgspec.json.decode(data, type=_Wire)
         sources = _without_urls(_SOURCES, wire.sources, V2Sources)
@@ -232,7 +232,7 @@ _HINT = "write the input with `duvet report --json-v2 FILE`"
 
 
 def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]:
-    """Read reports; raise ProblemsError with every file that is not a valid report."""
+    """Read reports; raise ProblemsError that lists every invalid file."""
     reports: list[tuple[str, V2Report]] = []
     problems: list[Problem] = []
     for path in paths:
@@ -259,12 +259,12 @@ def render_json_v2(report: Finished, out: BinaryIO) -> None:
 
 
 def make_bytes_id(prefix: str, data: bytes) -> str:
-    """Return the id of an entity from its bytes."""
+    """Return the id of an entity with this content."""
     return f"{prefix}-{fnv1a_64(data):016x}"
 
 
 def make_entity_id(prefix: str, *fields: str | int) -> str:
-    """Return the id of an entity from its fields."""
+    """Return the id of an entity with these fields."""
     return make_bytes_id(prefix, "\0".join(map(str, fields)).encode())
 
 
@@ -273,7 +273,7 @@ _KIND_NAMES = {kind: cast("KindName", kind.name) for kind in Kind if kind is not
 
 
 def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[int, SourceRanges]:
-    """Return the requirement ids of each annotation; annotations with the same quote share them."""
+    """Return the ids of the requirements that each annotation cites; equal quotes share them."""
     return {
         id: target
         for coverage, text in zip(coverages, texts, strict=True)
@@ -286,14 +286,14 @@ def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[i
 
 
 def merge_ranges(*parts: Iterable[ByteRange]) -> tuple[ByteRange, ...]:
-    """Return all ranges, sorted and without duplicates."""
+    """Return all ranges, sorted, without duplicates."""
     return tuple(sorted({one for part in parts for one in part}))
 
 
 def make_cite_records(
     annotations: Sequence[Annotation], files: Sequence[str], targets: dict[int, SourceRanges]
 ) -> tuple[dict[str, CiteRecord], dict[int, str]]:
-    """Return the records by id, and the record ids by annotation id."""
+    """Return the records by id, and the id of each annotation's record."""
     records: dict[str, CiteRecord] = {}
     ids: dict[int, str] = {}
     for index, annotation in enumerate(annotations):
@@ -363,7 +363,7 @@ def make_requirement_records(
 
 
 def _by_name(report: Finished) -> Iterator[list[Coverage]]:
-    """Merge the coverage of a specification that is read in several formats; a citation of one format covers all."""
+    """Group the coverage of a specification read in several formats, whose citations count for all of them."""
     names: dict[str, list[Coverage]] = {}
     for coverage in report.trace.coverages:
         names.setdefault(format_locator(coverage.specification.locator, report.root), []).append(coverage)
@@ -371,7 +371,7 @@ def _by_name(report: Finished) -> Iterator[list[Coverage]]:
 
 
 def _stated_together(report: Finished, coverage: Coverage, files: Sequence[str]) -> Iterator[list[int]]:
-    """Return the annotations that state requirements; several on one line state the same requirement."""
+    """Group the annotations that state the same requirement: those on the same line."""
     lines: dict[tuple[str, int], list[int]] = {}
     for id in sorted(coverage.tallies):
         lines.setdefault((files[id], report.trace.annotations[id].line), []).append(id)
@@ -425,7 +425,7 @@ def _coverage(
 
 
 class LinkedSources(NamedTuple):
-    """Return the files with annotations, and the id of the file of each annotation."""
+    """The files with annotations, and the id of each annotation's file."""
 
     repositories: dict[str, RepositoryRecord]
     sources: dict[str, LinkedSource]
@@ -433,7 +433,7 @@ class LinkedSources(NamedTuple):
 
 
 class InlineSources(NamedTuple):
-    """Return the specifications with their sections, and the id of the text of each coverage."""
+    """The specifications with their sections, and the id of each coverage's text."""
 
     sources: dict[str, InlineSource]
     specifications: dict[str, SpecificationRecord]
@@ -450,7 +450,7 @@ def _repository(blob_link: str | None, known: dict[str, RepositoryRecord]) -> st
 
 
 def make_inline_sources(report: Finished) -> InlineSources:
-    """Return the specifications; for a text with several names, the first one counts."""
+    """Return the specifications; of several names for a text, the first is used."""
     found = InlineSources({}, {}, {}, [])
     for coverage in report.trace.coverages:
         specification = coverage.specification

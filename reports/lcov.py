@@ -1,4 +1,4 @@
-"""LCOV: each specification is a source, its sections are functions, and the text that annotations refer to is lines."""
+"""LCOV: each specification is a source, its sections are functions, and cited text is lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Title = tuple[int, str]  # The line and the title of a section, as LCOV names a
 def render_lcov(
     report: Finished, require_citations: bool = True, require_tests: bool = True
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the bytes of a file for each specification."""
+    """Yield a file name and its content for each specification."""
     for index, coverage in enumerate(report.trace.coverages):
         ##= man/spec/trace.md#reports
         ##% LCOV MUST contain the path of a downloaded specification relative to the working directory.
@@ -77,7 +77,7 @@ def _line(offset: int, newlines: list[int]) -> int:
 def _references(
     coverage: Coverage, annotations: tuple[Annotation, ...], titles: list[_Title], newlines: list[int]
 ) -> Iterator[tuple[Kind, int, _Title]]:
-    """Return the lines that each annotation refers to, in the order of annotations."""
+    """Yield the lines that each annotation cites, in the order of annotations."""
     found: dict[int, tuple[list[int], _Title]] = {}
     for match in coverage.matches:
         place = ([_line(piece.start, newlines) for piece in match.pieces], titles[match.section])
@@ -88,7 +88,7 @@ def _references(
 
 
 def _branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:
-    """Count each reference as a hit of its lines, but only the first reference as a hit of the section's title."""
+    """Count each reference as a hit of its lines, but only the first one as a hit of the section's title."""
     first = 0
     if count:
         hit.add(line)

@@ -16,14 +16,14 @@ from duvet.text import quote_text
 
 
 class MergeConflict(NamedTuple):
-    """A difference; `broken` means that the ids are equal although the hashed contents differ."""
+    """A field that differs; `broken` means that ids are equal although the hashed content differs."""
 
     words: str
     broken: bool
 
 
 class _Rule(NamedTuple):
-    """The message about a field that differs, or about the whole record if `field` is empty."""
+    """The message for a field that differs; an empty `field` stands for the whole record."""
 
     field: str
     words: str
@@ -99,13 +99,13 @@ T = TypeVar("T", bound=json_v2.V2Record)
 
 
 def find_drift(earlier: json_v2.V2Record, later: json_v2.V2Record) -> Iterator[str]:
-    """Yield the fields of a citation that differ and can be merged."""
+    """Yield the fields of a citation that differ but can be merged."""
     if isinstance(earlier, json_v2.CiteRecord):
         yield from (name for name in (*_TEXTS, "tags") if getattr(earlier, name) != getattr(later, name))
 
 
 def join_records(earlier: T, later: T) -> T:
-    """Merge two records; keep the earlier one where they conflict."""
+    """Merge two records; where they conflict, the earlier one counts."""
     match earlier, later:
         case json_v2.SpecificationRecord(), json_v2.SpecificationRecord():
             return replace(earlier, url=earlier.url or later.url)
@@ -146,7 +146,7 @@ class _Listener(NamedTuple):
 
 
 def merge_reports(inputs: NamedReports) -> tuple[json_v2.V2Report, tuple[Problem, ...]]:
-    """Return the merged report and warnings; raise ProblemsError with every conflict."""
+    """Return the merged report and warnings; raise ProblemsError with all conflicts."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
     _raise(list(_files_of_several(inputs)))
@@ -186,7 +186,7 @@ def _raise(problems: list[Problem]) -> None:
 
 
 def _files_of_several(inputs: NamedReports) -> Iterator[Problem]:
-    """Yield a problem for each file name that several inputs contain without a repository."""
+    """Yield a problem for each file name that several inputs use without a repository."""
     first: dict[str, int] = {}
     for number, (name, report) in enumerate(inputs):
         for id, source in sorted(report.sources.linked.items()):
@@ -218,7 +218,7 @@ def _union(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> d
 
 
 def _extensions(bucket: str, earlier: dict[str, Raw], later: dict[str, Raw], listener: _Listener) -> dict[str, Raw]:
-    """Merge extensions; only their writer knows their meaning, so different values are a conflict."""
+    """Merge extensions; different values are a conflict, because only the tool that wrote them knows what they mean."""
     for key in sorted(earlier.keys() & later.keys()):
         if earlier[key] != later[key]:
             words = f"extension '{key}' under {bucket} conflicting with previously seen value"

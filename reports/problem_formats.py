@@ -1,4 +1,4 @@
-"""Problems as JSON for programs, as workflow commands for GitHub, and as test results in the XML of JUnit."""
+"""Problems as JSON, as workflow commands for GitHub, and as JUnit XML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROBLEMS_VERSION = 1  # Removing a key or changing its meaning requires a new ve
 
 
 class _Span(Struct, frozen=True, kw_only=True):
-    """Lines and columns count from 1. An unknown value is null; without columns, the span is the whole line."""
+    """A range of a file, counted from 1; unknown values are null, and without columns it means whole lines."""
 
     line: int | None
     column: int | None
@@ -50,7 +50,7 @@ class ProblemRecord(Struct, frozen=True, kw_only=True):
 
 
 class ProblemsRecord(Struct, frozen=True):
-    """All problems of a run, by path and place."""
+    """All problems of a run, sorted by path and place."""
 
     version: int
     problems: tuple[ProblemRecord, ...]
@@ -59,7 +59,7 @@ class ProblemsRecord(Struct, frozen=True):
 
 
 def render_problems_json(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """Return one JSON object with every problem."""
+    """Return a JSON object with all problems."""
     ##= man/spec/problems.md#json
     ##% JSON MUST be one object with the version of the format, all problems, and the numbers of errors and warnings.
     return encode_json(ProblemsRecord(PROBLEMS_VERSION, tuple(map(_record, problems)), *count_problems(problems)))

@@ -1,4 +1,4 @@
-"""Problems as text, and the inputs that all formats of problems share."""
+"""Problems as text, and what all formats of problems need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ProblemFormat(StrEnum):
 
 
 class ProblemContext(Struct, frozen=True):
-    """The inputs that a format needs in addition to the problems."""
+    """What a format needs in addition to the problems."""
 
     read_line: LineReader = lambda path, line: None
     colour: bool = False
@@ -67,7 +67,7 @@ def count_problems(problems: Sequence[Problem]) -> tuple[int, int]:
 
 
 def make_root_relative(path: str, folder: str) -> str:
-    """Return the path relative to the root of the repository; an absolute path stays unchanged."""
+    """Return a path relative to the root of the repository; absolute paths are unchanged."""
     if not path or not folder or is_absolute(path):
         return path
     return posixpath.normpath(posixpath.join(folder, path))
@@ -92,7 +92,7 @@ _Mark = tuple[Place, str, str]  # A place, the character that underlines it, and
 
 
 def render_problems_text(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """Return the problems as text, separated by empty lines."""
+    """Return the problems as text, with an empty line between them."""
     blocks = ["\n".join(format_problem(problem, view)) + "\n" for problem in problems]
     if view.counts_like_upstream:
         blocks += filter(None, [count_like_upstream(problems)])
@@ -141,7 +141,7 @@ def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
 
 
 def _words(line: str) -> str:
-    """Return a line of a message, cut if it would push everything else off the screen."""
+    """Return a line of a message, shortened if it would fill the screen."""
     return escape_cell(line if len(line) <= _LONGEST else line[:_LONGEST] + CUT_MARK)
 
 
@@ -167,7 +167,7 @@ def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: b
 
 
 def _start(line: str, low: int) -> int:
-    """Return the index of the first character to show: 0, or a little before the first place in a long line."""
+    """Return the index of the first character to show: for a long line, a little before the place."""
     if len(line) <= _FITS and measure_width(escape_cell(line)) <= _FITS:
         return 0
     start, used = low, 0
@@ -178,7 +178,7 @@ def _start(line: str, low: int) -> int:
 
 
 def _span(place: Place, line: str) -> tuple[int, int]:
-    """Return the range of characters in the line; without a column, the whole line without surrounding white space."""
+    """Return the range to mark; without a column, the whole line except surrounding white space."""
     if not place.column:
         return len(line) - len(line.lstrip()), max(1, len(line.rstrip()))
     low = min(place.column - 1, len(line))

@@ -95,7 +95,7 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
 
 
 def _quoted(text: str, safe: str = "/") -> str:
-    """Percent-encode the text, keeping the bytes of a name that is not UTF-8."""
+    """Percent-encode a text, keeping the bytes of names that are not UTF-8."""
     try:
         return quote(text, safe=safe, errors="surrogateescape")
     except UnicodeEncodeError:

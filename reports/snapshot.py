@@ -1,4 +1,4 @@
-"""The snapshot: the coverage of each text, in a form that is easy to review as a diff."""
+"""The snapshot: the coverage of every text, in a form that is easy to review as a diff."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _specification(coverage: records.Coverage, root: str) -> Iterator[str]:
 
 
 def _line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iterator[str]:
-    """Yield the covered parts of a line; join adjacent parts of one status, and keep the indentation."""
+    """Yield the covered parts of a line; adjacent parts with the same status are joined, and indentation is kept."""
     kinds: list[tuple[int, int]] = []
     for segment in segments:
         kind = _kind(segment)
@@ -76,7 +76,7 @@ def _line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iter
 
 
 def _kind(segment: records.Segment) -> int:
-    """Encode the citation types and the level of a segment as one number; 0 means none."""
+    """Encode the citation types and level of a segment as a number; 0 stands for none."""
     return segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT
 
 

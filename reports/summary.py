@@ -1,4 +1,4 @@
-"""The summary of a run: a table of specifications by level and state, the verdict and the coverage."""
+"""The summary of a run: specifications by level and state, the verdict, and the coverage."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _STATES = (
 
 
 class SummaryRow(Struct, frozen=True):
-    """The numbers of one specification, or of all specifications."""
+    """The numbers of one specification, or of all."""
 
     name: str
     shares: tuple[str, ...]  # `2/3` for each level, and finally for all levels.
@@ -49,7 +49,7 @@ class SummaryRow(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """The summary of a run, before its layout."""
+    """The content of the summary, independent of its layout."""
 
     levels: tuple[str, ...]
     rows: tuple[SummaryRow, ...]  # The last row is the total of all specifications.
@@ -59,7 +59,7 @@ class Summary(Struct, frozen=True):
 def summarize_run(
     report: Finished, problems: Sequence[Problem], gates: Sequence[GateResult], *, counts: bool = True
 ) -> Summary:
-    """Collect the table, the not-applicable entries, the verdict (with or without counts) and the coverage."""
+    """Collect the table, not-applicable entries, verdict and coverage; `counts` adds counts to the verdict."""
     found = compute_totals(report.requirements)
     levels = [total.level for total in found if total.specification is None and total.level is not None]
     rows = tuple(_summarize_group(group, levels) for group in group_totals(found))
@@ -90,7 +90,7 @@ def _summarize_group(group: Sequence[Total], levels: Sequence[Level]) -> Summary
 
 
 def format_summary(summary: Summary, look: TableLook) -> str:
-    """Lay out the summary for the terminal's width."""
+    """Lay out the summary for the width of the terminal."""
     ##= man/spec/trace.md#reports
     ##% On a terminal, the summary MUST fit the width of the terminal, and show each state in its colour.
     table = [*_format_table(summary, look), ""] if any(summary.rows[-1].counts) else []
@@ -130,7 +130,7 @@ def _format_table(summary: Summary, look: TableLook) -> Iterator[str]:
 def _make_cells(
     rows: Sequence[SummaryRow], levels: Sequence[str], states: Sequence[State], *, percents: bool
 ) -> tuple[list[list[_Cell]], list[list[_Cell]]]:
-    """Return the two heading lines and the cells of each row, without specification names."""
+    """Return two heading lines, and the cells of each row without specification names."""
     heads = [
         [_Cell("") for _ in (*levels, "done", "%")]
         + [_Cell(state.words.rpartition(" ")[0], state) for state in states],
@@ -156,7 +156,7 @@ def _format_line(name: str, room: int, cells: Sequence[_Cell], widths: Sequence[
 
 
 def _format_list(rows: Sequence[SummaryRow], states: Sequence[State], look: TableLook) -> Iterator[str]:
-    """Yield the name of each specification, followed by its numbers, for a terminal that is too narrow for a table."""
+    """Yield each specification and its numbers, for terminals that are too narrow for a table."""
     for row in rows:
         yield cut_middle(row.name, look.width)
         parts = [f"{row.shares[-1]} done"]
@@ -173,14 +173,14 @@ def _paint(text: str, state: State | None, look: TableLook) -> str:
 
 
 def format_last_day(entry: NotApplicable) -> str:
-    """Return `until 2027-12-31`, or `expired` with the date; empty without an expiry date."""
+    """Return `until 2027-12-31`, or `expired` with the date; empty without a date."""
     if entry.expiry is None:
         return ""
     return f"{'expired' if entry.has_expired else 'until'} {entry.expiry}"
 
 
 def describe_not_applicable(entry: NotApplicable) -> str:
-    """Return `not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
+    """Describe an entry: `not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
     what = "expired" if entry.has_expired else "not applicable"
     quote = f", {quote_text(shorten_text(escape_line_ends(entry.quote)))}" if entry.quote else ""
     count = format_count(entry.requirements, "requirement")
@@ -188,6 +188,6 @@ def describe_not_applicable(entry: NotApplicable) -> str:
 
 
 def describe_exemption(entry: NotApplicable) -> str:
-    """Return the reason, owner and date, such as `we have no spout (QA, until 2027-12-31)`."""
+    """Return reason, owner and date, such as `we have no spout (QA, until 2027-12-31)`."""
     more = ", ".join(filter(None, (escape_line_ends(entry.owner), format_last_day(entry))))
     return f"{escape_line_ends(entry.reason)} ({more})" if more else escape_line_ends(entry.reason)

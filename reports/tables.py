@@ -1,4 +1,4 @@
-"""Renders lists: tables for the terminal, and plain lines, JSON, CSV and Markdown."""
+"""Renders lists as tables for the terminal, plain lines, JSON, CSV or Markdown."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _WIDEST_CHARACTER = 2
 
 
 class ColumnBand(Struct, frozen=True):
-    """Columns side by side, with their widths."""
+    """Neighbouring columns and their widths."""
 
     indent: int
     widths: Mapping[int, int]  # The widths, by column index.
 
 
 def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[ColumnBand]:
-    """Arrange columns into bands that fit the room, and wrap columns with long texts."""
+    """Arrange columns in bands that fit the width, wrapping columns with long texts."""
     fixed = [index for index in range(len(needs)) if index not in wrapping]
     rest = room - sum(needs[index] for index in fixed) - len(COLUMN_GAP) * (len(needs) - 1)
     shares = _shared({index: needs[index] for index in wrapping}, max(rest, 0))
@@ -57,7 +57,7 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
 
 
 def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
-    """Divide the width equally; a column that needs less leaves the rest to other columns."""
+    """Divide the width equally, giving what a column doesn't need to the others."""
     shares: dict[int, int] = {}
     for index in sorted(needs, key=lambda index: needs[index]):
         shares[index] = min(needs[index], room // (len(needs) - len(shares)))
@@ -86,7 +86,7 @@ HEAD_MARKS = HighlightMarks("\x1b[1m", "\x1b[0m")
 
 
 def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, shown: Callable[[str], str]) -> str:
-    """Return the text with markers around the spans; `shown` escapes each piece."""
+    """Return the text with markers around the spans; `shown` escapes each part."""
     if not spans:
         return shown(text)
     return "".join(
@@ -96,7 +96,7 @@ def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, show
 
 
 def split_highlights(text: str, spans: HighlightSpans) -> Iterator[tuple[str, bool]]:
-    """Yield the pieces of the text, with True for highlighted ones."""
+    """Yield the parts of a text, each with True if it is highlighted."""
     last = 0
     for start, end in spans:
         if last < start:
@@ -119,7 +119,7 @@ class ListFormat(StrEnum):
 
 
 class Column(Struct, frozen=True):
-    """A column of a list: its name, its value for a row, and whether long values wrap."""
+    """A column of a list: its name, how to get its value from a row, and whether long values wrap."""
 
     name: str
     value: Callable[[Any], str]
@@ -139,7 +139,7 @@ class Listing(Struct, frozen=True):
 
     @property
     def used(self) -> Sequence[Column]:
-        """The columns without the optional ones that are empty."""
+        """All columns except optional ones that are empty."""
         return [one for one in self.columns if not one.is_optional or any(map(one.value, self.rows))]
 
     @property
@@ -237,7 +237,7 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
 
 
 def _cell(column: Column, row: Any, look: TableLook) -> _Cell:
-    """Make a cell; without colours, the markers are part of the text."""
+    """Return a cell; without colours, highlight markers are part of its text."""
     value, spans = column.value(row), column.marks(row)
     if look.colour and (colour := column.colour(row)):
         text = escape_cell(value)
@@ -296,12 +296,12 @@ _CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode the value as indented JSON, with terminal control characters escaped."""
+    """Encode a value as indented JSON, escaping terminal control characters."""
     return _CONTROLS.sub(_escaped, json.format(_encoded(value), indent=2)) + b"\n"
 
 
 def encode_json_line(value: Any) -> bytes:
-    """Encode the value on one line, with terminal control characters escaped."""
+    """Encode a value as JSON on one line, escaping terminal control characters."""
     return _CONTROLS.sub(_escaped, _encoded(value)) + b"\n"
 
 
@@ -313,7 +313,7 @@ def _encoded(value: Any) -> bytes:
 
 
 def _as_unicode(value: Any) -> Any:
-    """Replace bytes of file names that aren't UTF-8."""
+    """Replace the bytes in file names that aren't UTF-8."""
     match value:
         case str():
             return value.encode(errors="replace").decode()

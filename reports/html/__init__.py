@@ -1,1 +1,1 @@
-"""The HTML report, a module for each view."""
+"""The HTML report, with one module per view."""

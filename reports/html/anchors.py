@@ -1,4 +1,4 @@
-"""Anchors, names, states and filters that all views share."""
+"""Anchors, names, states and filters that all views of the report share."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AnchorNames:
         self._counts = dict.fromkeys(_OWN.split(), 1)
 
     def new(self, wanted: str) -> str:
-        """Return the requested name, with a number appended if the name is taken."""
+        """Return the anchor, with a number appended if it is taken."""
         # Ids from Markdown may contain white space, which anchors must not; `?` begins filters.
         name = wanted = "-".join(wanted.replace("?", " ").split())
         while name in self._counts:
@@ -50,7 +50,7 @@ class AnchorNames:
 
 
 class ReportData(Struct, frozen=True, kw_only=True):
-    """Everything that the report shows: the finished trace and related data."""
+    """The data of the report: the finished trace and everything shown beside it."""
 
     finished: Finished
     catalogue: Catalogue  # The same trace as cards, with the requirements in the same order as in `finished`.
@@ -83,14 +83,14 @@ def escape_attribute(text: str) -> str:
 
 
 class AnchorLink(NamedTuple):
-    """An anchor and the link to it, both escaped."""
+    """An anchor and a link to it, both escaped."""
 
     anchor: str
     link: str
 
 
 class SectionPlace(Struct, frozen=True):
-    """The place of a section in the report, with its requirements and other citations."""
+    """A section's place in the report, with its requirements and other citations."""
 
     name: str  # Its anchor, not escaped.
     spot: AnchorLink
@@ -110,7 +110,7 @@ class ReportPlaces(Struct, frozen=True):
     notes_view: str = ""  # The anchor of the list of pages.
 
     def of(self, citation: CitationCard) -> AnchorLink | None:
-        """Return the place of the text that a citation refers to, or None for an invalid citation."""
+        """Return the place of the text that a citation cites; None if the citation is invalid."""
         ##= man/spec/page.md#links
         ##% A link into the report MUST open the place that its anchor names. If that place no longer exists, the report
         ##% MUST open the nearest place and show a notice.
@@ -120,7 +120,7 @@ class ReportPlaces(Struct, frozen=True):
 
 
 def assign_places(page: ReportData) -> ReportPlaces:
-    """Assign every anchor; an anchor depends only on the thing that it names, unless two would be equal."""
+    """Assign all anchors; an anchor depends only on what it names, unless two would be equal."""
     names = AnchorNames()
     cited = [coverage.specification for coverage in page.finished.trace.coverages]
     specifications = {one.id: names.new(one.id) for one in cited}
@@ -156,7 +156,7 @@ def assign_places(page: ReportData) -> ReportPlaces:
 
 
 def _shown(page: ReportData) -> Iterable[Iterable[str]]:
-    """Return the ids of the sections to show, by specification."""
+    """Return the ids of the sections to show, for each specification."""
     # Often only a few sections of a large standard are cited; without requirements, only those are shown.
     stating = {card.specification for card in page.catalogue.requirements}
     for number, coverage in enumerate(page.finished.trace.coverages):
@@ -187,14 +187,14 @@ def _below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) -> Anch
 
 
 class SectionLabels:
-    """Names of sections with their specifications, cached."""
+    """The names of sections with their specifications, cached."""
 
     def __init__(self, page: ReportData) -> None:
         self._specifications = [coverage.specification for coverage in page.finished.trace.coverages]
         self._found: dict[tuple[int, str], str] = {}
 
     def section(self, specification: int, id: str) -> str:
-        """Return `RFC 8446, 4.1.2`, escaped and on one line."""
+        """Return a label such as `RFC 8446, 4.1.2`, escaped and on one line."""
         found = self._found.get((specification, id))
         if found is None:
             one = self._specifications[specification]
@@ -208,7 +208,7 @@ class SectionLabels:
 
 
 def format_section_title(specification: Specification, index: int) -> str:
-    """Return the section's title, with the number that titles of IETF text lack."""
+    """Return the title of a section; in IETF text, its number precedes it."""
     section = specification.sections[index]
     ##= man/spec/page.md#requirements-and-citations
     ##% If several sections have the same title, the report MUST show the headings above each of them.
@@ -219,12 +219,12 @@ def format_section_title(specification: Specification, index: int) -> str:
 
 
 def strip_backticks(title: str) -> str:
-    """Return the title of a specification or section without the backticks of its code spans."""
+    """Return a title without the backticks around code."""
     return _CODE_SPAN.sub(r"\2", title)
 
 
 def find_section_number(specification: Specification, id: str) -> str:
-    """Return the number of a section of IETF text: `4.1`, `Appendix A`."""
+    """Return the number of a section of IETF text, such as `4.1` or `Appendix A`."""
     kind, _, number = id.partition("-")
     if specification.format is not Format.IETF or kind not in ("section", "appendix"):
         return ""
@@ -232,7 +232,7 @@ def find_section_number(specification: Specification, id: str) -> str:
 
 
 class StateLook(Struct, frozen=True):
-    """The sign, words and style of a state; two states never differ in colour alone."""
+    """How a state looks: its sign, words and style; states never differ only in colour."""
 
     index: int
     sign: str
@@ -252,7 +252,7 @@ class StateLook(Struct, frozen=True):
 
     @property
     def former(self) -> str:
-        """The state's names in links to older reports."""
+        """The names of the state in links to older reports."""
         names = (word for word, states in STATES_BY_WORD.items() if [*State][self.index] in states)
         return " ".join(name for name in names if name != self.slug)
 
@@ -271,14 +271,14 @@ STATE_LOOKS = tuple(
 
 
 class LinkedNumber(Struct, frozen=True):
-    """A count, linked to the things that it counts unless it is zero."""
+    """A number that links to what it counts, unless it is zero."""
 
     count: int
     href: str
 
 
 def name_level(level: Level) -> str:
-    """Return the level's name, or `other` for a requirement without a keyword."""
+    """Return the name of a level; `other` without a keyword."""
     return "other" if level is Level.AUTO else level.name
 
 
@@ -291,7 +291,7 @@ def link_number(
     feature: str = "",
     issue: str = "",
 ) -> LinkedNumber:
-    """Link a number to the filtered list of requirements that it counts."""
+    """Link a number to the filtered list of the requirements that it counts."""
     ##= man/spec/page.md#overview
     ##% The overview MUST begin with the verdict of the run. In the overview, each number of requirements MUST link to a
     ##% list of them.

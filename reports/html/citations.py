@@ -24,7 +24,7 @@ KIND_WORDS = {
 
 
 class ReferenceWriter:
-    """Writes citations; the URL and name of a file are computed once."""
+    """Writes citations; the link and name of each file are computed once."""
 
     def __init__(self, page: ReportData) -> None:
         finished = page.finished
@@ -46,7 +46,7 @@ class ReferenceWriter:
         return f"<dl class=references>{''.join(groups)}</dl>"
 
     def counts(self, numbers: Iterable[int]) -> str:
-        """Return `1 implementation, 2 tests`, with a link to the first of them."""
+        """Return counts such as `1 implementation, 2 tests`, linked to the first citation."""
         found: dict[Kind, list[int]] = {}
         for number in numbers:
             found.setdefault(self.citations[number].kind, []).append(number)
@@ -67,7 +67,7 @@ class ReferenceWriter:
         return f'<a href="{url}{_line(place.line)}">{words}</a>' if url else words
 
     def file(self, path: str, own_base: str | None = None) -> tuple[str, str]:
-        """Return the URL and the name of a file, both escaped."""
+        """Return the URL and name of a file, both escaped."""
         found = self._files.get((path, own_base))
         if found is None:
             ##= man/spec/page.md#safety
@@ -134,7 +134,7 @@ class SourceWriter:
         self.names = names
 
     def lines(self) -> Markup:
-        """Return the files with their citations, by folder."""
+        """Return the files and their citations, grouped by folder."""
         files: dict[str, list[CitationCard]] = {}
         for card in self.citations:
             files.setdefault(card.path, []).append(card)

@@ -172,7 +172,7 @@ class PageWriter:
         return self.places.notes[note.slug].link if note else ""
 
     def _rewritten(self, target: str, heading: str, label: str) -> str:
-        """Write a link to a page as Markdown; leave a broken link unchanged."""
+        """Write a link to a page as Markdown; broken links are unchanged."""
         words = _escape_markdown(label or (f"{target}#{heading}" if heading else target))
         if target in self.notes.by_slug:
             return f"[{words}](<{self.places.notes[target].link}>)"

@@ -67,7 +67,7 @@ _WORDS = {
 
 
 class SnapshotChangeView(NamedTuple):
-    """A line of the snapshot that has changed."""
+    """A changed line of the snapshot."""
 
     place: str
     href: str  # Empty for a removed section.
@@ -76,7 +76,7 @@ class SnapshotChangeView(NamedTuple):
 
 
 class SnapshotChangeGroup(NamedTuple):
-    """The changes of one kind."""
+    """All changes of one kind."""
 
     mark: str
     words: str
@@ -88,7 +88,7 @@ class SnapshotChangeGroup(NamedTuple):
 def make_snapshot_groups(
     page: anchors.ReportData, places: anchors.ReportPlaces, names: anchors.SectionLabels
 ) -> list[SnapshotChangeGroup] | None:
-    """Group the changes by kind; None without a snapshot to compare with."""
+    """Group the changes by kind; None if there is no snapshot to compare with."""
     if page.since is None:
         return None
     ##= man/spec/page.md#overview
@@ -119,7 +119,7 @@ class _Sections:
         }
 
     def link(self, change: SnapshotChange) -> tuple[str, str]:
-        """Return the link and the name of a change's section."""
+        """Return the link to a change's section, and the section's name."""
         index, name = self._cited.get(change.specification, (None, change.specification))
         if index is None or change.section not in self._places[index]:
             return "", f"{name}, {change.section}"
@@ -156,7 +156,7 @@ class TotalGroup(Struct, frozen=True):
 
 
 def choose_states(whole: Total) -> tuple[anchors.StateLook, ...]:
-    """Return the states that the report shows, `done` first; `not applicable` only if it occurs."""
+    """Return the states to show, `done` first; `not applicable` only if it occurs."""
     states = (*COUNTED_STATES, State.NOT_APPLICABLE) if whole.not_applicable else COUNTED_STATES
     return tuple(anchors.STATE_LOOKS[state] for state in states)
 
@@ -164,7 +164,10 @@ def choose_states(whole: Total) -> tuple[anchors.StateLook, ...]:
 def make_total_groups(
     counted: Sequence[Total], columns: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]
 ) -> list[TotalGroup]:
-    """Group the totals by specification, ending with the total of all; `anchors` are by specification id."""
+    """Group the totals by specification, with the overall total last.
+
+    `anchor_names` maps specification ids to anchors.
+    """
     groups = group_totals(counted)
     if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
@@ -201,7 +204,7 @@ def _group(group: tuple[Total, ...], looks: Sequence[anchors.StateLook], anchor_
 
 
 class LabelView(NamedTuple):
-    """A feature or a tracking issue, and the number of its requirements."""
+    """A feature or tracking issue, and the number of its requirements."""
 
     name: str
     href: str  # The URL of the issue, or empty.
@@ -226,7 +229,7 @@ class OverviewView(Struct, frozen=True):
 def make_overview_view(
     page: anchors.ReportData, counted: Sequence[Total], places: anchors.ReportPlaces, names: anchors.SectionLabels
 ) -> OverviewView:
-    """Return the data of the overview, from the totals that all reports share."""
+    """Return the data of the overview, with the totals that all reports share."""
     whole = counted[-1]
     looks = choose_states(whole)
     columns = tuple(look for look in looks if look.index == State.DONE or whole.counts[look.index])

@@ -1,4 +1,4 @@
-"""Renders the HTML report: one file that works without a network and without scripts."""
+"""Renders the HTML report: a single file that works without a network and without JavaScript."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_header_view(page: anchors.ReportData) -> HeaderView:
 
 
 def make_report_title(page: anchors.ReportData) -> str:
-    """Return the configured title, or one made from links and specifications; never the project's path."""
+    """Return the configured title, or one made from links and specifications; it never reveals local paths."""
     ##= man/spec/page.md#overview
     ##% The report MUST have the configured title and logo. Without a configured title, the report MUST have the name of
     ##% the repository to which it links as its title, or else the names of its specifications.
@@ -62,7 +62,7 @@ def make_report_title(page: anchors.ReportData) -> str:
 
 
 def _repository(link: str | None) -> str:
-    """Return `owner/repository` if the link looks like one into a repository."""
+    """Return `owner/repository` if the link leads to a repository."""
     try:
         segments = urlsplit(keep_web_url(link)).path.strip("/").split("/")
     except ValueError:
@@ -75,7 +75,7 @@ _UNSAFE = re.compile(r"[<>&\x7f-\x9f\u2028\u2029\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def escape_json_island(data: bytes) -> Markup:
-    """Escape the characters in JSON that HTML interprets or forbids."""
+    """Escape characters in JSON that HTML interprets or forbids."""
     text = data.decode(errors="replace")
     return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
@@ -100,7 +100,7 @@ def make_script_settings(page: anchors.ReportData) -> Markup:
 def write_requirement_rows(
     page: anchors.ReportData, places: anchors.ReportPlaces, references: ReferenceWriter, names: anchors.SectionLabels
 ) -> Markup:
-    """Write the rows of the table, the least finished first, then by level."""
+    """Write the rows of the table, least finished first, then by level."""
     ##= man/spec/page.md#requirements-and-citations
     ##% The table MUST begin with the least finished requirements.
     cards = page.catalogue.requirements
@@ -146,7 +146,7 @@ _SPACES = re.compile(r"(?<=[;:,{]) | (?=[{}])|;(?=\s*})")
 
 
 def load_page_shell() -> dict[str, Markup]:
-    """Load the styles, the early script, the module, and the content security policy that allows only these."""
+    """Load the styles and scripts, and the content security policy that allows only these."""
     early, module = Markup(page_file("early.js")), Markup(page_file("script.min.js"))
     allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
     return {
@@ -175,7 +175,7 @@ _FORBIDDEN_BEGINNINGS = (0xC2, 0xEF, 0xF0, 0xF1, 0xF2, 0xF3, 0xF4)
 
 
 def render_html(page: anchors.ReportData, out: BinaryIO) -> None:
-    """Write the report in pieces."""
+    """Write the report piece by piece."""
     out.writelines(map(_encoded, environment().get_template("page/page.html.j2").generate(_shown(page))))
 
 

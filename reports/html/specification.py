@@ -1,4 +1,4 @@
-"""A specification: its sections, with marked requirements."""
+"""The text of a specification by section, with its requirements marked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TextOwner(NamedTuple):
-    """The requirement that a part of a text belongs to; the worst state is sorted first."""
+    """The requirement to which a piece of text belongs; the worst state sorts first."""
 
     state: State
     link: str
@@ -43,7 +43,7 @@ class SectionMarker:
         self._found: dict[tuple[int, ...], list[TextOwner]] = {}
 
     def text(self, lines: SegmentsByLine) -> str:
-        """Return the section's text without the empty lines around it."""
+        """Return a section's text without empty lines at its start and end."""
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST show the text of a section with the line breaks of its specification, and link each
         ##% requirement in it to the requirement's details.
@@ -72,7 +72,7 @@ class SectionMarker:
         return written
 
     def _fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
-        """Write a fragment; the start of a requirement is a link, and the first link on a line shows the sign."""
+        """Write a fragment; the start of a requirement is a link, and the first link on a line has the state's sign."""
         found = self._owners(segment.ids)
         if not found:
             return f"<mark class={anchors.CITED_LOOK.mark}>{text}</mark>"
@@ -95,7 +95,7 @@ class SectionMarker:
         return found
 
     def _whose(self, found: list[TextOwner]) -> str:
-        """Return the attribute that names a fragment's requirements; empty if the last link already names them."""
+        """Return the attribute that lists a fragment's requirements; empty if the last link lists the same ones."""
         if len(found) > 1:
             return f' data-r="{" ".join([owner.name for owner in found])}"'
         return "" if found[0] is self._last else f" data-r={found[0].name}"
@@ -142,7 +142,7 @@ class Article(Struct, frozen=True):
 
 
 class ArticleWriter:
-    """Writes the articles one by one, because they make up most of the report."""
+    """Writes articles one at a time, because they make up most of the report."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class ArticleWriter:
         self.room = _MOST_ELEMENTS
 
     def written(self, around: int) -> Iterator[Article]:
-        """Yield the articles in report order, specifications without requirements last."""
+        """Yield the articles in report order, with specifications without requirements last."""
         self.room = min(_MOST_ELEMENTS, _MOST_IN_ALL - around)
         coverages = self.page.finished.trace.coverages
         for number in sorted(
@@ -204,7 +204,7 @@ class ArticleWriter:
         )
 
     def _section(self, coverage: Coverage, index: int, place: anchors.SectionPlace) -> tuple[str, int]:
-        """Return a section's HTML and the maximum number of its elements."""
+        """Return the HTML of a section, and the greatest number of its elements."""
         section = coverage.specification.sections[index]
         marking = SectionMarker(section, self._owners(place))
         text = marking.text(coverage.sections.get(index, {}))
@@ -283,7 +283,7 @@ class ArticleWriter:
 
 
 def _held(text: str) -> str:
-    """Replace `noscript` elements, which can't be nested in the element that contains a later article as text."""
+    """Replace `noscript` elements, because the article is itself kept in an element that can't contain them."""
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
     return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")
