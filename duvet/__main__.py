@@ -10,7 +10,7 @@ MCP_PROGRAM, MCP_COMMAND = "contextive-mcp", "mcp"  # The program runs this comm
 
 
 def main(program: str = "duvet") -> NoReturn:
-    """Run the command line under this name and exit with its code."""
+    """Run the command line under this program name, and exit with its code."""
     # A run is short and creates few reference cycles; collecting them would take a sixth of its time.
     gc.disable()
     from duvet.cli import main as run
@@ -19,7 +19,7 @@ def main(program: str = "duvet") -> NoReturn:
 
 
 def serve() -> NoReturn:
-    """Run `duvet mcp` as `contextive-mcp`."""
+    """Run `duvet mcp`, for `contextive-mcp`."""
     if sys.argv[1:] != ["--version"]:
         sys.argv[1:1] = [MCP_COMMAND]
     main(MCP_PROGRAM)

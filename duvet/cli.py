@@ -115,7 +115,7 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
 
 
 def main(program: str = "duvet") -> NoReturn:
-    """Run the command line, and exit without cleaning up, which would take a tenth of the time."""
+    """Run the command line and exit at once; cleaning up would take a tenth of the time."""
     try:
         code = run_command_line(sys.argv[1:], program=program)
     except KeyboardInterrupt:
@@ -128,7 +128,7 @@ def main(program: str = "duvet") -> NoReturn:
 
 
 def run_command_line(args: list[str], settings: TerminalSettings | None = None, program: str = "duvet") -> int:
-    """Run a command and print its errors; return the exit code."""
+    """Run a command, print its errors, and return the exit code."""
     open_missing_stderr()
     if completion := os.environ.get("_DUVET_COMPLETE"):
         from duvet.console.completion import answer_shell

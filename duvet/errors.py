@@ -1,4 +1,4 @@
-"""The errors that duvet raises, from the general to the specific."""
+"""The errors that duvet raises, from general to specific."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class DuvetError(Exception):
-    """An error that a user can fix; the message says what is wrong and where, and the hint how to fix it."""
+    """An error that a user can fix: the message says what is wrong and where, the hint how to fix it."""
 
     rule_code = "DUV122"  # The rule of an error that ends a command.
 
@@ -27,7 +27,7 @@ class DuvetError(Exception):
 
 
 class ProblemsError(DuvetError):
-    """The run can't continue because of these problems."""
+    """Raised when problems keep the run from continuing."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         first = problems[0]
@@ -36,41 +36,41 @@ class ProblemsError(DuvetError):
 
 
 class UnreadableError(DuvetError):
-    """A file can't be read."""
+    """Raised when a file can't be read."""
 
 
 class NotRegularError(UnreadableError):
-    """The path of a file names a folder or a device."""
+    """Raised when a path names a folder or device instead of a file."""
 
 
 class MarkdownError(UnreadableError):
-    """The Markdown parser fails on a text."""
+    """Raised when the Markdown parser fails on a text."""
 
 
 class ConfigAbsentError(UnreadableError):
-    """The project has no configuration."""
+    """Raised when the project has no configuration."""
 
 
 class FetchError(DuvetError):
-    """A specification can't be downloaded."""
+    """Raised when a specification can't be downloaded."""
 
 
 class NotFoundError(DuvetError):
-    """A name matches nothing, or more than one thing."""
+    """Raised when a name matches nothing, or is ambiguous."""
 
     rule_code = "DUV120"
 
 
 class QueryError(DuvetError):
-    """A query is not valid."""
+    """Raised for an invalid query."""
 
 
 class OutputError(DuvetError):
-    """A result can't be written."""
+    """Raised when a result can't be written."""
 
 
 class OutputExistsError(OutputError):
-    """The output file exists and must not be replaced."""
+    """Raised when an output file exists and must not be replaced."""
 
 
 _PLAIN_WORDS = {
@@ -111,7 +111,7 @@ def suggest_remedy(message: str) -> str:
 
 
 def describe_os_error(error: OSError | ValueError) -> str:
-    """Return the system's message and error number, or a message for the ValueError that a path with NUL causes."""
+    """Return the system's message and error number; ValueError stands for a path that contains NUL."""
     if isinstance(error, OSError):
         return f"{error.strerror or error} (os error {error.errno})"
     return "paths can't contain NUL characters"

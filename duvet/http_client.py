@@ -1,4 +1,4 @@
-"""HTTP requests with size limits, retries and persistent connections, and a check for addresses that may get secrets."""
+"""Sends HTTP requests with size limits and retries, and checks which addresses may get secrets."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ USER_AGENT = f"duvet/{VERSION}"
 
 
 class UnreachableError(Exception):
-    """No complete response arrived; the message doesn't contain the text of the cause, which may quote the request."""
+    """Raised when no complete response arrives.
+
+    The message leaves out the text of the cause, which may quote the request.
+    """
 
 
 class HttpReply(Struct, frozen=True):
-    """A response; the body is empty if it was compressed, and incomplete if it exceeds the limit."""
+    """A response; its body is empty if it was compressed, and incomplete if it exceeds the limit."""
 
     status: int
     headers: Mapping[str, str]
@@ -51,7 +54,7 @@ class HttpClient:
         max_bytes: int,
         max_error_bytes: int | None = None,
     ) -> HttpReply:
-        """Send a request; responses with a status other than 200 may have a different size limit."""
+        """Send a request; responses with a status other than 200 may have another size limit."""
         import httpx2
 
         try:
@@ -93,10 +96,10 @@ async def _read(response: Response, max_bytes: int) -> HttpReply:
 
 
 class Clock(Protocol):
-    """A clock, which tests replace."""
+    """A clock that tests can replace."""
 
     def now(self) -> float:
-        """Return seconds since 1970."""
+        """Return the seconds since 1970."""
 
     async def sleep(self, seconds: float) -> None: ...
 
@@ -117,7 +120,7 @@ async def retry(
     pause: Callable[[Failure, int], float | None],
     clock: Clock,
 ) -> Result:
-    """Retry until a call succeeds; `pause` gets the error and the number of the attempt, and returns None to give up."""
+    """Call a function until it succeeds; `pause` gets the error and the attempt, and returns None to give up."""
     attempt = 1
     while True:
         try:
@@ -131,7 +134,7 @@ async def retry(
 
 
 def parse_base_url(base: str) -> SplitResult | None:
-    """Parse an HTTP URL; return None for other URLs, and for URLs with a user, a query or a fragment."""
+    """Parse an HTTP URL; return None for any other URL, and for one with a user, a query or a fragment."""
     try:
         parts = urlsplit(base)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -142,7 +145,7 @@ def parse_base_url(base: str) -> SplitResult | None:
 
 
 def is_safe_address(parts: SplitResult) -> bool:
-    """Return True if it is safe to send secrets to a URL: over HTTPS, or to this machine."""
+    """Return True if secrets may be sent to a URL: over HTTPS, or to this machine."""
     return parts.scheme == "https" or is_local_address(parts)
 
 

@@ -1,4 +1,4 @@
-"""The records that all packages share. They are frozen, because data flows one way."""
+"""The records that all packages share; they are frozen, because data flows one way."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Rank(IntEnum):
-    """An enumeration whose members have an order."""
+    """An enumeration whose members are ordered."""
 
     # Enum's own hash is a Python function, and members are looked up for every annotation.
     __hash__ = int.__hash__
 
     @property
     def words(self) -> str:
-        """The name as people write it, such as `in progress`."""
+        """The name in words, such as `in progress`."""
         return self.name.lower().replace("_", " ")
 
 
@@ -61,7 +61,7 @@ class Severity(StrEnum):
 
 
 class Place(Struct, frozen=True):
-    """A range within a line of a file; lines and columns count from 1, and column 0 means the whole line."""
+    """A range within a line; lines and columns count from 1, and column 0 stands for the whole line."""
 
     line: int = 0
     column: int = 0
@@ -73,14 +73,14 @@ class Place(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """A label for another place in the file that has the problem."""
+    """A label at another place of the file that has the problem."""
 
     place: Place
     label: str
 
 
 class Edit(Struct, frozen=True):
-    """A replacement of a range of a file; lines and columns count from 1."""
+    """The replacement of a range of a file; lines and columns count from 1."""
 
     line: int
     column: int
@@ -90,7 +90,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """The safety of a fix: a safe one may be applied without checking the code."""
+    """Whether a fix is safe, that is, whether it can be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -107,7 +107,7 @@ class Fix(Struct, frozen=True, omit_defaults=True):
 
 
 class Problem(Struct, frozen=True):
-    """An error or a warning: what is wrong, where, and what to do about it."""
+    """An error or warning: what is wrong, where, and how to fix it."""
 
     code: str
     message: str
@@ -122,12 +122,12 @@ class Problem(Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """A key that sorts problems by path and place, not by the phase that found them."""
+        """A key that sorts problems by path and place, whichever phase found them."""
         return (self.path, self.place.line, self.place.column, self.code, self.message)
 
 
 class Source(Struct, frozen=True, array_like=True):
-    """The position of an annotation in its file: offsets in characters, for order and diagnostics."""
+    """The position of an annotation in its file, as character offsets."""
 
     # Not three pairs, because the cache may load a hundred thousand of these records.
     target_start: int = 0
@@ -147,12 +147,12 @@ class Source(Struct, frozen=True, array_like=True):
 
     @property
     def quote(self) -> tuple[int, int]:
-        """The characters of the quote; none if the annotation refers to the section's title."""
+        """The range of the quote; empty if the annotation refers to the section's title."""
         return (self.quote_start, self.quote_end)
 
 
 class Annotation(Struct, frozen=True, omit_defaults=True):
-    """A comment, or an entry of a requirement file."""
+    """A comment, or an entry in a requirement file."""
 
     path: str
     line: int
@@ -172,7 +172,7 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
 
 
 class RequirementForm(Struct, frozen=True):
-    """The form of the requirements in a Markdown specification."""
+    """How a Markdown specification writes its requirements."""
 
     any_case: bool = False  # Whether keywords in lower case count.
     needs_id: bool = False  # Whether exactly the texts with an id are requirements.
@@ -180,7 +180,7 @@ class RequirementForm(Struct, frozen=True):
 
 
 class Statement(Struct, frozen=True, array_like=True):
-    """A requirement as a section states it; ranges count characters of the section's plain text."""
+    """A requirement in a section; ranges count characters of the section's plain text."""
 
     level: Level
     text: str
@@ -190,7 +190,7 @@ class Statement(Struct, frozen=True, array_like=True):
 
 
 class Uncounted(Struct, frozen=True, array_like=True):
-    """A sentence with a keyword that is not a requirement."""
+    """A sentence that has a keyword but is not a requirement."""
 
     reason: str  # Such as `lower-case keyword` or `no id`.
     text: str
@@ -200,7 +200,7 @@ class Uncounted(Struct, frozen=True, array_like=True):
 class PlainText(Struct, frozen=True, array_like=True):
     """The text of a Markdown section without markup.
 
-    Within a block, a space replaces each line end; line feeds separate blocks. Each run is text that the file contains
+    Within a block, line ends become spaces; line feeds separate blocks. Each run is text that the file contains
     literally, or a single character that the file spells differently, such as an entity.
     """
 
@@ -213,7 +213,7 @@ class PlainText(Struct, frozen=True, array_like=True):
     uncounted: tuple[Uncounted, ...] = ()
 
     def quote(self, start: int, end: int) -> str:
-        """Return a stretch of the text on one line, with code as people write it."""
+        """Return a range of the text on one line, with backticks around code."""
         parts, at = [], start
         for low, high in self.code[max(0, bisect_right(self.code, (start, start)) - 1) :]:
             if low >= end:
@@ -224,7 +224,7 @@ class PlainText(Struct, frozen=True, array_like=True):
         return " ".join("".join([*parts, self.text[at:end]]).split())
 
     def words_between(self, low: int, high: int) -> str:
-        """Return the words of these bytes of the file, on one line."""
+        """Return the words in a byte range of the file, on one line."""
         parts: list[str] = []
         index = max(bisect_right(self.starts, low) - 1, 0)
         while index < len(self.starts) and self.starts[index] < high:
@@ -240,7 +240,7 @@ class PlainText(Struct, frozen=True, array_like=True):
         return " ".join("".join(parts).split())
 
     def byte_at(self, character: int) -> int:
-        """Return the byte of the file at which a character begins, or at which the last one ends."""
+        """Return the byte offset of a character, or for the end of the text, where its last character ends."""
         index = bisect_right(self.offsets, character) - 1
         if index < 0:
             return self.starts[0] if self.starts else 0
@@ -257,7 +257,7 @@ NUMBER_SIGN = "~"  # Between a path of headings and the number of one of the sec
 
 
 class Section(Struct, frozen=True):
-    """A part of a specification. Offsets count bytes in the specification's file."""
+    """A part of a specification; offsets count bytes in the specification's file."""
 
     id: str
     title: str
@@ -276,12 +276,12 @@ class Section(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name in targets, which no other section has."""
+        """The name to write in targets, which is unique in the specification."""
         return self.qualified or self.id
 
     @property
     def breadcrumb(self) -> str:
-        """The title, after the titles of the sections above it if another section has the same title."""
+        """The title, preceded by the titles of the sections above it if it is not unique."""
         is_numbered = bool(self.anchors) and self.id != self.anchors[-1]
         path, sign, number = self.qualified.partition(NUMBER_SIGN)
         above = path.count("/") or (is_numbered and not sign)
@@ -301,7 +301,7 @@ class NamedSection(Protocol):
 
 
 def index_section_names(sections: Iterable[NamedSection]) -> dict[str, tuple[int, ...]]:
-    """Return the indexes of the sections that have each name: their id, their name in targets, or their anchor."""
+    """Map each name of a section (its id, its name in targets, its anchor) to section indexes."""
     found: dict[str, list[int]] = {}
     for index, section in enumerate(sections):
         names = {section.id, *section.anchors[-1:]}
@@ -313,7 +313,7 @@ def index_section_names(sections: Iterable[NamedSection]) -> dict[str, tuple[int
 
 
 class Locator(Struct, frozen=True, eq=False):
-    """The identity of a specification: a normalised URL or a path, read in a format."""
+    """What identifies a specification: a normalised URL or a path, and a format."""
 
     name: str
     is_url: bool = False
@@ -332,7 +332,7 @@ class Locator(Struct, frozen=True, eq=False):
 
 
 class Specification(Struct, frozen=True, dict=True):
-    """A document and its sections."""
+    """A document with its sections."""
 
     id: str
     name: str
@@ -349,17 +349,17 @@ class Specification(Struct, frozen=True, dict=True):
 
     @cached_property
     def by_id(self) -> dict[str, int]:
-        """The index of each section by its id."""
+        """Maps section ids to indexes."""
         return {section.id: index for index, section in enumerate(self.sections)}
 
     @cached_property
     def by_name(self) -> dict[str, tuple[int, ...]]:
-        """The indexes of the sections by their ids, their names in targets, and the anchors of their headings."""
+        """Maps section ids, names in targets and heading anchors to section indexes."""
         return index_section_names(self.sections)
 
     @cached_property
     def by_path(self) -> dict[tuple[str, ...], tuple[int, ...]]:
-        """The indexes of the sections by their paths of anchors."""
+        """Maps paths of anchors to section indexes."""
         found: dict[tuple[str, ...], list[int]] = {}
         for index, section in enumerate(self.sections):
             found.setdefault(section.anchors, []).append(index)
@@ -367,7 +367,7 @@ class Specification(Struct, frozen=True, dict=True):
 
 
 class ExtractedSentence(Struct, frozen=True):
-    """A normative sentence found in a section."""
+    """A normative sentence of a section."""
 
     level: Level
     pieces: tuple[str, ...]  # The sentence line by line, each line trimmed.

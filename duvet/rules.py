@@ -1,4 +1,4 @@
-"""The rules: every kind of problem that duvet reports, with its stable code."""
+"""The rules: each kind of problem that duvet reports, with a stable code."""
 
 from __future__ import annotations
 
@@ -149,18 +149,18 @@ SETUP_CODES = frozenset(rule.code for rule in (CONFIG_ABSENT, PATTERN_UNMATCHED,
 
 @cache
 def list_rules() -> dict[str, Rule]:
-    """Return every rule by its code, sorted by code."""
+    """Return all rules by code, sorted."""
     return dict(sorted((rule.code, rule) for rule in globals().values() if isinstance(rule, Rule)))
 
 
 def find_rule_name(code: str) -> str:
-    """Return the name of a rule; empty for a code without a rule."""
+    """Return the name of a rule; empty if the code is unknown."""
     rule = list_rules().get(code)
     return rule.name if rule else ""
 
 
 def format_rule_title(code: str) -> str:
-    """Return the code and the name of a rule; `duvet` for a problem without a rule."""
+    """Return the code and name of a rule; `duvet` for a problem without a rule."""
     return f"{code} {find_rule_name(code)}".strip() or "duvet"
 
 

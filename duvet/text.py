@@ -1,4 +1,4 @@
-"""Text helpers: white space, lines, positions, plurals, similar names, differences, and the normalisation of quotes."""
+"""Text helpers: white space, lines, positions, plurals, similar names, differences, and normalised quotes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def trim(text: str) -> str:
 
 
 def decode_utf8(data: bytes, path: str) -> str:
-    """Decode a file, or raise UnreadableError with the offset of the first wrong byte."""
+    """Decode a file; raise UnreadableError with the offset of the first invalid byte."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -54,7 +54,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def find_place(text: str, start: int, end: int) -> Place:
-    """Return the place of a range of characters, cut at the end of the first line."""
+    """Return the place of a character range; it ends at the end of the first line."""
     starts = _cached_line_starts(text)
     line = find_line_index(starts, start)
     line_end = text.find("\n", start)
@@ -71,7 +71,7 @@ def find_line_index(starts: list[int] | tuple[int, ...], offset: int) -> int:
 
 
 class LineNumbers:
-    """Computes the line numbers of increasing offsets, without counting lines before the last offset again."""
+    """Computes the line numbers of increasing offsets, continuing from the last one."""
 
     def __init__(self) -> None:
         self._data, self._offset, self._line = b"", 0, 1
@@ -90,7 +90,7 @@ def byte_length(text: str) -> int:
 
 
 def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
-    """Return the parts of a text between these byte offsets."""
+    """Split a text at these byte offsets, and return the parts between them."""
     if text.isascii():
         return [text[start:end] for start, end in pairwise(bounds)]
     data = text.encode()
@@ -98,7 +98,7 @@ def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
 
 
 def format_count(count: int, noun: str) -> str:
-    """Return `1 error` or `2 errors`."""
+    """Return a number with its noun: `1 error`, `2 errors`."""
     return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -123,7 +123,7 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 
 def path_key(path: str) -> str:
-    """Return a key that sorts paths part by part, with the root first, then `.`, then `..`, then names."""
+    """Return a key that sorts paths part by part: the root, `.`, `..`, then names."""
     if "./" in path or path.endswith("."):
         path = "/".join(_LOW_PARTS.get(part, part) for part in path.split("/"))
     return path.replace("/", "\0")
@@ -133,7 +133,7 @@ _LOW_PARTS = {".": "\1", "..": "\2"}
 
 
 def path_parts(path: str) -> list[str]:
-    """Split a path, with `/` for the root; redundant parts (`//`, an inner `.`) are left out."""
+    """Split a path; `/` stands for the root, and redundant parts (`//`, an inner `.`) are left out."""
     parts = [part for part in path.split("/") if part and part != "."]
     if path.startswith("/"):
         return ["/", *parts]
@@ -148,7 +148,7 @@ def shorten_text(text: str, most: int = 80) -> str:
 
 
 def make_text_id(text: str) -> str:
-    """Return the hex BLAKE3 of a text."""
+    """Return the BLAKE3 hash of a text in hex."""
     import blake3
 
     return blake3.blake3(text.encode()).hexdigest()
@@ -170,14 +170,17 @@ def normalise(text: str) -> str:
 
 
 def remove_spacing(text: str) -> str:
-    """Remove white space. Texts that are equal when normalised are also equal here, and this is much faster."""
+    """Remove all white space.
+
+    Texts that are equal when normalised are also equal here, and this is much faster.
+    """
     if text.isascii():
         return text.encode().translate(None, _SPLITTING).decode()
     return "".join(text.split())
 
 
 def group_equal_texts(items: Iterable[_Item], text_of: Callable[[_Item], str]) -> Iterator[list[_Item]]:
-    """Group the items whose normalised texts are equal."""
+    """Group items whose normalised texts are equal."""
     ##= man/spec/trace.md#requirements
     ##% Sentences of a section that differ only in line breaks, or in white space around punctuation, MUST be one
     ##% requirement. Line breaks MUST NOT change the id of a requirement.
@@ -219,14 +222,14 @@ def join_names(names: Sequence[str], most: int) -> str:
 
 
 def load_rapidfuzz() -> Any:
-    """Import the package `rapidfuzz`, which few runs need."""
+    """Import `rapidfuzz` on first use, because few runs need it."""
     import rapidfuzz
 
     return rapidfuzz
 
 
 def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
-    """Return `did you mean …?` with the most similar names; empty if no name is similar.
+    """Return `did you mean …?` with the most similar names; empty if none is similar.
 
     The values of a mapping are the names to show.
     """
@@ -285,7 +288,7 @@ def _align(old: TextLines, new: TextLines) -> Iterator[DifferenceRow]:
 
 
 def _find_hunks(changed: list[int], context: int, count: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of rows around changes; changes whose context touches share a range."""
+    """Yield the ranges of rows around changes; overlapping ranges are joined."""
     start = 0
     for index, row in enumerate(changed):
         last = index + 1 == len(changed)
@@ -301,7 +304,7 @@ def _format_range(start: int, count: int) -> str:
 
 
 def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
-    """Return the lines common to both texts in order, anchored at lines that are unique in each part."""
+    """Return the lines that both texts share, in order; lines that are unique in a part serve as anchors."""
     found: list[LinePair] = []
     pending = [(0, len(old), 0, len(new))]
     while pending:

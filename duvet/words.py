@@ -1,4 +1,4 @@
-"""Words: splitting, folding, common words, and query parsing for the search indexes."""
+"""Splits and folds words, knows common words, and parses queries for the search indexes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STOP_WORDS = frozenset(_COMMON.split())  # Words that occur in almost every text
 
 
 def compose(text: str) -> str:
-    """Normalize to NFC, because a separate combining mark would split its word."""
+    """Normalise a text to NFC, because a separate combining mark would split its word."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
@@ -40,18 +40,21 @@ def fold_name(text: str) -> str:
 
 
 def extract_words(text: str) -> list[str]:
-    """Return all words in lower case, in order and with repetitions."""
+    """Return all words in lower case, in order, with duplicates."""
     return _WORD.findall(compose(text).lower())
 
 
 def extract_query_words(query: str) -> tuple[list[str], bool]:
-    """Return the distinct words of a query up to the limits, and whether it exceeds them."""
+    """Return the distinct words of a query up to the limits, and True if the query exceeds them."""
     words = list(dict.fromkeys(extract_words(query[:MAX_QUERY_CHARACTERS])))
     return words[:MAX_QUERY_WORDS], len(query) > MAX_QUERY_CHARACTERS or len(words) > MAX_QUERY_WORDS
 
 
 def extract_index_words(text: str) -> list[str]:
-    """Return the words to index a text by: its words, the parts of `parseHeaderLine`, and `parse_header_line` joined"""
+    """Return the words by which to index a text.
+
+    These are its words, the parts of names such as `parseHeaderLine`, and `parse_header_line` in joined form.
+    """
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST find other forms of a word, symbols by a part of their name, and files by their path or name.
     plain = compose(text)
@@ -65,7 +68,7 @@ def extract_index_words(text: str) -> list[str]:
 
 
 def join_name(name: str) -> str:
-    """Return a name in lower case without separators: `parseheaderline`."""
+    """Return a name in lower case without separators, such as `parseheaderline`."""
     return "".join(extract_words(name))
 
 
@@ -83,12 +86,12 @@ class Query(Struct, frozen=True):
 
     @property
     def all_of_it(self) -> str:
-        """The FTS5 expression that requires every term."""
+        """An FTS5 expression that requires every term."""
         return " ".join(map(_quote_term, self.terms))
 
     @property
     def some_of_it(self) -> str:
-        """The FTS5 expression that requires any word or phrase."""
+        """An FTS5 expression that requires at least one word or phrase."""
         words: dict[str, None] = {}
         for term in self.terms:
             words.update(dict.fromkeys([term] if term in self.phrases else _significant_words(term)))
@@ -96,12 +99,12 @@ class Query(Struct, frozen=True):
 
 
 def make_storable(text: str) -> str:
-    """Replace the characters that sqlite rejects."""
+    """Replace characters that SQLite rejects."""
     return text.replace("\0", " ").encode(errors="replace").decode()
 
 
 def parse_query(text: str) -> Query:
-    """Parse a query in plain words, with phrases in quotes."""
+    """Parse a query of plain words and quoted phrases."""
     terms: dict[str, None] = {}
     phrases: list[str] = []
     dropped: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""Builds the man pages from the help of the commands and the schemas of the configuration."""
+"""Builds the man pages from the commands' help and the configuration schemas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TYPES = {"array": "a list of strings", "boolean": "true | false", "string": "a 
 
 
 class ManBlock(Struct, frozen=True):
-    """A paragraph of roff, or lines that keep their ends."""
+    """A paragraph of roff, or lines that keep their line ends."""
 
     text: str
     verbatim: bool = False
@@ -63,12 +63,12 @@ class ManTable(Struct, frozen=True):
 
 
 def escape_roff(text: str) -> str:
-    """Escape a text so that roff prints each of its characters."""
+    """Escape a text so that roff prints every character literally."""
     return _protect_dots(_escape_characters(text))
 
 
 def format_prose(text: str) -> str:
-    """Format a paragraph as roff; code between backticks becomes bold."""
+    """Format a paragraph as roff, with code in bold."""
     parts = _CODE.split(" ".join(text.split()))
     return _protect_dots(
         "".join(format_bold(part) if index % 2 else _escape_characters(part) for index, part in enumerate(parts))
@@ -80,7 +80,7 @@ def format_bold(text: str) -> str:
 
 
 def render_man_page(template: str, **facts: object) -> str:
-    """Render a template with facts that are roff already."""
+    """Render a template; `facts` are already roff."""
     return environment().get_template(template).render(**facts)
 
 
@@ -94,7 +94,7 @@ def _protect_dots(roff: str) -> str:
 
 
 def make_command_pages(group: click.Group, version: str) -> dict[str, str]:
-    """Return the pages of section 1 by file name: one for the program, and one for each command with its subcommands."""
+    """Return the pages of section 1 by file name: one for duvet, and one for each command with its subcommands."""
     top = click.Context(group, info_name="duvet", **group.context_settings)
     version = escape_roff(version)
     entries, pages = {}, {}
@@ -146,7 +146,7 @@ def _describe_command(context: click.Context) -> dict[str, object]:
 
 
 def _split_help(text: str) -> Iterator[ManBlock]:
-    """Split a help text as click does: a paragraph after `\\b` keeps its lines."""
+    r"""Split a help text as click does: a paragraph after `\b` keeps its lines."""
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         mark, _, lines = paragraph.partition("\n")
         if mark.strip() == "\b":
@@ -156,7 +156,7 @@ def _split_help(text: str) -> Iterator[ManBlock]:
 
 
 def _format_term(text: str) -> str:
-    """Format `-f, --format FORMAT` with bold options and an italic value."""
+    """Format `-f, --format FORMAT` with the options in bold and the value in italics."""
     parts, end = [], 0
     for match in _OPTION.finditer(text):
         parts += [_format_value(text[end : match.start()]), format_bold(match[0])]
@@ -171,7 +171,7 @@ def _format_value(text: str) -> str:
 def make_config_page(
     upstream: JsonSchema, extended: JsonSchema, languages: Mapping[tuple[str, str], Iterable[str]], version: str
 ) -> str:
-    """Return the page of section 5 about the project's configuration; languages are keyed by their comment style."""
+    """Return the page of section 5 about the project configuration; `languages` are keyed by comment style."""
     upstream_tables = _find_tables(upstream)
     headings = [
         ManTable(
@@ -187,7 +187,7 @@ def make_config_page(
 
 
 def _find_tables(schema: JsonSchema) -> dict[str, JsonSchema]:
-    """Return the properties of every table by its heading in the file."""
+    """Return the properties of each table by its heading in the file."""
     top = resolve_schema(schema, schema)
     return dict(
         table for name, value in top["properties"].items() for table in _find_nested_tables(name, value, schema)
@@ -210,7 +210,7 @@ def _find_nested_tables(name: str, value: JsonSchema, schema: JsonSchema) -> Ite
 
 
 def _flatten_properties(prefix: str, properties: JsonSchema, schema: JsonSchema) -> Iterator[tuple[str, JsonSchema]]:
-    """Yield the keys of a table in a list; keys of nested tables have dots."""
+    """Yield the keys of a table in a list; keys of nested tables are joined with dots."""
     for name, value in properties.items():
         table = _find_table(value, schema)
         if table is None:
@@ -220,13 +220,13 @@ def _flatten_properties(prefix: str, properties: JsonSchema, schema: JsonSchema)
 
 
 def _find_table(value: JsonSchema, schema: JsonSchema) -> JsonSchema | None:
-    """Return the table that the value or each of its items is."""
+    """Return the table that the value, or each of its items, is; None if there isn't one."""
     found = resolve_schema(value.get("items", value), schema)
     return found if "properties" in found else None
 
 
 def resolve_schema(value: JsonSchema, schema: JsonSchema) -> JsonSchema:
-    """Merge a value with the definition that it refers to; its own keys win."""
+    """Merge a schema with the definition that it refers to; its own keys take precedence."""
     options = [resolve_schema(option, schema) for option in value.get("anyOf", [])]
     value = {**value, "anyOf": options} if options else value
     name = value.get("$ref", "").rpartition("/")[2]
@@ -251,7 +251,7 @@ def _make_key(name: str, value: JsonSchema, extension: str = "") -> ManKey:
 
 
 def describe_values(value: JsonSchema) -> str:
-    """Describe the allowed values."""
+    """Return the allowed values in words."""
     if options := value.get("anyOf"):
         return " or ".join(describe_values(option) for option in options)
     if choices := value.get("enum"):
@@ -265,7 +265,7 @@ def describe_values(value: JsonSchema) -> str:
 
 
 def make_service_page(schema: JsonSchema, examples: Mapping[str, str], version: str) -> str:
-    """Return the page of section 5 about the service's configuration, with example files by name."""
+    """Return the page of section 5 about the service configuration, with example files by name."""
     top = resolve_schema(schema, schema)
     headings = [
         table for name, value in top["properties"].items() for table in _make_service_tables(name, value, schema)
@@ -288,7 +288,7 @@ def _make_service_tables(name: str, value: JsonSchema, schema: JsonSchema) -> It
 
 
 def _find_service_table(name: str, value: JsonSchema, schema: JsonSchema) -> tuple[str, JsonSchema | None]:
-    """Return the table that a value is or contains, with its path: in a list as `[]`, by name as `.NAME`."""
+    """Return the table in a value and its path: `[]` after a list, `.NAME` for named tables."""
     if "anyOf" in value and "properties" not in value:
         return _find_service_table(name, value["anyOf"][0], schema)
     if "items" in value:

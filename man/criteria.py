@@ -1,4 +1,4 @@
-"""Names the tests of acceptance criteria in the guide: each row of its tables gets the tests with that marker."""
+"""Fills the tables of acceptance criteria in the guide with the tests that are marked for each criterion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROW = re.compile(r"(?m)^\| (?P<criterion>[a-z]+ [\d.]+) \| (?P<sentence>[^|\n]*
 
 
 def fill_tables(text: str) -> str:
-    """Write the tests of each criterion into the last column; raise ValueError for a marker without a row."""
+    """Write the tests of each criterion into the last column; raise ValueError if a criterion has no row."""
     tests = collect_tests()
     unknown = tests.keys() - {row["criterion"] for row in _ROW.finditer(text)}
     if unknown:
@@ -32,7 +32,7 @@ def list_untested(text: str) -> list[str]:
 
 
 def collect_tests() -> dict[str, list[str]]:
-    """Return the tests of each criterion, as `FILE::TEST`, from the marks `pytest.mark.criterion(…)`."""
+    """Return the tests of each criterion as `FILE::TEST`, from their `pytest.mark.criterion(…)` marks."""
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def collect_tests() -> dict[str, list[str]]:
 
 
 def _find_marks(top: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yield the criteria of a test, and those of the cases of a table, with the name of the test or case."""
+    """Yield the criteria that mark a test or a case of its table, with the name of the test or case."""
     name = top.name if isinstance(top, (ast.FunctionDef, ast.AsyncFunctionDef)) else ""
     for node in ast.walk(top):
         if isinstance(node, ast.Call) and not name:

@@ -1,4 +1,4 @@
-"""Draws the house from the import graph: `make house` prints it, and CONTRIBUTING.md holds the diagram."""
+"""Draws the house from the import graph, for `make house` and CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BASE = "base"
 
 
 def draw_house() -> str:
-    """Return the layers from top to bottom: each package with its purpose and the packages that it imports."""
+    """Return the layers from top to bottom, each package with its purpose and the packages that it imports."""
     imports = _find_imports()
     layers = _read_layers()
     lines: list[str] = []
@@ -31,7 +31,7 @@ def draw_house() -> str:
 
 
 def list_modules() -> str:
-    """Return every module with the first line of its docstring; the builders of the manual come last."""
+    """Return all modules with the first lines of their docstrings; those that build the manual come last."""
     modules = [path for _, path in _find_modules()] + sorted((ROOT / "man").glob("*.py"))
     return "".join(
         f"{path.relative_to(ROOT).as_posix():<45} {_read_summary(path)}\n"
@@ -41,7 +41,7 @@ def list_modules() -> str:
 
 
 def _find_modules() -> Iterator[tuple[str, Path]]:
-    """Yield the modules of the product with their names below `duvet`."""
+    """Yield the modules of the product, with their names below `duvet`."""
     for top in ("duvet", *LINKED):
         for path in sorted((ROOT / top).rglob("*.py")):
             if not any(parent.is_symlink() for parent in path.parents):

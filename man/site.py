@@ -1,4 +1,4 @@
-"""Builds the sources of the documentation site: the guide, and the reference that duvet prints about itself."""
+"""Builds the sources of the documentation site: the guide, and the reference made from duvet itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GUIDE = Path(__file__).with_name("guide")
 
 
 def make_site_pages() -> dict[str, str]:
-    """Return the Markdown of each page of the site by its file name."""
+    """Return the Markdown of each page of the site by file name."""
     guide = {path.name: _make_guide_page(path.read_text(encoding="utf-8")) for path in sorted(GUIDE.glob("*.md"))}
     reference = {
         "reference-commands.md": "\n".join(_describe_commands()),
@@ -33,7 +33,7 @@ def make_site_pages() -> dict[str, str]:
 
 
 def _make_guide_page(text: str) -> str:
-    """Drop the instructions for tests, and links to files that are not on the site."""
+    """Remove instructions for tests, and links to files that are not on the site."""
     return re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", re.sub(r"(?m)^<!--.*?-->\n+", "", text))
 
 
@@ -96,7 +96,7 @@ def _list_keys(schema: JsonSchema) -> Iterator[str]:
 
 
 def _find_keys(path: str, value: JsonSchema, schema: JsonSchema) -> Iterator[tuple[str, JsonSchema]]:
-    """Yield each key that holds no table, with its path: `[]` stands for each item of a list, `NAME` for any name."""
+    """Yield each key that is not a table, with its path: `[]` for items of a list, `NAME` for any name."""
     value = resolve_schema(value, schema)
     tables = [value, *value.get("anyOf", [])]
     for table in tables:

@@ -1,4 +1,4 @@
-"""The templates: data that Jinja renders."""
+"""The templates, which Jinja renders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIRST_TOPICS = ("tutorial", "concepts", "configuration")
 
 @cache
 def environment() -> Environment:
-    """Return the Jinja environment: HTML is escaped automatically, a missing value is an error."""
+    """Return the Jinja environment: HTML is escaped automatically, and missing values are errors."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -62,7 +62,7 @@ def recipe_file(name: str) -> bytes:
 
 @cache
 def guide_topics() -> dict[str, str]:
-    """Return the title of each topic of the guide by its name, those for beginners first."""
+    """Return the titles of the guide's topics by name, those for beginners first."""
     names = sorted(name.removesuffix(".md") for name in os.listdir(_GUIDE) if name.endswith(".md"))
     names.sort(key=lambda name: _FIRST_TOPICS.index(name) if name in _FIRST_TOPICS else len(_FIRST_TOPICS))
     return {name: guide_text(name).partition("\n")[0].removeprefix("# ") for name in names if name != "index"}
@@ -70,19 +70,19 @@ def guide_topics() -> dict[str, str]:
 
 @cache
 def guide_parts() -> dict[str, str]:
-    """Return the sections of the guide that are separate topics, by name: those of the concepts, and the reference."""
+    """Return the sections of the guide that are topics of their own, by name."""
     concepts = {_name_section(text): text for text in _split_sections("concepts")}
     return {**concepts, "reference": next(text for text in _split_sections("index") if text.startswith("# Reference"))}
 
 
 def find_topic(name: str) -> str:
-    """Return the text of a topic of the guide, in any case; empty if there is no such topic."""
+    """Return the text of a topic of the guide, ignoring case; empty if there is no such topic."""
     name = name.lower()
     return guide_text(name) if name in guide_topics() else guide_parts().get(name, "")
 
 
 def _split_sections(page: str) -> list[str]:
-    """Return the sections of a page, with their titles as first-level headings."""
+    """Split a page into its sections, with their titles as first-level headings."""
     return [f"# {section.strip()}\n" for section in guide_text(page).split("\n## ")[1:]]
 
 
@@ -110,7 +110,7 @@ class RulePage(Struct, frozen=True):
 
 @cache
 def load_rule_page(code: str) -> RulePage:
-    """The page of the rule with this code, which has to be one."""
+    """Return the page of the rule with this code, which must exist."""
     with open(os.path.join(_FOLDER, "rules", f"{code}.md"), encoding="utf-8") as file:
         text = file.read()
     ##= man/spec/problems.md#rules
@@ -122,24 +122,24 @@ def load_rule_page(code: str) -> RulePage:
 
 @cache
 def load_state_pages() -> dict[str, str]:
-    """Return the page of each state of a requirement, by its name."""
+    """Return the page of each state, by its name."""
     return _load_pages("states.md")
 
 
 @cache
 def load_level_pages() -> dict[str, str]:
-    """Return the page of each level of requirements, by its keyword."""
+    """Return the page of each level, by its keyword."""
     return _load_pages("levels.md")
 
 
 def _load_pages(name: str) -> dict[str, str]:
-    """Return the part below each first-level heading of a file, by the heading."""
+    """Return the parts of a file by their first-level headings."""
     pages = [f"# {page.strip()}\n" for page in f"\n{_read(name)}".split("\n# ")[1:]]
     return {page.partition("\n")[0].removeprefix("# "): page for page in pages}
 
 
 def example_specification() -> str:
-    """Return the specification that the examples of the rules cite, as a section of a page."""
+    """Return the specification that the rules' examples cite, as a section of a page."""
     return _read("kettle.md")
 
 
@@ -153,7 +153,7 @@ def _line(paragraph: str) -> str:
 
 
 def _compiled() -> BytecodeCache | None:
-    """Compiled templates, where Python keeps compiled modules: compiling costs as much as importing Jinja does."""
+    """Return a cache of compiled templates beside Python's; compiling takes as long as importing Jinja."""
     folder = os.path.join(_FOLDER, "__pycache__")
     if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
         return None

@@ -1,4 +1,4 @@
-"""Values that fill the prompts about requirements, sections, triage and review."""
+"""Fills the prompts about requirements, sections, triage and review with data of the project."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple
 def fit_items(
     items: Sequence[_Item], text: Callable[[_Item], str], room: int = MAX_PROMPT_CHARACTERS
 ) -> Sequence[_Item]:
-    """Return the first item, and as many more items as fit."""
+    """Return the first item, and as many others as fit."""
     ##= man/spec/mcp.md#prompts
     ##% A prompt MUST name only enabled tools, and their equivalent commands. A prompt MUST leave out text beyond about
     ##% 4,000 tokens.
@@ -71,7 +71,7 @@ def fit_items(
 
 
 def make_requirement_values(context: ProjectSnapshot, requirement: references.RequirementRef) -> Mapping[str, object]:
-    """Return the requirement with its citations, the comments to paste, and the places of its todos."""
+    """Return a requirement with its citations, the comments to paste, and where its todos are."""
     detail = details.make_detail(context.material(_AROUND), requirement)
     assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
@@ -95,7 +95,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
 
 
 def _measure_citation(citation: records.CitationWithCode) -> str:
-    """Return a text that is as long as the citation in a prompt, including line numbers."""
+    """Return a text as long as the citation in a prompt, including line numbers."""
     numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
     return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
 
@@ -113,7 +113,7 @@ class DoubtfulCitation(Struct, frozen=True):
 
 
 def make_review_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """Return the invalid citations and the doubtful ones."""
+    """Return the invalid and the doubtful citations."""
     files = _find_files(context, given["file"]) if "file" in given else None
     specifications = set(require_specification(context.catalogue, given["spec"])) if "spec" in given else None
     annotations = context.project.trace.annotations
@@ -162,7 +162,7 @@ def _find_files(context: ProjectSnapshot, name: str) -> set[str]:
 
 
 def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """Return the section with its text and its requirements."""
+    """Return a section with its text and requirements."""
     reference, room = given["section"], MAX_PROMPT_CHARACTERS // 2
     found = context.find(reference)
     if not isinstance(found, references.SectionRef):
@@ -220,7 +220,7 @@ _VALUES: Mapping[str, Callable[[ProjectSnapshot, Mapping[str, str]], Mapping[str
 
 
 def fill_prompt(request: PromptRequest, context: ProjectSnapshot, registry: Registry) -> str:
-    """Return the text of a prompt about the project, with the names of these tools."""
+    """Return the text of a prompt about the project; `registry` provides the names of tools."""
     if request.name not in REQUIREMENT_PROMPTS:
         return _render(request.name, registry, _VALUES[request.name](context, request.given))
     reference = request.given["requirement"]

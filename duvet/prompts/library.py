@@ -1,4 +1,4 @@
-"""The prompts: list, arguments, completion, rendering."""
+"""The prompts: their list, arguments, completion and rendering."""
 
 from __future__ import annotations
 
@@ -54,13 +54,16 @@ def _load_prompt(name: str) -> Prompt:
 
 
 def describe_prompt(name: str) -> Prompt:
-    """Return the front matter of a prompt; raise NotFoundError if the prompt is unknown."""
+    """Return the front matter of a prompt; raise NotFoundError if it is unknown."""
     require_prompt(name)
     return _load_prompt(name)
 
 
 def require_prompt(name: str, among: Sequence[str] = ()) -> None:
-    """Raise NotFoundError with similar names unless a prompt (one of `among`, if given) has this name."""
+    """Raise NotFoundError with similar names unless a prompt has this name.
+
+    `among` restricts the prompts.
+    """
     known = among or prompt_names()
     if name not in known:
         hint = suggest_nearest(name, known) or f"available: {', '.join(known)}"
@@ -68,7 +71,7 @@ def require_prompt(name: str, among: Sequence[str] = ()) -> None:
 
 
 def render_prompt(name: str, values: Mapping[str, object]) -> str:
-    """Return the text of a prompt with these values. A missing value is an error."""
+    """Return the text of a prompt; a missing value is an error."""
     # Render the whole file, because templates are cached by file.
     text = _split_prompt(environment().get_template(prompt_template(name)).render(values))[1]
     return "".join(f"{escape_cell(line)}\n" for line in text.splitlines())
@@ -125,7 +128,7 @@ class PromptRequest(Struct, frozen=True):
 
 
 def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
-    """Return the request; raise QueryError for an unknown argument, or a missing required one."""
+    """Return the request; raise QueryError if an argument is unknown or missing."""
     prompt = describe_prompt(name)
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]
@@ -144,7 +147,7 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
 
 
 def complete_prompt_argument(catalogue: Catalogue, argument: str, value: str) -> list[str]:
-    """Return the values of an argument that begin with `value`, in the order of the catalogue."""
+    """Return the values of an argument that begin with `value`, in catalogue order."""
     ##= man/spec/mcp.md#resources
     ##% The server MUST complete variables of resource templates and arguments of prompts with names from the project.
     begin = value.lower()

@@ -1,4 +1,4 @@
-"""Checks a workflow without running it: calls, references, cycles."""
+"""Checks a workflow without running it: its calls, references and cycles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WorkflowFault(Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
-        """`steps[2].params.query`"""
+        """The path of the faulty value, such as `steps[2].params.query`."""
         return references.format_path(self.keys)
 
 
@@ -50,13 +50,13 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
         return self.workflows.get(records.find_called_workflow(tool))
 
     def inner(self, step: records.Step) -> records.Workflow | None:
-        """Return the workflow or recipe that a step calls, if that is known before the run."""
+        """Return the workflow or recipe that a step calls; None if that is decided during the run."""
         tool = find_step_tool(step)
         name = step.params.get(records.RECIPE_ARGUMENT) if tool == records.RECIPE_TOOL else None
         return self.recipes.get(name) if isinstance(name, str) else self.workflow(tool)
 
     def reached(self, tools: Iterable[str]) -> Iterator[Tool]:
-        """Yield the tools and all tools that they call through workflows."""
+        """Return the tools, and all tools that they call through workflows."""
         ahead, seen = [*tools], set[str]()
         while ahead:
             name = ahead.pop()
@@ -70,7 +70,7 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
 
 
 def find_step_tool(step: records.Step) -> str:
-    """Return the name of the tool that a step calls; empty for a model step."""
+    """Return the name of the tool that a step calls; empty if it calls a model."""
     return step.tool if isinstance(step, records.ToolStep | records.WaitStep) else ""
 
 
@@ -120,7 +120,7 @@ def _list_values(workflow: records.Workflow) -> Iterator[tuple[references.ValueP
 
 
 def _params_path(step: records.Step, keys: references.ValuePath) -> references.ValuePath:
-    """Return the path of the table that contains the tool and its arguments."""
+    """Return the path of the table with the tool and its arguments."""
     return (*keys, "wait") if isinstance(step, records.WaitStep) else keys
 
 

@@ -33,7 +33,7 @@ class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class CheckTable(RecipeTable, frozen=True, kw_only=True):
-    """A condition on a result; all of its parts must be true."""
+    """A check of a result; all its conditions must hold."""
 
     path: settings.NonBlankText
     equals: Any = UNSET
@@ -42,7 +42,7 @@ class CheckTable(RecipeTable, frozen=True, kw_only=True):
 
 
 class WaitTable(RecipeTable, frozen=True, kw_only=True):
-    """A tool to call until its result meets a condition."""
+    """A tool to call until its result passes a check."""
 
     tool: settings.NonBlankText
     params: dict[str, Any] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def _make_variable(default: Any) -> records.Variable:
 
 
 def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Find the problems that the schema doesn't express, also in a file with other problems."""
+    """Yield problems that the schema can't express; the file may have others, too."""
     version = values.get("version", RECIPE_VERSION)
     if type(version) is int and version != RECIPE_VERSION:
         message, hint = (
@@ -177,7 +177,7 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
 
 
 def make_broken_recipe(path: str, origin: str, error: errors.DuvetError) -> RecipeFile:
-    """Return a record that contains only the error, for a file that can't be read."""
+    """Return a record that contains only the error, for an unreadable file."""
     problem = rules.find_broken_rule(error).problem(error.message, path, Place(error.line), hint=error.hint)
     return RecipeFile(name=_stem(path), path=path, origin=origin, problems=(problem,))
 
@@ -201,19 +201,19 @@ def _can_be_name(text: str) -> bool:
 
 
 class RecipeDraft(Struct, frozen=True):
-    """The readable parts of a recipe with problems."""
+    """The readable parts of an invalid recipe."""
 
     workflow: records.Workflow
     unread: frozenset[references.ValuePath]  # The places at which the draft differs from the file.
     vague: frozenset[str]  # The first parts of references that can't be checked.
 
     def has(self, fault: WorkflowFault) -> bool:
-        """Return True if a fault of the draft is also a fault of the file."""
+        """Return True if a fault of the draft is also a fault of the whole file."""
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
 
 class _DraftReader:
-    """Reads the valid values of a recipe, and notes the places of the others."""
+    """Reads the valid values of a recipe, and remembers where the invalid ones are."""
 
     def __init__(self) -> None:
         self.unread: set[references.ValuePath] = set()
@@ -221,7 +221,7 @@ class _DraftReader:
         self._ids: set[str] = set()
 
     def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
-        """Read a table; `inner` are its nested tables, which the caller has read."""
+        """Read a table; `inner` contains its nested tables, which were read before."""
         raw, values = self._check_table(raw, keys), dict(inner)
         for key in structs.fields(kind):
             name = key.encode_name
@@ -274,7 +274,7 @@ class _DraftReader:
 
 
 def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeFile]) -> WorkflowEnvironment:
-    """Return the tools and recipes that recipes can call; workflows count as tools."""
+    """Return the tools and recipes that a recipe can call; workflows count as tools."""
     workflows = {}
     for name, one in recipes.items():
         # Other recipes check their calls to a faulty recipe against its readable parts.
@@ -293,7 +293,7 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
 
 
 def _draft(found: RecipeFile) -> RecipeDraft | None:
-    """Return the readable parts of a file; None if references can't be checked at all."""
+    """Return the readable parts of a file; None if its references can't be checked at all."""
     values = found.document.values if found.document else {}
     variables, steps = values.get("variables", {}), values.get("steps")
     if not isinstance(variables, dict) or not isinstance(steps, list):
@@ -323,12 +323,12 @@ def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem
 
 
 def is_runnable(problems: Iterable[Problem]) -> bool:
-    """Return True if the problems are only warnings."""
+    """Return True if all problems are warnings."""
     return all(problem.severity is Severity.WARNING for problem in problems)
 
 
 def _spell_keys(keys: references.ValuePath) -> references.ValuePath:
-    """Return the path of a workflow's value in the spelling of recipes."""
+    """Convert the path of a value in a workflow to the keys of a recipe."""
     match keys:
         case ("variables", name, "default", *_):
             return ("variables", name)
@@ -364,7 +364,7 @@ class WaitCondition(Struct, frozen=True, kw_only=True):
 
 
 class PlannedStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A call that a step would make, with unresolved references to results of the run."""
+    """A call that a step would make; references to results of the run are unresolved."""
 
     id: str
     tool: str
@@ -381,7 +381,7 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
 
 
 def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
-    """Return the calls that the recipe would make with these variables."""
+    """Return the calls that a recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
     ##% With `--dry-run`, `duvet recipe run` MUST call nothing, and print the call that each step would make. With
     ##% `--dry-run`, `duvet recipe run` MUST print a reference to a value that is known only during a run unchanged.
@@ -412,7 +412,7 @@ def _plan_step(step: records.Step, scope: references.ValueScope) -> PlannedStep:
 
 
 def _expand_known(value: Any, scope: references.ValueScope) -> Any:
-    """Expand the references into the scope; the result, read as a recipe, has the same meaning."""
+    """Expand those references that the scope resolves; the result still means the same in a recipe."""
 
     def expand(text: str) -> Any:
         found = references.split_references(text)

@@ -1,4 +1,4 @@
-"""Finds the recipes of a project and the built-in ones, and runs them."""
+"""Finds the project's and the built-in recipes, and runs them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_NAMES = 20
 
 
 class RecipeCatalogue:
-    """The project's recipes and the built-in ones, which are read again for each call."""
+    """The project's and the built-in recipes, read again for every call."""
 
     def __init__(self, disk: DiskTree) -> None:
         self._disk = disk
@@ -47,7 +47,7 @@ class RecipeCatalogue:
         return dict(sorted({**{one.name: one for one in shipped}, **found}.items()))
 
     def file(self, path: str) -> recipe.RecipeFile:
-        """Return the recipe in a file named by the user."""
+        """Return the recipe in a file that the user named."""
         return self._read(path, recipe.ORIGIN_FILE)
 
     def _read_project(self) -> Iterator[recipe.RecipeFile]:
@@ -91,7 +91,7 @@ class RecipeRunner:
         self._catalogue = RecipeCatalogue(disk)
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
-        """Run the recipe and return its record; raise ToolError if it can't be started."""
+        """Run a recipe and return its record; raise ToolError if it can't be started."""
         recipes = await run_blocking(self._catalogue.every)
         found = require_recipe(name, recipes)
         registry = await ctx.calls.tools()
@@ -129,7 +129,7 @@ class RecipeRunner:
 
 
 def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recipe.RecipeFile:
-    """Return the recipe with this name; raise ToolError for an unknown name."""
+    """Return the recipe with this name; raise ToolError if it is unknown."""
     found = recipes.get(name)
     if found is None:
         ##= man/spec/gateway.md#recipes

@@ -1,4 +1,4 @@
-"""References and paths into values: `${steps.ID.result.items[0]}`."""
+"""References and paths into values, such as `${steps.ID.result.items[0]}`."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ ValueScope = Mapping[str, object]  # The values that references can use, by the 
 
 
 class UnresolvedError(DuvetError):
-    """A reference to a missing value, or an unusable value."""
+    """Raised for a reference to a missing or unusable value."""
 
 
 class WorkflowError(DuvetError):
-    """The failure of a step, and of its workflow."""
+    """Raised when a step fails, and with it the workflow."""
 
     def __init__(self, code: FailureCode, message: str, *, hint: str = "", cause: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -56,7 +56,7 @@ def parse_path(text: str) -> ValuePath:
 
 
 def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
-    """Return the path that begins at `start`, which may be empty, and its end."""
+    """Return the path that begins at `start`, which may be empty, and the offset of its end."""
     first = _FIRST.match(text, start)
     if first is None:
         return (), start
@@ -69,7 +69,7 @@ def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
 
 
 def format_path(path: Sequence[str | int]) -> str:
-    """Return a path as `steps[2].params.query`."""
+    """Format a path, as in `steps[2].params.query`."""
     text = ""
     for number, key in enumerate(path):
         if isinstance(key, int):
@@ -82,7 +82,7 @@ def format_path(path: Sequence[str | int]) -> str:
 
 
 def walk_path(value: object, path: ValuePath) -> tuple[object, int]:
-    """Return the value at the path, or the last existing value along it, and the number of keys followed."""
+    """Return the value at the path, or the last one that exists, and the number of keys followed."""
     for number, key in enumerate(path):
         match value, key:
             case dict(), str() if key in value:
@@ -106,7 +106,7 @@ def _parse_key(found: re.Match[str]) -> str | int:
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
-    """Return a copy of the value as plain JSON; raise UnresolvedError if it is not JSON, too deep or too large."""
+    """Return a copy as plain JSON; raise UnresolvedError if the value is not JSON, too deep or too large."""
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
     ##= man/spec/workflows.md#limits
@@ -126,7 +126,7 @@ def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
 
 
 def is_too_deep(value: object) -> bool:
-    """Return whether a value has too many levels, or too many values on one level."""
+    """Return whether a value is nested too deeply, or has too many values on one level."""
     level = [value]
     for _ in range(MAX_VALUE_DEPTH + 1):
         level = [*islice(chain.from_iterable(map(_list_inner, level)), _MAX_LEVEL + 1)]
@@ -136,7 +136,7 @@ def is_too_deep(value: object) -> bool:
 
 
 def _is_larger(value: object, most_bytes: int) -> bool:
-    """Return True if it is certain, without encoding the value, that it needs more bytes as JSON."""
+    """Return True if a value certainly exceeds this size as JSON, without encoding it."""
     # A value that occurs a thousand times counts each time.
     left, level = most_bytes, [value]
     while level:
@@ -165,17 +165,17 @@ def digest_value(value: object) -> str:
 
 
 def format_value(value: object) -> str:
-    """Return the value for insertion into a text: a string unchanged, any other value as JSON."""
+    """Return a value to insert into a text: a string as it is, any other value as JSON."""
     return value if isinstance(value, str) else json.encode(value).decode()
 
 
 def preview_value(value: object) -> str:
-    """Return the beginning of a value's JSON for a message."""
+    """Return the beginning of a value as JSON, for messages."""
     return _cut(json.encode(value).decode())
 
 
 def are_equal_values(one: object, other: object) -> bool:
-    """Compare two values as JSON, where 1 and true differ."""
+    """Compare two values as JSON, in which 1 and true differ."""
     ##= man/spec/workflows.md#steps
     ##% A check MUST compare values as JSON, and distinguish null from a missing value. If a check fails, its step MUST
     ##% fail with `assert_failed`, the path and both values.
@@ -203,7 +203,7 @@ def _encode(value: object) -> bytes:
 
 
 def map_texts(value: Any, change: Callable[[str], Any], change_key: Callable[[str], str] | None = None) -> Any:
-    """Return a value with `change` applied to its texts, and `change_key` (by default also `change`) to its keys."""
+    """Apply `change` to all texts in a value, and `change_key` (by default `change`) to its keys."""
     match value:
         case str():
             return change(value)
@@ -221,12 +221,12 @@ class Reference(Struct, frozen=True):
 
 
 def escape_references(text: str) -> str:
-    """Return the text with its references escaped."""
+    """Return a text with its references escaped."""
     return text.replace("${", "$${")
 
 
 def split_references(text: str) -> list[str | Reference]:
-    """Split a text into literal pieces and references."""
+    """Split a text into literal parts and references."""
     found: list[str | Reference] = []
     at = 0
     while mark := _MARK.search(text, at):
@@ -247,7 +247,7 @@ def split_references(text: str) -> list[str | Reference]:
 
 
 def find_texts(value: object, keys: ValuePath) -> Iterator[tuple[ValuePath, str]]:
-    """Yield the texts in a value with their paths."""
+    """Yield the texts in a value, with their paths."""
     match value:
         case str():
             yield keys, value
@@ -260,7 +260,7 @@ def find_texts(value: object, keys: ValuePath) -> Iterator[tuple[ValuePath, str]
 
 
 def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
-    """Return the value of the reference; raise UnresolvedError if it is missing."""
+    """Return the value of a reference; raise UnresolvedError if it is missing."""
     value, steps = walk_path(scope, reference.path)
     if steps == len(reference.path):
         return value
@@ -284,7 +284,7 @@ def _describe_available(value: object, where: str) -> str:
 
 
 def expand_references(value: object, scope: ValueScope, keys: ValuePath) -> Any:
-    """Return the value with its references replaced; `keys` is its path for messages."""
+    """Return the value with its references expanded; `keys` is its path, for messages."""
     what = format_path(keys)
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or contains too many values")
@@ -297,7 +297,7 @@ def is_constant(value: object) -> bool:
 
 
 class _Expansion:
-    """Expands the references of one value, and counts the bytes of the inserted values."""
+    """Expands the references in one value, and limits the size of the result."""
 
     def __init__(self, scope: ValueScope) -> None:
         self.scope = scope

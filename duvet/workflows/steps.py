@@ -55,7 +55,8 @@ class WorkflowBackend(Protocol):
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         """Return the answer of a tool; raise ToolError if it fails.
 
-        A tool that can't be stopped must be abandoned at its time limit, because the engine waits for this call.
+        The implementation must abandon a tool that it can't stop at its time limit, because the engine waits for this
+        call.
         """
 
     async def model(self, request: ModelStepRequest) -> ModelStepAnswer:
@@ -76,11 +77,11 @@ class WorkflowClock:
 
 
 def discard_run(run: workflow.WorkflowRun) -> None:
-    """Log nothing."""
+    """Ignore a run, for engines without a log."""
 
 
 def parse_scope_path(text: str) -> references.ValuePath:
-    """Parse a path that begins at the scope; raise UnresolvedError if it is malformed."""
+    """Parse a path from the top of the scope; raise UnresolvedError if it is malformed."""
     ##= man/spec/workflows.md#references
     ##% The path in a reference MUST start with `vars`, `steps`, `captures` or `result`, or else apply to the result of
     ##% the current step.
@@ -89,7 +90,7 @@ def parse_scope_path(text: str) -> references.ValuePath:
 
 
 def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
-    """Check the result in the scope; raise WorkflowError for the first condition that it doesn't meet."""
+    """Raise WorkflowError for the first check of the step that its result does not pass."""
     checks: list[tuple[references.ValuePath, workflow.Check]] = [
         *((("expect", path), workflow.Check(path=path, equals=value)) for path, value in step.expect.items()),
         *((("assert", number), check) for number, check in enumerate(step.asserts)),
@@ -104,7 +105,7 @@ def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
 
 
 def _find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: references.ValuePath) -> str:
-    """Return the reason why the check fails; empty if it doesn't."""
+    """Return why a check fails; empty if it passes."""
     try:
         path = parse_scope_path(check.path)
     except references.UnresolvedError as error:
@@ -146,12 +147,12 @@ def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[st
 
 
 def clip_message(text: str) -> str:
-    """Return the beginning of a message, which may quote a value of any size."""
+    """Return the beginning of a message, which may quote values of any size."""
     return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
 
 
 def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
-    """If the record is too large, return it with its largest results shortened."""
+    """Shorten the largest results of a record that is too large."""
     ##= man/spec/workflows.md#limits
     ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and warn about it.
     bounded, excess = run, references.measure_value(run) - MAX_RECORD_BYTES
@@ -189,7 +190,7 @@ def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
 
 
 def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
-    """Return the reason why these callers (outermost first) must not call the workflow; empty if they may."""
+    """Return why these callers (outermost first) must not call the workflow; empty if they may."""
     ##= man/spec/workflows.md#limits
     ##% The engine MUST reject a workflow that has more than 100 steps, that calls itself, or that nests other workflows
     ##% more than five levels deep.
@@ -201,7 +202,7 @@ def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
 
 
 class WaitAttempts(msgspec.Struct):
-    """The number of calls that a wait has made, and the fault of the last one."""
+    """The calls that a wait has made, and what was wrong with the last answer."""
 
     calls: int = 0
     reason: str = ""
@@ -214,7 +215,7 @@ class WaitAttempts(msgspec.Struct):
 
     @property
     def fault(self) -> str:
-        """The reason why the wait has failed; empty if no call has ended."""
+        """Why the wait failed; empty if no call has ended."""
         return f"condition not met after {format_count(self.calls, 'call')}: {self.reason}" if self.calls else ""
 
 
@@ -230,7 +231,7 @@ class StepRunner(msgspec.Struct, frozen=True):
     attempts: WaitAttempts  # The attempts of the current wait.
 
     async def run(self, step: workflow.Step, deadline: float) -> StepResult:
-        """Return the result of the step; raise WorkflowError if it fails."""
+        """Return the result of a step; raise WorkflowError if it fails."""
         if isinstance(step, workflow.ModelStep):
             return await self._ask_model(step, deadline)
         arguments: dict[str, Any] = references.expand_references(step.params, self.scope, ("params",))
@@ -246,7 +247,7 @@ class StepRunner(msgspec.Struct, frozen=True):
             raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
-        """Return the answer of a tool; raise ToolError if it fails, or WorkflowError if a called workflow fails."""
+        """Return the answer of a tool; raise ToolError if it fails, and WorkflowError if a workflow in it fails."""
         try:
             ##= man/spec/workflows.md#steps
             ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.

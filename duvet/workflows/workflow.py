@@ -35,7 +35,7 @@ _VARIABLE_TYPES: Mapping[workflow_tables.VariableType | None, tuple[Any, str]] =
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """An argument of a workflow; required without a default."""
+    """An argument of a workflow; it is required unless it has a default."""
 
     kind: workflow_tables.VariableType | None = workflow_tables.VariableType.STRING  # None allows any type.
     description: str = ""
@@ -69,7 +69,7 @@ class ToolStep(Step, frozen=True, kw_only=True):
 
 
 class ModelStep(Step, frozen=True, kw_only=True):
-    """Asks a model; its parameters are `maxTokens` and `temperature`."""
+    """A step that asks a model; its parameters are `maxTokens` and `temperature`."""
 
     model: str
     prompt: str
@@ -77,7 +77,7 @@ class ModelStep(Step, frozen=True, kw_only=True):
 
 
 class WaitStep(Step, frozen=True, kw_only=True):
-    """Calls a tool until its result meets a condition; the time limit covers all calls together."""
+    """A step that calls a tool until the result passes its checks; the time limit applies to all calls together."""
 
     tool: str
     until: Check
@@ -98,12 +98,12 @@ def tool_name(workflow: str) -> str:
 
 
 def tool_alias(workflow: str) -> str:
-    """Return the tool's name for clients that refuse dots."""
+    """Return the name of a workflow's tool for clients that reject dots."""
     return WORKFLOW_ALIAS_PREFIX + workflow
 
 
 def find_called_workflow(tool: str) -> str:
-    """Return the name of the workflow behind a tool; empty for other tools."""
+    """Return the workflow that a tool runs; empty for other tools."""
     for prefix in (WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX):
         if tool.startswith(prefix):
             return tool.removeprefix(prefix)
@@ -111,12 +111,12 @@ def find_called_workflow(tool: str) -> str:
 
 
 def recipe_workflow(recipe: str) -> str:
-    """Return the workflow name of a recipe; no configured workflow can have this name."""
+    """Return the workflow name of a recipe, which no configured workflow can have."""
     return _RECIPE + recipe
 
 
 def recipe_name(workflow: str) -> str:
-    """Return the name of the recipe with this workflow name."""
+    """Return the recipe with this workflow name."""
     return workflow.removeprefix(_RECIPE)
 
 
@@ -181,7 +181,7 @@ def make_input_record(workflow: Workflow) -> type[msgspec.Struct]:
 
 
 def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return all variables with their values; raise WorkflowError for unknown, missing and mistyped ones."""
+    """Return the values of all variables; raise WorkflowError for unknown, missing and mistyped ones."""
     defaults = {name: one.default for name, one in workflow.variables.items() if one.default is not msgspec.UNSET}
     try:
         values = copy_plain_value({**defaults, **given}, MAX_EXPANDED_BYTES, "the input")
