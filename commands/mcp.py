@@ -29,7 +29,7 @@ from duvet.console.options import (
 )
 from duvet.console.problems import has_errors, list_error_problems, print_problems
 from duvet.console.project import load_catalogue
-from duvet.console.streams import OK, print_line, print_notice, print_remark, write_stdout
+from duvet.console.streams import FAILED, OK, print_line, print_remark, write_stdout
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.llm.endpoint import make_endpoint
 from duvet.model import Problem, Severity
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 _SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
 _PROJECT_PACKS = {"trace", "introspect", "workflows"}  # The packs that can't answer anything without a project.
 _TERMINAL_NOTICE = (
-    "duvet mcp is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
-    "To configure an agent, run `duvet mcp --print-config claude`; `duvet mcp --help` lists the other agents.\n"
+    "{0} is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
+    "To configure an agent, run `{0} --print-config claude`; `{0} --help` lists the other agents."
 )
 
 
@@ -100,10 +100,27 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
     application.require_variables()
     if check:
         _check_service(application, listening)
-    elif application.mode == HTTP_MODE:
-        _serve_http(application, listening)
+        return
+    try:
+        if application.mode == HTTP_MODE:
+            _serve_http(application, listening)
+        else:
+            _serve_stdio(application)
+    except DuvetError as error:
+        if not application.logs_json:
+            raise
+        application.log.write_event(EventLevel.ERROR, str(error), **({"hint": error.hint} if error.hint else {}))
+        ctx.exit(FAILED)
+
+
+def _print_message(application: Application, text: str, **fields: object) -> None:
+    """Print a message of the server, or log it if the log is JSON."""
+    ##= man/spec/service.md#operations
+    ##% With `logFormat: json`, everything that the server prints on standard error MUST be JSON lines, from the first.
+    if application.logs_json:
+        application.log.note(text, **fields)
     else:
-        _serve_stdio(application)
+        print_line(" ".join([text, *map(str, fields.values())]))
 
 
 def _serve_stdio(application: Application) -> None:
@@ -111,20 +128,20 @@ def _serve_stdio(application: Application) -> None:
     from duvet.server.stdio.handshake import answer_handshake, take_standard_streams
 
     streams = take_standard_streams()
-    ##= man/spec/mcp.md#standard-input-and-output
-    ##% At the end of its input, the server MUST wait at most ten seconds for open requests and exit with 0. On SIGINT,
-    ##% SIGTERM or a closed output, the server MUST exit immediately.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: os._exit(OK))
     if os.isatty(streams.reading):
-        print_notice(_TERMINAL_NOTICE)
+        _print_message(application, _TERMINAL_NOTICE.format(click.get_current_context().command_path))
     opening = answer_handshake(streams, application.identity, application.instructions)
     if opening.read:
         # The client has its answer, so it doesn't wait for these imports.
         application.live.begin()
         from duvet.server.caller import set_caller
-        from duvet.server.stdio.session import serve_client
+        from duvet.server.stdio.session import StopSignal, serve_client
 
+        stopping = StopSignal(application.service.config.server.shutdown_timeout, lambda: os._exit(OK))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, stopping)
         log = application.log
         forward_logging(log)
         instructions = application.reloader.instructions
@@ -136,6 +153,7 @@ def _serve_stdio(application: Application) -> None:
                 instructions,
                 application.live,
                 application.make_dispatcher([log.record_call]),
+                stopping,
             )
 
 
@@ -163,7 +181,10 @@ def _serve_http(application: Application, listening: ListenOptions) -> None:
     )
     if environ.get(GATEWAY_VARIABLE):
         application.log.write_event(EventLevel.WARN, f"{GATEWAY_VARIABLE} is ignored over HTTP")
-    serve_over_http(served, serving, application.log, print_line)
+    name = click.get_current_context().command_path
+    serve_over_http(
+        served, serving, application.log, lambda url: _print_message(application, f"{name}: serving", url=url)
+    )
 
 
 def _choose_address(application: Application, listening: ListenOptions) -> ServerAddress:
@@ -324,7 +345,9 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
         names = [
             tool.name for tool in application.tools.shown_tools if application.tools.registry.pack_of(tool) is pack
         ]
-        yield f"pack           {pack.name}: {format_count(len(names), 'tool')}"
+        parts = {"tool": names, "resource": pack.pack.resources, "prompt": pack.pack.prompts}
+        counts = (format_count(len(found), noun) for noun, found in parts.items() if found or noun == "tool")
+        yield f"pack           {pack.name}: {', '.join(counts)}"
         yield from (f"{'':15}{name}" for name in names)
     for one in application.tools.choice.unloaded:
         yield f"left out       {one.name}: {one.reason}"
@@ -335,7 +358,7 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
 
 
 def _describe_service(application: Application) -> dict[str, Any]:
-    from duvet.prompts.library import load_prompts
+    from duvet.prompts.library import list_pack_prompts, load_prompts
     from duvet.server.messages import CAPABILITIES
     from duvet.server.resources.documents import COLLECTIONS
     from duvet.server.resources.templates import TEMPLATES
@@ -353,12 +376,18 @@ def _describe_service(application: Application) -> dict[str, Any]:
         "packs": [pack.name for pack in application.tools.shown_packs],
         "leftOut": [{"pack": one.name, "reason": one.reason} for one in application.tools.choice.unloaded],
         "tools": [_describe_tool(application, tool) for tool in application.tools.shown_tools],
-        "resources": [{"name": name, "description": text} for name, _, text in COLLECTIONS.values()],
+        "resources": [
+            *({"name": name, "description": text} for name, _, text in COLLECTIONS.values()),
+            *(
+                {"uri": uri, "name": one.tool.name, "description": one.tool.description}
+                for uri, (one, _) in application.tools.registry.resources.items()
+            ),
+        ],
         "resourceTemplates": [
             {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
             for one in TEMPLATES
         ],
-        "prompts": load_prompts(),
+        "prompts": [*load_prompts(), *list_pack_prompts(application.tools.registry)],
         "workflows": [
             {"name": one.name, "description": one.description} for one in application.tools.workflows.values()
         ],

@@ -15,11 +15,13 @@ from duvet.console.project import load_catalogue, open_cache, open_project_quiet
 from duvet.console.streams import write_stdout
 from duvet.errors import QueryError
 from duvet.prompts.content import fill_prompt
-from duvet.prompts.library import SYSTEM_PROMPT, check_prompt_request, load_prompts
+from duvet.prompts.library import SYSTEM_PROMPT, check_prompt_request, list_pack_prompts, load_prompts
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import Column, Listing
+from duvet.templates import prompt_names
 from duvet.text import quote_text
 from duvet.tools.context import ProjectSnapshot
+from duvet.tools.tool import SHELL_SOURCE, PartText, ToolError
 
 _COLUMNS = (
     Column("name", lambda prompt: prompt.name),
@@ -63,7 +65,8 @@ def prompt(
     if name is None:
         if arguments:
             raise click.UsageError("--arg requires the NAME of a prompt", ctx)
-        print_list(Listing(_COLUMNS, load_prompts()), format)
+        registry = make_application(options, mode=SHELL_SOURCE).tools.registry
+        print_list(Listing(_COLUMNS, (*load_prompts(), *list_pack_prompts(registry))), format)
         return
     if format:
         raise click.UsageError("--format only applies to the list of prompts; leave out NAME", ctx)
@@ -75,6 +78,8 @@ def prompt(
         if key in values:
             raise click.UsageError(f"--arg sets {quote_text(key)} twice", ctx)
         values[key] = value
+    if name not in prompt_names() and _print_pack_prompt(name, values, options):
+        return
     try:
         request = check_prompt_request(name, values)
         ##= man/spec/mcp.md#prompts
@@ -93,3 +98,21 @@ def prompt(
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{escape_cell(error.hint)}") from error
     print_error_notice(catalogue)
+
+
+def _print_pack_prompt(name: str, values: dict[str, str], options: dict[str, Any]) -> bool:
+    """Print the prompt of a pack; return False if no pack has it."""
+    from duvet.console.tool_call import invoke_tool, make_shell_error
+
+    application = make_application(options, mode=SHELL_SOURCE)
+    found = application.tools.registry.prompts.get(name)
+    if found is None:
+        return False
+    prompt, pack = found
+    try:
+        answer = invoke_tool(application, prompt.tool, values, part_of=pack)
+    except ToolError as error:
+        raise make_shell_error(error) from error
+    assert isinstance(answer.value, PartText)
+    write_stdout(f"{answer.value.text.rstrip()}\n".encode())
+    return True

@@ -345,7 +345,7 @@ def _call_recipe_tool(application: Application, arguments: Mapping[str, object])
         ##= man/spec/gateway.md#recipes
         ##% `duvet recipe run` MUST print the result of each step. `duvet recipe run` MUST exit with 0 after success,
         ##% with 1 after a failure, and with 2 for invalid variables.
-        invoke_tool(application, tool, arguments, prints_progress=on_terminal, **{RUNS_SERVICE: runs.append})
+        invoke_tool(application, tool, arguments, prints_progress=on_terminal, services={RUNS_SERVICE: runs.append})
     except ToolError as error:
         if not runs:
             raise make_shell_error(error) from error

@@ -175,7 +175,9 @@ def _call_workflow(application: Application, tool: Tool, arguments: Mapping[str,
     try:
         ##= man/spec/workflows.md#steps
         ##% The engine MUST report progress before each step and at the end of the run.
-        answer = invoke_tool(application, tool, arguments, prints_progress=on_terminal, **{RUNS_SERVICE: runs.append})
+        answer = invoke_tool(
+            application, tool, arguments, prints_progress=on_terminal, services={RUNS_SERVICE: runs.append}
+        )
     except KeyboardInterrupt:
         if not runs or runs[-1].error is None:
             raise

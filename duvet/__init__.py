@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from duvet.project.project import Options as Options, Project as Project
     from duvet.project.validation import validate as validate
     from duvet.specs.library import Policy as Policy
+    from duvet.tools.plugin_runner import PackContext as PackContext
+    from duvet.tools.toolkit import prompt as prompt, resource as resource, tool as tool
     from duvet.trace.records import (
         Coverage as Coverage,
         Failure as Failure,
@@ -69,6 +71,8 @@ _HOMES = {
     "project.project": "Options Project",
     "tree.files": "DiskTree MemoryTree Tree",
     "specs.library": "Policy",
+    "tools.plugin_runner": "PackContext",
+    "tools.toolkit": "prompt resource tool",
     "trace.records": "Coverage Failure Finished Fit Match NotApplicable Piece Requirement Segment State Tally Trace",
     "project.findings": "Checked Finding Findings",
     "project.validation": "validate",

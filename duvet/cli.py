@@ -42,6 +42,7 @@ COMMAND_GROUPS = {
         "prompt": "Print a prompt for an agent, or list the prompts.",
         "tools": "List the tools, or describe one.",
         "call": "Call a tool.",
+        "pack": "Create a pack of your own tools.",
         "ask": "Ask a model about requirements and the code citing them.",
     },
     "Knowledge": {

@@ -131,6 +131,10 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
     ] = None
     default_model: Annotated[ExpandedText | None, doc("Model to use if a request names only the provider")] = None
     timeout: Annotated[Seconds, doc("Time limit for an answer, in seconds")] = 60.0
+    max_tokens: Annotated[
+        Annotated[int, Meta(ge=1, le=10_000_000)] | None,
+        doc("Token limit of an answer if the request sets none; by default 1,024"),
+    ] = None
     retries: Annotated[int, doc("Retries after a temporary failure (429, 5xx)", ge=0, le=10)] = 2
     discover: Annotated[bool, doc("Ask the provider for its models with `GET /models`")] = False
     llms_txt: Annotated[bool, doc("Read hints about the models from the provider's `/llms.txt`")] = False
@@ -150,10 +154,22 @@ class Access(StrEnum):
     READ_WRITE = "read-write"
 
 
+_PREFIX = "up to 32 letters, digits, `.`, `-` and `_`"
+
+
 class PackSection(ServiceSection, frozen=True, kw_only=True):
     """Settings of a tool pack."""
 
     enabled: Annotated[bool, doc("Enable the pack")] = True
+    path: Annotated[
+        ExpandedText | None,
+        doc("Python file of the project that declares the pack. Its code runs with your permissions"),
+    ] = None
+    prefix: Annotated[
+        str,
+        Meta(pattern=rf"^[A-Za-z0-9_.-]{{0,32}}{PATTERN_END}", extra={"expected": _PREFIX}),
+        doc("Text before the names of its tools and prompts; not for built-in packs"),
+    ] = ""
     mode: Annotated[Access, doc("`read-only` removes the tools that write")] = Access.READ_WRITE
     tools: Annotated[dict[str, bool], doc("Tools by name: true enables a tool, false disables it")] = field(
         default_factory=dict

@@ -92,13 +92,20 @@ class _HelpFormatter(click.HelpFormatter):
         return f"{term[:end]}\n{indent}{self._fold(term[end:], room - len(indent))}" if end else term
 
 
+_OTHER_PROGRAM = "contextive-mcp"
+
+
 class _HelpContext(click.Context):
     formatter_class = _HelpFormatter
 
     @property
     def command_path(self) -> str:
         # This program runs only that command.
-        return super().command_path.replace("contextive-mcp mcp", "contextive-mcp", 1)
+        return super().command_path.replace(f"{_OTHER_PROGRAM} mcp", _OTHER_PROGRAM, 1)
+
+    def get_help(self) -> str:
+        text = super().get_help()
+        return text.replace("duvet mcp", _OTHER_PROGRAM) if self.find_root().info_name == _OTHER_PROGRAM else text
 
 
 class GlobalFlag(Struct, frozen=True):

@@ -21,7 +21,7 @@ from duvet.text import quote_text, suggest_nearest
 from duvet.tools.arguments import Schema, input_schema, make_argument_lines, output_schema
 from duvet.tools.call_context import Caller, ignore_progress
 from duvet.tools.packs import Registry
-from duvet.tools.tool import SHELL_SOURCE, ErrorCode, Tool, ToolAnswer, ToolError, make_tool_error
+from duvet.tools.tool import SHELL_SOURCE, EnabledPack, ErrorCode, Tool, ToolAnswer, ToolError, make_tool_error
 
 _WIDTH = 100
 _SWITCHES = {"true": True, "false": False}
@@ -35,18 +35,19 @@ def invoke_tool(
     arguments: Mapping[str, object],
     *,
     prints_progress: bool = False,
-    **services: object,
+    part_of: EnabledPack | None = None,
+    services: Mapping[str, object] | None = None,
 ) -> ToolAnswer:
-    """Call a tool; with `--verbose`, also print its progress."""
+    """Call a tool, or a prompt of this pack; with `--verbose`, also print its progress."""
     import anyio
 
-    dispatcher = application.make_dispatcher([application.log.record_call], **services)
+    dispatcher = application.make_dispatcher([application.log.record_call], **(services or {}))
     progress = _print_progress if prints_progress or current_settings().verbose else ignore_progress
 
     async def call() -> ToolAnswer:
         try:
             caller = Caller(scopes=application.scopes, face=SHELL_SOURCE, progress=progress)
-            return await dispatcher.call(tool.name, arguments, caller)
+            return await dispatcher.call_tool(tool, arguments, caller, part_of)
         finally:
             await dispatcher.aclose()
 

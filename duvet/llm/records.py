@@ -29,7 +29,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     system: str = ""
     model: str | None = None  # `PROVIDER/MODEL`, or `PROVIDER` for its default model.
     task: str | None = None  # The key in `routing`.
-    max_tokens: int = MAX_ANSWER_TOKENS
+    max_tokens: int | None = None  # None for the limit of the provider.
     temperature: float | None = None
 
     @property

@@ -149,6 +149,12 @@ class Router(Protocol):
         """
 
 
+def _limit_tokens(request: records.ModelRequest, section: service_tables.ProviderSection) -> records.ModelRequest:
+    """Return the request with the token limit of the provider, unless the request has one."""
+    limit = request.max_tokens or section.max_tokens or records.MAX_ANSWER_TOKENS
+    return structs.replace(request, max_tokens=limit)
+
+
 def ignore_log(words: str) -> None:
     pass
 
@@ -276,7 +282,7 @@ class StaticRouter:
             warnings.update(dict.fromkeys(self._warn_unlisted(choice)))
             assert backend.provider is not None
             try:
-                answer = await backend.provider.complete(choice.model, request)
+                answer = await backend.provider.complete(choice.model, _limit_tokens(request, backend.section))
             except records.ModelError as error:
                 failures.append(error)
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from duvet.queries.gaps import LEVELS_BY_WORD
 from duvet.reports.cells import escape_cell
 from duvet.templates import environment, prompt_names, prompt_template, prompt_text
 from duvet.text import quote_text, suggest_nearest
-from duvet.tools.arguments import list_arguments
+from duvet.tools.arguments import input_schema, list_arguments
 from duvet.tools.tool import Tool
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
@@ -44,6 +44,18 @@ class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
 def load_prompts() -> tuple[Prompt, ...]:
     """Return all prompts, sorted by name."""
     return tuple(map(_load_prompt, prompt_names()))
+
+
+def list_pack_prompts(registry: Registry) -> Iterator[Prompt]:
+    """Yield the prompts of packs."""
+    for prompt, _ in registry.prompts.values():
+        schema = input_schema(prompt.tool)
+        required = schema.get("required", ())
+        arguments = (
+            PromptArgument(name, str(one.get("description", "")), name in required)
+            for name, one in schema["properties"].items()
+        )
+        yield Prompt(prompt.tool.name, prompt.tool.title, prompt.tool.description, tuple(arguments))
 
 
 @cache
@@ -109,7 +121,7 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
             "tools": [_describe_tool(tool) for tool in registry],
             "tool_for": tool_for,
             "resources": list(resources),
-            "prompts": [f"`{name}`" for name in prompt_names() if name != SYSTEM_PROMPT],
+            "prompts": [f"`{name}`" for name in (*prompt_names(), *registry.prompts) if name != SYSTEM_PROMPT],
         },
     )
 

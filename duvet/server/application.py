@@ -13,13 +13,14 @@ from msgspec import Struct
 
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import Service, load_service
+from duvet.config.service_tables import LogFormat
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
-from duvet.tools.plugins import find_entry_point_stamps
+from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import MAINTENANCE_SERVICE, MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, Scope
 from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
 from duvet.tree.files import DiskTree, Tree
@@ -152,9 +153,14 @@ class Application:
         from duvet.server.messages import load_instructions, render_instructions
 
         tokens = None if self.line is None else self.line.gateway.tokens
-        stamps = find_entry_point_stamps(sys.path)
+        stamps = (*find_entry_point_stamps(sys.path), *self._stamp_pack_files())
         key = make_cache_key((self.rule, self.service.config, self.settings.packs, stamps, tokens))
         return load_instructions(key, lambda: render_instructions(self.rule, self.tools.registry), self.settings.blobs)
+
+    def _stamp_pack_files(self) -> Iterator[str]:
+        for pack in self.service.config.tool_packs.values():
+            if pack.path:
+                yield stamp_file(pack.path)
 
     @cached_property
     def live(self) -> LiveProject:
@@ -278,14 +284,20 @@ class Application:
         self.set_log(log)
         return log
 
+    @property
+    def logs_json(self) -> bool:
+        return self.service.config.server.log_format is LogFormat.JSON
+
     def set_log(self, log: ServerLog) -> None:
         """Set the level and format of a log from the options."""
         server = self.service.config.server
         # Callers in a shell see the results anyway.
-        level = EventLevel.WARN if self.mode == SHELL_SOURCE else EventLevel[server.log_level.value.upper()]
+        level = EventLevel[server.log_level.value.upper()]
+        if self.mode == SHELL_SOURCE and level > EventLevel.DEBUG:
+            level = EventLevel.WARN
         if self.settings.is_verbose:
             level = min(level, EventLevel.INFO)
-        log.turn_to(level, as_json=server.log_format.value == "json")
+        log.turn_to(level, as_json=self.logs_json)
 
     def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
         """Return a tool dispatcher with observers of every call; `services` replace the usual ones."""
@@ -300,8 +312,7 @@ class Application:
         """Return the environment for tool calls, and log packs that failed to load and invalid workflows."""
         from duvet.tools.dispatcher import ToolEnvironment
 
-        for pack in self.tools.choice.unloaded:
-            self.log.write_event(EventLevel.WARN, "a pack was not loaded", pack=pack.name, reason=pack.reason)
+        self.log_unloaded_packs()
         for name, faults in self.tools.faults.items():
             for fault in faults:
                 self.log.write_event(
@@ -315,7 +326,13 @@ class Application:
             time_limit=self.service.config.server.tool_timeout,
             is_relevant=self.tools.is_relevant,
             closers=[self._close_http, *self._closers()],
+            report_exception=self.log.record_exception,
         )
+
+    def log_unloaded_packs(self) -> None:
+        for pack in self.tools.choice.unloaded:
+            self.log.write_event(EventLevel.WARN, "a pack was not loaded", pack=pack.name, reason=pack.reason)
+            self.log.record_traceback(pack.traceback)
 
     def _make_services(self) -> Mapping[str, Callable[[], Any]]:
         services: dict[str, Callable[[], Any]] = {

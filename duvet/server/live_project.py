@@ -260,8 +260,8 @@ class LiveProject:
         for listener in self._listeners:
             listener()
 
-    async def watch(self, changed: ChangeListener) -> None:
-        """Report each change until cancelled."""
+    async def watch(self, changed: ChangeListener, renewed: Callable[[], Awaitable[None]]) -> None:
+        """Report each reading, and each change of the project, until cancelled."""
         loop, news = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:
@@ -278,6 +278,7 @@ class LiveProject:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._read_on_changes)
                 while True:
+                    await renewed()
                     await self._report(changed)
                     await news.wait()
                     news.clear()

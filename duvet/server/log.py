@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
-import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from msgspec import json
 
+from duvet.tools.plugins import describe_exception, find_place, format_traceback
 from duvet.tools.tool import SHELL_SOURCE
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class EventLevel(IntEnum):
 
 
 KNOWLEDGE_PACK = "knowledge"
-_CALL_LEVELS = {"upstream_error": EventLevel.WARN, "internal": EventLevel.ERROR}
+_CALL_LEVELS = dict.fromkeys(("upstream_error", "tool_failed"), EventLevel.WARN) | {"internal": EventLevel.ERROR}
 """Log levels of failed calls, by error code."""
 
 
@@ -121,6 +120,24 @@ class ServerLog:
         }
         self._put(level, "call", fields)
 
+    def record_exception(self, tool: str, error: BaseException) -> None:
+        """Write what a tool of an installed pack has raised, and at `debug` its traceback, one event for each line."""
+        ##= man/spec/service.md#packs
+        ##% The server MUST log the message and the place of an exception of such a tool at `warn`, and its traceback at
+        ##% `debug`.
+        self.write_event(
+            EventLevel.WARN,
+            "a tool raised an exception",
+            tool=tool,
+            error=describe_exception(error),
+            at=find_place(error),
+        )
+        self.record_traceback(format_traceback(error))
+
+    def record_traceback(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self.write_event(EventLevel.DEBUG, line)
+
     def record_run(self, run: WorkflowRun) -> None:
         """Write the steps of a cancelled workflow, because it returns no answer."""
         ##= man/spec/workflows.md#steps
@@ -185,16 +202,8 @@ class LogForwarder(logging.Handler):
             # Usual when the server is stopped.
             return
         message = _PLACEHOLDER.sub("…", _SESSION.sub("…", str(record.msg).partition("\n")[0]))
-        fields = {"error": type(error).__name__, "at": _find_place(error)} if error else {}
+        fields = {"error": type(error).__name__, "at": find_place(error)} if error else {}
         self._log.write_event(EventLevel.ERROR, message, **fields)
-
-
-def _find_place(error: BaseException) -> str:
-    """Return the file and line that raised the error."""
-    places = [
-        f"{os.path.basename(frame.f_code.co_filename)}:{line}" for frame, line in traceback.walk_tb(error.__traceback__)
-    ]
-    return places[-1] if places else ""
 
 
 def forward_logging(log: ServerLog) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import posixpath
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -13,6 +15,7 @@ from duvet.server import log, messages
 from duvet.server.application import HTTP_MODE, Application
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import make_tool_error
+from duvet.tree.files import DiskTree, Tree
 
 _FIXED = (
     "name",
@@ -31,6 +34,16 @@ _FIXED = (
 _GUARDED = ("uploads", "store")  # Tables that decide what a token may read and write on this machine.
 
 
+def _read_pack_files(service: Service, tree: Tree) -> Mapping[str, bytes]:
+    """Return the contents of the files of packs; a project's tree then notices their changes."""
+    paths = [pack.path for pack in service.config.tool_packs.values() if pack.path and pack.enabled]
+    found = {}
+    for path in paths:
+        with suppress(DuvetError):
+            found[path] = tree.read(posixpath.normpath(path))
+    return found
+
+
 class ConfigReloader:
     """Rereads the configuration when it changes, through the same tree as the project."""
 
@@ -39,6 +52,7 @@ class ConfigReloader:
         self._instructions: str | None = None
         self._fault = ""
         self._written = application.service
+        self._pack_files = _read_pack_files(application.service, DiskTree())
 
     def instructions(self) -> str:
         return self._application.instructions if self._instructions is None else self._instructions
@@ -52,7 +66,12 @@ class ConfigReloader:
             ##% notify its clients.
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
             dispatcher = self._application.dispatcher
-            if dispatcher is not None and not service.has_same_content(self._application.service):
+            ##= man/spec/service.md#packs
+            ##% The server MUST load the file of a pack again when it changes.
+            files = _read_pack_files(service, project.tree)
+            changed = not service.has_same_content(self._application.service) or files != self._pack_files
+            self._pack_files = files
+            if dispatcher is not None and changed:
                 self._apply(self._application.with_service(service), dispatcher)
             fault = ""
         except DuvetError as error:

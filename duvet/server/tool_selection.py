@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from duvet.config.service import Service
-from duvet.config.service_tables import Access
+from duvet.config.service_tables import Access, PackSection
 from duvet.errors import DuvetError, ProblemsError
 from duvet.server.application import ApplicationSettings
 from duvet.tools import packs, plugins
@@ -78,7 +79,12 @@ class ToolSelection:
     def _pack_settings(self) -> Mapping[str, packs.PackSettings]:
         return {
             name: packs.PackSettings(
-                enabled=pack.enabled, writes=pack.mode is Access.READ_WRITE, switches=pack.tools, settings=pack.settings
+                enabled=pack.enabled,
+                writes=pack.mode is Access.READ_WRITE,
+                switches=pack.tools,
+                settings=pack.settings,
+                prefix=pack.prefix,
+                is_file=pack.path is not None,
             )
             for name, pack in self._service.config.tool_packs.items()
         }
@@ -94,11 +100,41 @@ class ToolSelection:
     @cached_property
     def _plugins(self) -> plugins.PluginPacks:
         settings = {name: pack.settings for name, pack in self._service.config.tool_packs.items()}
-        return plugins.load_plugins(plugins.find_plugins(), [*packs.BUILT_IN_PACKS, packs.WORKFLOWS_PACK], settings)
+        sources = [*self._pack_files.values(), *plugins.find_plugins()]
+        return plugins.load_plugins(sources, [*packs.BUILT_IN_PACKS, packs.WORKFLOWS_PACK], settings)
+
+    @property
+    def _pack_files(self) -> Mapping[str, plugins.PackFile]:
+        """The enabled packs of files inside the project."""
+        return {
+            name: plugins.PackFile(name, os.path.abspath(pack.path))
+            for name, pack in self._service.config.tool_packs.items()
+            if pack.path and pack.enabled and not self._find_path_fault(name, pack)
+        }
+
+    def _find_path_fault(self, name: str, pack: PackSection) -> str:
+        """Return the reason why the file of a pack is not loaded; empty if there is none."""
+        if pack.path is None:
+            return ""
+        from duvet.tools.context import is_inside_project
+
+        ##= man/spec/service.md#packs
+        ##% duvet MUST load the file that `path` names only from inside the project, and only for commands that list
+        ##% tools, call them or serve them.
+        if not is_inside_project(os.getcwd(), pack.path):
+            return f"{pack.path} is not a file inside the project"
+        if not os.path.isfile(pack.path):
+            return f"{pack.path} does not exist"
+        built_in = name in packs.BUILT_IN_PACKS or name == packs.WORKFLOWS_PACK
+        return f"{name} is a built-in pack; choose another name for the file" if built_in else ""
 
     def _require_known(self, choice: packs.ToolChoice) -> packs.ToolChoice:
-        if choice.misnamed:
-            raise ProblemsError(packs.make_unknown_name_problems(choice.misnamed, self._service.document))
+        sections = self._service.config.tool_packs
+        faults = {name: fault for name, pack in sections.items() if (fault := self._find_path_fault(name, pack))}
+        misnamed = [packs.UnknownName(fault, "", (name, "path")) for name, fault in faults.items()]
+        if misnamed or choice.misnamed:
+            found = [*misnamed, *choice.misnamed]
+            raise ProblemsError(packs.make_unknown_name_problems(found, self._service.document))
         return choice
 
     @cached_property

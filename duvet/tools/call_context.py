@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct, field, structs
 
+from duvet.llm.records import ModelRequest, ModelResponse, NoModelError
 from duvet.tools.plugins import UnloadedPack
-from duvet.tools.tool import Scope, Tool, ToolAnswer
+from duvet.tools.tool import MODELS_SERVICE, Scope, Tool, ToolAnswer
 
 if TYPE_CHECKING:
     from anyio import CapacityLimiter
     from anyio.lowlevel import RunVar
 
     from duvet.llm.providers import Sampler
+    from duvet.llm.router import StaticRouter
     from duvet.tools.context import ProjectSnapshot
     from duvet.tools.packs import Registry
 
@@ -142,6 +144,17 @@ class CallContext(Struct, frozen=True, kw_only=True):
             time_limit=seconds if self.caller.time_limit is None else self.caller.time_limit,
         )
         return await self.calls.call(name, arguments or {}, caller)
+
+    async def ask_model(self, request: ModelRequest) -> ModelResponse:
+        """Ask a configured model or, with a provider of the kind `client`, the caller's; `model` may name a task."""
+        router: StaticRouter | None = self.services.get(MODELS_SERVICE)
+        if router is None:
+            raise NoModelError()
+        if self.caller.sampler is not None:
+            router = router.with_sampler(self.caller.sampler)
+        if request.model in router.routing:
+            request = structs.replace(request, model=None, task=request.model)
+        return await router.invoke(request)
 
     async def sibling(self, name: str) -> Tool | None:
         """Return the enabled tool with that name from the same pack."""

@@ -19,6 +19,7 @@ from duvet.tools.call_context import CallContext, Caller, ProjectReadings
 from duvet.tools.packs import Registry
 from duvet.tools.plugin_runner import MAX_OWN_RESULT_BYTES, PluginRunner, check_plugin_answer
 from duvet.tools.tool import (
+    EnabledPack,
     ErrorCode,
     PendingError,
     QueryTool,
@@ -46,6 +47,8 @@ class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     """Returns True if the project has content for a pack that nobody has requested."""
     closers: Sequence[CloseCallback] = ()  # Releases the resources of services.
     patience: float = 0.5  # Time limit for all closers together, in seconds.
+    report_exception: Callable[[str, BaseException], None] = lambda tool, error: None
+    """Called with the name of a tool of an installed pack and the exception that it has raised."""
 
 
 _DEFAULT_ENVIRONMENT = ToolEnvironment()
@@ -99,11 +102,14 @@ class ToolDispatcher:
                 observer(record)
             raise
 
-    async def call_tool(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        begun = self.environment.clock()
+    async def call_tool(
+        self, tool: Tool, arguments: Mapping[str, object], caller: Caller, part_of: EnabledPack | None = None
+    ) -> ToolAnswer:
+        """Run the tool; `part_of` is the pack of a resource or a prompt, whose tool is not in the registry."""
+        begun, owner = self.environment.clock(), part_of or self.registry.pack_of(tool)
         answer, failure = None, None
         try:
-            answer = await self._run(tool, arguments, caller)
+            answer = await self._run(tool, owner, arguments, caller)
             return answer
         except BaseException as error:
             failure = error
@@ -111,7 +117,7 @@ class ToolDispatcher:
         finally:
             seconds = self.environment.clock() - begun
             if self.environment.observers or self.environment.recorders:
-                pack, changes = self.registry.pack_of(tool).name, not tool.only_reads
+                pack, changes = owner.name, not tool.only_reads
                 code, reason = _classify_failure(failure)
                 # Encoding an answer again only to measure it would take longer than many calls.
                 measured = failure is not None or changes or self.environment.measures()
@@ -151,7 +157,7 @@ class ToolDispatcher:
                 for close in self.environment.closers:
                     tasks.start_soon(_close, close)
 
-    async def _run(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
+    async def _run(self, tool: Tool, pack: EnabledPack, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         check_scope(tool, caller.scopes)
         if len(caller.within) >= MAX_CALL_DEPTH:
             ##= man/spec/service.md#calls
@@ -159,7 +165,6 @@ class ToolDispatcher:
             ##% of tools that call each other endlessly.
             message = f"the call to {tool.name} is nested too deeply; the limit is {MAX_CALL_DEPTH} levels"
             raise ToolError(ErrorCode.INVALID_REQUEST, message)
-        pack = self.registry.pack_of(tool)
         try:
             if isinstance(tool, QueryTool) and not pack.is_guest:
                 checked = check_input(tool, arguments)
@@ -184,8 +189,9 @@ class ToolDispatcher:
             ##= man/spec/service.md#packs
             ##% If a tool of an installed pack raises an exception, exceeds its time limit, or returns an answer that is
             ##% too large or has the wrong type, the server MUST answer with an error without the text of the exception.
+            self.environment.report_exception(tool.name, error)
             hint = "see the log of the server"
-            raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} failed", hint) from error
+            raise ToolError(ErrorCode.TOOL_FAILED, f"{tool.name} failed", hint) from error
 
 
 def _measure_json(value: object) -> int:

@@ -12,9 +12,11 @@ from duvet.config.check import DocumentLocation
 from duvet.errors import QueryError
 from duvet.model import Problem
 from duvet.rules import CONFIG_BAD_VALUE
+from duvet.templates import prompt_names
 from duvet.text import join_names, quote_text, suggest_nearest
-from duvet.tools.plugins import PluginPacks, UnloadedPack
-from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Tool, ToolError, ToolTable
+from duvet.tools.plugins import PluginPacks, UnloadedPack, add_prefix
+from duvet.tools.tool import EnabledPack, ErrorCode, Pack, PackPrompt, PackResource, Tool, ToolError, ToolTable
+from duvet.trace.locations import RESOURCE_SCHEME
 
 if TYPE_CHECKING:
     from duvet.config.document import DataDocument
@@ -32,7 +34,7 @@ class Registry:
         """Built-in tools have unique names, so each is loaded only when it is used."""
         self._found: dict[str, tuple[Tool, EnabledPack]] = {}
         if not self._is_lazy:
-            self._entries  # noqa: B018 finds clashes now
+            self._entries, self.prompts  # noqa: B018 finds clashes now
 
     @cached_property
     def _entries(self) -> Mapping[str, tuple[Tool, EnabledPack]]:
@@ -45,6 +47,28 @@ class Registry:
                         packs = f"the packs {found[name][1].name} and {pack.name}"
                         raise QueryError(f"two tools have the name {name}, in {packs}")
                     found[name] = tool, pack
+        return found
+
+    @cached_property
+    def resources(self) -> Mapping[str, tuple[PackResource, EnabledPack]]:
+        """The resources of packs, by URI."""
+        return {
+            f"{RESOURCE_SCHEME}/packs/{pack.name}/{one.tool.name}": (one, pack)
+            for pack in self.packs
+            for one in pack.pack.resources
+        }
+
+    @cached_property
+    def prompts(self) -> Mapping[str, tuple[PackPrompt, EnabledPack]]:
+        """The prompts of packs, by name; raises QueryError for a duplicate name."""
+        found: dict[str, tuple[PackPrompt, EnabledPack]] = {}
+        for pack in self.packs:
+            for one in pack.pack.prompts:
+                name = one.tool.name
+                if name in found or name in prompt_names():
+                    other = f"the pack {found[name][1].name}" if name in found else "duvet"
+                    raise QueryError(f"{other} and the pack {pack.name} both have a prompt {name}")
+                found[name] = one, pack
         return found
 
     def _find(self, name: str) -> tuple[Tool, EnabledPack] | None:
@@ -93,7 +117,7 @@ class Registry:
 
 
 class UnknownName(Struct, frozen=True):
-    """A name in the configuration that belongs to no pack or tool."""
+    """A name in the configuration that belongs to no pack or tool, or to two packs."""
 
     message: str
     hint: str
@@ -191,6 +215,8 @@ class PackSettings(Struct, frozen=True, kw_only=True):
     writes: bool = True
     switches: Mapping[str, bool] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    prefix: str = ""
+    is_file: bool = False  # Declared by a file of the project.
 
 
 class ToolChoice(Struct, frozen=True):
@@ -219,7 +245,7 @@ def choose_packs(
         return guests.get(name) or own_packs.get(name) or BUILT_IN_PACKS[name]
 
     chosen: list[EnabledPack] = []
-    refused: list[UnloadedPack] = list(found.unloaded)
+    clashes: list[UnknownName] = []
     names = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *settings_by_pack], key=guests.__contains__)
     for name in dict.fromkeys(names):
         settings = settings_by_pack.get(name, _DEFAULT_SETTINGS)
@@ -228,20 +254,23 @@ def choose_packs(
         # Without a setting, a pack that can always be called is listed if the project has content for it.
         shown = settings.enabled if name in settings_by_pack else True if name in on or name not in _ALWAYS else None
         is_guest = name not in BUILT_IN_PACKS and name not in own_packs
-        one = EnabledPack(
-            find_pack(name), settings.writes, settings.switches, settings.settings, shown, is_guest=is_guest
-        )
+        pack, switches = find_pack(name), settings.switches
+        if is_guest and settings.prefix:
+            switches = {settings.prefix + tool: enabled for tool, enabled in switches.items()}
+            pack = add_prefix(pack, settings.prefix)
+        one = EnabledPack(pack, settings.writes, switches, settings.settings, shown, is_guest=is_guest)
         ##= man/spec/service.md#packs
-        ##% If an installed pack cannot be loaded, takes too long to load, is malformed, or repeats the name of a tool,
-        ##% the server MUST report it and serve only the other packs.
+        ##% duvet MUST refuse a configuration in which two enabled packs have a tool or a prompt of the same name, and
+        ##% suggest a `prefix` for one of them.
         try:
             if one.is_guest:
                 Registry([*chosen, one])
             chosen.append(one)
         except QueryError as error:
-            refused.append(UnloadedPack(name, error.message))
+            hint = f"set `toolPacks.{name}.prefix`, such as `{name}_`, or disable one of them"
+            clashes.append(UnknownName(error.message, hint, (name,) if name in settings_by_pack else ()))
     unknown = _find_unknown_names(on, settings_by_pack, known, find_pack, {one.name for one in found.unloaded})
-    return ToolChoice(Registry(chosen), refused, list(unknown))
+    return ToolChoice(Registry(chosen), found.unloaded, [*clashes, *unknown])
 
 
 def enable_packs(names: Sequence[str]) -> Sequence[EnabledPack]:
@@ -266,7 +295,7 @@ def _find_unknown_names(
                 if tool not in tools:
                     message = f"the pack {name} has no tool {quote_text(tool)}"
                     yield UnknownName(message, _suggest(tool, tools), (name, "tools", tool))
-        elif name not in known and name not in unloaded:
+        elif name not in known and name not in unloaded and not (settings and settings.is_file):
             keys = () if settings is None else (name,)
             yield UnknownName(f"unknown pack {quote_text(name)}", _suggest(name, known), keys)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from duvet.errors import DuvetError
+from duvet.llm.records import ModelRequest
 from duvet.tools.arguments import check_input
 from duvet.tools.call_context import CallContext
 from duvet.tools.tool import ErrorCode, QueryTool, ResultPage, Tool, ToolAnswer, ToolError, make_tool_error
@@ -34,7 +35,7 @@ Result = TypeVar("Result")
 _Outcome = tuple[ToolAnswer | Exception, float]  # The result of a call, and the time when it ended.
 
 
-class PluginCallContext:
+class PackContext:
     """The `CallContext` for handlers in threads: each method blocks until it has a result."""
 
     def __init__(self, ctx: CallContext, loop: asyncio.AbstractEventLoop) -> None:
@@ -52,6 +53,21 @@ class PluginCallContext:
 
     def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolAnswer:
         return self._wait(self._ctx.call(name, arguments))
+
+    def model(
+        self,
+        prompt: str,
+        *,
+        system: str = "",
+        model: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+    ) -> str:
+        """Return the answer of a model: PROVIDER/MODEL, PROVIDER, a task of `routing`, or by default the first one."""
+        request = ModelRequest(
+            prompt=prompt, system=system, model=model, max_tokens=max_tokens, temperature=temperature
+        )
+        return self._wait(self._ctx.ask_model(request)).text
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         self._wait(self._ctx.progress(done, total, message))
@@ -87,7 +103,7 @@ class PluginRunner:
         loop, begun = asyncio.get_running_loop(), self._clock()
         own = tool.time_limit or limit
         seconds = own if ctx.caller.time_limit is None else min(own, ctx.caller.time_limit)
-        context: object = await ctx.reading() if isinstance(tool, QueryTool) else PluginCallContext(ctx, loop)
+        context: object = await ctx.reading() if isinstance(tool, QueryTool) else PackContext(ctx, loop)
         done = _start_thread(partial(_run_handler, tool, arguments, context), self._clock, loop)
         try:
             async with asyncio.timeout(seconds):
@@ -192,9 +208,9 @@ def _convert(tool: Tool, value: object, kind: Any = Any, most: int = MAX_PLUGIN_
         encoded = msgspec.json.encode(value)
         if len(encoded) > most:
             message = f"{tool.name} returned {len(encoded):,} bytes, the limit is {most:,}"
-            raise ToolError(ErrorCode.UPSTREAM_ERROR, message)
+            raise ToolError(ErrorCode.TOOL_FAILED, message)
         return msgspec.json.decode(encoded, type=kind)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         raise ToolError(
-            ErrorCode.UPSTREAM_ERROR, f"{tool.name} returned a value that does not match its declared output"
+            ErrorCode.TOOL_FAILED, f"{tool.name} returned a value that does not match its declared output"
         ) from error

@@ -1,21 +1,25 @@
-"""Packs from installed distributions, loaded through entry points and checked."""
+"""Packs from installed distributions, loaded through entry points, and from files of the project; both are checked."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
+import sys
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import EntryPoint, distributions, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
 from threading import Thread
+from types import ModuleType
 from typing import Any
 
 import msgspec
 
 from duvet.text import shorten_text
 from duvet.tools.arguments import Schema, input_schema, output_schema
-from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope, Tool
+from duvet.tools.tool import ArgumentShortcut, Pack, PackPrompt, PackResource, QueryTool, Scope, Tool
 
 MAX_PACK_TOOLS = 200
 MAX_SCHEMA_BYTES = 64 << 10  # Maximum size of a tool's schema as JSON.
@@ -31,9 +35,16 @@ _ENTRY_POINTS = "entry_points.txt"
 def find_pack_flaw(pack: object) -> str:
     """Return the first flaw of a pack, not counting its tools; empty if it has none."""
     if not isinstance(pack, Pack):
-        return "it is not a duvet.tools.tool.Pack, and has no PACK that is one"
+        return "it is not a duvet.tools.tool.Pack, has no PACK, and declares no tool"
     if not _is_name(pack.name):
         return f"its name does not match {_NAME.pattern}"
+    parts = (("resources", PackResource), ("prompts", PackPrompt))
+    for name, kind in parts:
+        found = getattr(pack, name)
+        if not _is_list(found) or not all(type(one) is kind for one in found):
+            return f"{name} is not a list of at most {_MOST} duvet.tools.tool.{kind.__name__}"
+        if flaw := find_tools_flaw([one.tool for one in found]):
+            return flaw
     return next(_find_text_flaws(pack, {"description": _LONG, "version": _SHORT}), "")
 
 
@@ -133,11 +144,50 @@ def _is_object(schema: Schema) -> bool:
 class UnloadedPack(msgspec.Struct, frozen=True):
     name: str
     reason: str
+    traceback: Sequence[str] = ()  # Lines of the exception that prevented the pack from loading.
 
 
 class PluginPacks(msgspec.Struct, frozen=True):
     packs: Sequence[Pack] = ()
     unloaded: Sequence[UnloadedPack] = ()
+
+
+class PackFile(msgspec.Struct, frozen=True):
+    """A Python file of the project that declares a pack."""
+
+    name: str
+    path: str
+
+    def load(self) -> Pack:
+        """Run the file, and return its pack; raise ImportError if it declares none."""
+        ##= man/spec/service.md#packs
+        ##% A file of the project MUST be a pack if `path` names it.
+        module_name = f"duvet_pack_{self.name.replace('-', '_')}"
+        spec = spec_from_file_location(module_name, self.path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{self.path} is not a Python file")
+        module = module_from_spec(spec)
+        # The types of its functions are looked up there.
+        sys.modules[module_name] = module
+        # Compiled files are found by their time, which an editor that saves twice in a second doesn't change.
+        source = spec.loader.get_source(module_name)  # type: ignore[attr-defined]
+        exec(compile(source, self.path, "exec"), vars(module))  # noqa: S102 - the configuration says so
+        pack = _find_pack(self.name, module)
+        if not isinstance(pack, Pack):
+            raise ImportError("the file declares no tool, resource or prompt")  # noqa: TRY004
+        return msgspec.structs.replace(pack, name=self.name)
+
+
+PackSource = EntryPoint | PackFile
+
+
+def _find_pack(name: str, found: object) -> object:
+    """Return the `PACK` of a module, or else the pack of the functions that it declares."""
+    if not isinstance(found, ModuleType) or hasattr(found, "PACK"):
+        return getattr(found, "PACK", found)
+    from duvet.tools.toolkit import collect_pack
+
+    return collect_pack(name, found) or found
 
 
 def find_plugins() -> Sequence[EntryPoint | UnloadedPack]:
@@ -161,11 +211,11 @@ def _read_distributions() -> Iterator[EntryPoint | UnloadedPack]:
             try:
                 yield from [point for point in one.entry_points if point.group == ENTRY_POINT_GROUP]
             except Exception as error:  # noqa: BLE001 - as above
-                yield UnloadedPack(name, f"cannot read its entry points: {_describe_exception(error)}")
+                yield UnloadedPack(name, f"cannot read its entry points: {describe_exception(error)}")
 
 
 def load_plugins(
-    points: Iterable[EntryPoint | UnloadedPack],
+    points: Iterable[PackSource | UnloadedPack],
     taken: Iterable[str],
     settings: PluginSettings = _NO_SETTINGS,
     patience: float = LOAD_PATIENCE,
@@ -175,35 +225,37 @@ def load_plugins(
     unloaded: list[UnloadedPack] = []
     names = set(taken)
     for point in points:
-        found = point.reason if isinstance(point, UnloadedPack) else _load(point, settings, patience)
+        found = point if isinstance(point, UnloadedPack) else _load(point, settings, patience)
         if isinstance(found, Pack) and found.name in names:
-            found = f"another pack has the name {found.name}"
+            found = UnloadedPack(point.name, f"another pack has the name {found.name}")
         if isinstance(found, Pack):
             names.add(found.name)
             packs.append(found)
         else:
             ##= man/spec/service.md#packs
-            ##% If an installed pack cannot be loaded, takes too long to load, is malformed, or repeats the name of a
-            ##% tool, the server MUST report it and serve only the other packs.
-            unloaded.append(UnloadedPack(point.name, found))
+            ##% If an installed pack cannot be loaded, takes too long to load, or is malformed, the server MUST report
+            ##% it and serve only the other packs.
+            unloaded.append(found)
     return PluginPacks(packs, unloaded)
 
 
-def _load(point: EntryPoint, settings: PluginSettings, patience: float) -> Pack | str:
+def _load(point: PackSource, settings: PluginSettings, patience: float) -> Pack | UnloadedPack:
     """Load a pack in a thread, because its code may never return; return the pack, or why it can't be loaded."""
-    result: list[Pack | str] = []
+    result: list[Pack | UnloadedPack] = []
 
     def load() -> None:
         try:
-            found = point.load()
-            result.append(_make_pack(getattr(found, "PACK", found), settings))
+            pack = _make_pack(_find_pack(point.name, point.load()), settings)
+            result.append(UnloadedPack(point.name, pack) if isinstance(pack, str) else pack)
         except BaseException as error:  # noqa: BLE001 - foreign code may raise anything
-            result.append(_describe_exception(error))
+            lines = [line for name, line in _list_places(error) if isinstance(point, PackFile) and name == point.path]
+            place = f" (line {lines[-1]})" if lines else ""
+            result.append(UnloadedPack(point.name, describe_exception(error) + place, format_traceback(error)))
 
     work = Thread(target=load, name=f"duvet loads {point.name}", daemon=True)
     work.start()
     work.join(patience)
-    return result[0] if result else f"loading took longer than {patience:g} s"
+    return result[0] if result else UnloadedPack(point.name, f"loading took longer than {patience:g} s")
 
 
 def _make_pack(pack: Any, settings: PluginSettings) -> Pack | str:
@@ -212,16 +264,47 @@ def _make_pack(pack: Any, settings: PluginSettings) -> Pack | str:
     if flaw:
         return flaw
     tools = pack.tools(settings.get(pack.name, {})) if callable(pack.tools) else pack.tools
-    return find_tools_flaw(tools) or Pack(pack.name, tuple(tools), pack.description, pack.version)
+    return find_tools_flaw(tools) or msgspec.structs.replace(pack, tools=tuple(tools))
 
 
-def _describe_exception(error: BaseException) -> str:
+def add_prefix(pack: Pack, prefix: str) -> Pack:
+    """Return the pack with the prefix before the names of its tools and prompts."""
+
+    def rename(tool: Tool) -> Tool:
+        aliases = tuple(prefix + alias for alias in tool.aliases)
+        return msgspec.structs.replace(tool, name=prefix + tool.name, aliases=aliases)
+
+    assert not callable(pack.tools)
+    tools = pack.tools.values() if isinstance(pack.tools, Mapping) else pack.tools
+    prompts = tuple(msgspec.structs.replace(one, tool=rename(one.tool)) for one in pack.prompts)
+    return msgspec.structs.replace(pack, tools=tuple(map(rename, tools)), prompts=prompts)
+
+
+def describe_exception(error: BaseException) -> str:
+    """Return the type and the first line of the message of an exception that foreign code has raised."""
     kind = type(error).__name__
     try:
         text = str(error).encode(errors="replace").decode().partition("\n")[0]
     except BaseException:  # noqa: BLE001 - even the text comes from the pack
         return kind
     return f"{kind}: {shorten_text(text)}" if text else kind
+
+
+def find_place(error: BaseException) -> str:
+    """Return the file and line that raised an exception; empty if it was not raised by Python code."""
+    places = [f"{os.path.basename(name)}:{line}" for name, line in _list_places(error)]
+    return places[-1] if places else ""
+
+
+def _list_places(error: BaseException) -> Sequence[tuple[str, int]]:
+    return [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+
+
+def format_traceback(error: BaseException) -> Sequence[str]:
+    try:
+        return "".join(traceback.format_exception(error)).splitlines()
+    except BaseException:  # noqa: BLE001 - as above
+        return ()
 
 
 def find_entry_point_stamps(path: Iterable[str]) -> tuple[str, ...]:
@@ -241,7 +324,13 @@ def _list_stamps(folder: str) -> Iterator[str]:
         paths = [folder]
     except OSError:
         return
-    for path in paths:
-        with suppress(OSError):
-            info = os.stat(path)
-            yield f"{path} {info.st_size} {info.st_mtime_ns}"
+    yield from filter(None, map(stamp_file, paths))
+
+
+def stamp_file(path: str) -> str:
+    """Return the path, size and time of a file; empty if it can't be read."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return ""
+    return f"{path} {info.st_size} {info.st_mtime_ns}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field, to_builtins
 
 from duvet.errors import DuvetError, FetchError, NotFoundError, QueryError
+from duvet.llm.records import ModelError, NoModelError
 from duvet.trace.locations import NoSectionError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ErrorCode(StrEnum):
     UPSTREAM_ERROR = "upstream_error"
     """A source of the answer is broken or unreachable, such as the project's configuration."""
     UNSUPPORTED_OPERATION = "unsupported_operation"
-    TOOL_FAILED = "tool_failed"
+    TOOL_FAILED = "tool_failed"  # A tool is defective, or a workflow's tool failed.
     MODEL_FAILED = "model_failed"
     ASSERT_FAILED = "assert_failed"  # A check of a workflow step failed.
     TIMEOUT = "timeout"
@@ -49,9 +50,12 @@ class ErrorCode(StrEnum):
 
 
 class ToolError(Exception):
-    def __init__(self, code: ErrorCode, message: str, hint: str = "", details: object = None) -> None:
-        """Keep `details`, a plain value, for programs."""
+    def __init__(
+        self, code: ErrorCode, message: str, hint: str = "", details: object = None, *, cause: str = ""
+    ) -> None:
+        """Keep `details`, a plain value, for programs, and `cause`, the code of the failure that led to this one."""
         super().__init__(message)
+        self.cause = cause
         self.details = details
         self.code = code
         self.message = message
@@ -70,7 +74,10 @@ class MissingArgumentError(ToolError):
 
 def make_tool_error(error: DuvetError) -> ToolError:
     """Convert an error of the library, and reduce absolute paths to file names."""
+    cause = ""
     match error:
+        case ModelError() | NoModelError():
+            code, cause = ErrorCode.MODEL_FAILED, getattr(error, "code", "")
         case NotFoundError():
             code = ErrorCode.NOT_FOUND
         case QueryError():
@@ -78,7 +85,8 @@ def make_tool_error(error: DuvetError) -> ToolError:
         case _:
             code = ErrorCode.UPSTREAM_ERROR
     folder = os.path.dirname(error.path) if os.path.isabs(error.path) else ""
-    return ToolError(code, str(error).replace(f"{folder}/", "") if folder else str(error), find_server_hint(error))
+    message = str(error).replace(f"{folder}/", "") if folder else str(error)
+    return ToolError(code, message, find_server_hint(error), cause=cause)
 
 
 def find_server_hint(error: DuvetError) -> str:
@@ -212,12 +220,33 @@ class ToolTable(Mapping[str, Tool]):
         return len(self._constants)
 
 
+class PartText(Struct, frozen=True):
+    """The text of a resource or a prompt."""
+
+    text: str
+
+
+class PackResource(Struct, frozen=True):
+    """A resource of a pack, at `duvet:///packs/PACK/NAME`."""
+
+    tool: Tool  # Returns its `PartText`; its name, title and description are those of the resource.
+    mime_type: str
+
+
+class PackPrompt(Struct, frozen=True):
+    """A prompt of a pack; its arguments are texts."""
+
+    tool: Tool  # Returns its `PartText`; its name, title, description and arguments are those of the prompt.
+
+
 class Pack(Struct, frozen=True):
     name: str
     tools: Sequence[Tool] | ToolTable | Callable[[Mapping[str, Any]], Sequence[Tool]]
     """The tools, a table of them (built-in packs), or a function that makes them from the settings of the pack."""
     description: str = ""
     version: str = ""
+    resources: Sequence[PackResource] = ()
+    prompts: Sequence[PackPrompt] = ()
 
 
 class EnabledPack(Struct, frozen=True):

@@ -6,12 +6,10 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct, to_builtins
 
-from duvet.llm.records import MAX_ANSWER_TOKENS, ModelRequest, NoModelError
-from duvet.llm.router import StaticRouter
+from duvet.llm.records import ModelRequest
 from duvet.tools.call_context import CallContext
 from duvet.tools.packs import WORKFLOWS_PACK
 from duvet.tools.tool import (
-    MODELS_SERVICE,
     RUNS_SERVICE,
     WORKFLOW_SOURCE,
     ErrorCode,
@@ -48,21 +46,15 @@ class CallerBackend:
         return steps.StepResult(value, [*filter(None, [answer.warning]), *inner])
 
     async def model(self, request: steps.ModelStepRequest) -> steps.ModelStepAnswer:
-        router: StaticRouter | None = self._ctx.services.get(MODELS_SERVICE)
-        if router is None:
-            raise NoModelError()
-        if self._ctx.caller.sampler is not None:
-            router = router.with_sampler(self._ctx.caller.sampler)
-        is_task = request.model in router.routing
-        model_request = ModelRequest(
-            prompt=request.prompt,
-            system=request.system or "",
-            model=None if is_task else request.model,
-            task=request.model if is_task else None,
-            temperature=request.temperature,
-            max_tokens=MAX_ANSWER_TOKENS if request.max_tokens is None else request.max_tokens,
+        response = await self._ctx.ask_model(
+            ModelRequest(
+                prompt=request.prompt,
+                system=request.system or "",
+                model=request.model,
+                temperature=request.temperature,
+                max_tokens=request.max_tokens,
+            )
         )
-        response = await router.invoke(model_request)
         return steps.ModelStepAnswer(text=response.text, model=response.name, warnings=response.warnings)
 
 
@@ -98,7 +90,9 @@ def _make_tool(workflow: Workflow, known: check.WorkflowEnvironment) -> Tool:
         ##= man/spec/service.md#workflows
         ##% If a workflow fails, the server MUST answer with the error code and the record of the run.
         message = run.error.describe(run.workflow)
-        raise ToolError(ErrorCode(run.error.code.value), message, run.error.hint, details=to_builtins(run))
+        raise ToolError(
+            ErrorCode(run.error.code.value), message, run.error.hint, details=to_builtins(run), cause=run.error.cause
+        )
 
     ##= man/spec/service.md#workflows
     ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME`, but only to callers that may

@@ -61,7 +61,7 @@ def test_summaries_are_short_sentences_and_subcommands_have_examples() -> None:
     assert {name: text for name, text in summaries.items() if len(text) > 60 or not text.endswith(".")} == {}
     assert [name for name, command in commands.items() if "Examples:" not in (command.help or "")] == []
     groups = {name.split()[0] for name in commands if " " in name}
-    assert groups == {"cache", "config", "feedback", "pages", "recipe", "workflow"}
+    assert groups == {"cache", "config", "feedback", "pack", "pages", "recipe", "workflow"}
 
 
 @pytest.mark.parametrize("command", ["init", "extract", "report", "merge", "search"])
@@ -390,10 +390,13 @@ def test_steps_have_plurals_and_paths_of_the_user(kettle: Path, duvet_command: s
     assert re.search(r"(?m)^source\[0\]\.pattern .* \.\./\.duvet/config\.toml:3$", shown)
 
 
+@pytest.mark.criterion("core 2.2.1")
 def test_the_other_program_has_its_own_name(kettle: Path, duvet_command: str) -> None:
     program = str(Path(duvet_command).with_name("contextive-mcp"))
     assert run(program, kettle, "--version") == Done(0, f"contextive-mcp {VERSION}\n", "")
-    assert run(program, kettle, "--help").out.startswith("Usage: contextive-mcp [OPTIONS]\n\n  Serve tools, ")
+    usage = run(program, kettle, "--help").out
+    assert usage.startswith("Usage: contextive-mcp [OPTIONS]\n\n  Serve tools, ")
+    assert "duvet mcp" not in usage and "\n    contextive-mcp --http 8931\n" in usage
     assert run(program, kettle, "--nope").err.startswith(
         "Usage: contextive-mcp [OPTIONS]\nTry 'contextive-mcp --help' for help.\n"
     )

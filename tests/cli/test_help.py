@@ -26,6 +26,7 @@ Guide (duvet help TOPIC):
   knowledge       Index the project for search
   migrating       Migrate from awslabs duvet
   notes           Link design notes to requirements
+  packs           Write your own tools
   pre-commit      Check commits with pre-commit
   python          Use duvet from Python
   teams           Share one server with your team

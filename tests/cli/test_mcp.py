@@ -176,6 +176,7 @@ def test_a_configuration_that_is_wrong_serves_nothing(duvet: Run, folder: Path) 
         refuses(duvet, "mcp", 1, message)
 
 
+@pytest.mark.criterion("core 4.2.4")
 def test_the_description_is_pinned(duvet: Run, folder: Path, snapshot: Snapshot) -> None:
     make(folder, {"duvet.config.yaml": GOOD})
     described: dict[str, Any] = json.loads(duvet("mcp", "--describe").out)

@@ -120,9 +120,9 @@ class _StoppedError(BaseException):
 
 
 def serve_over_http(
-    application: ServedApplication, options: ServingOptions, log: ServerLog, say: Callable[[str], None]
+    application: ServedApplication, options: ServingOptions, log: ServerLog, announce: Callable[[str], None]
 ) -> None:
-    """Serve until a signal arrives; raise DuvetError if the server can't listen."""
+    """Serve until a signal arrives, and announce the URL; raise DuvetError if the server can't listen."""
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         raise _StoppedError
@@ -146,7 +146,7 @@ def serve_over_http(
             ##= man/spec/mcp.md#http
             ##% `duvet mcp --http` MUST print its address on standard error when it listens, and fail if it cannot
             ##% listen.
-            running = HttpServer(app, options.limits, lambda: say(f"duvet mcp: serving {address.url}/mcp"))
+            running = HttpServer(app, options.limits, lambda: announce(f"{address.url}/mcp"))
             anyio.run(running.serve, [listener])
     except _StoppedError:
         return

@@ -25,8 +25,11 @@ _STATUS_BY_CODE = {
     ErrorCode.UNSUPPORTED_OPERATION: 400,
     ErrorCode.ASSERT_FAILED: 409,
     ErrorCode.TIMEOUT: 504,
+    ErrorCode.UPSTREAM_ERROR: 503,
+    ErrorCode.CANCELLED: 503,
 }
-_OTHER_STATUS = 503
+_DEFECT_STATUS = 500
+_STATUS_BY_MODEL_FAULT = {"rate_limited": 503, "unavailable": 503, "timeout": 504}
 _CODE_BY_STATUS = {404: ErrorCode.NOT_FOUND, 405: ErrorCode.UNSUPPORTED_OPERATION}
 
 
@@ -58,13 +61,24 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
     if isinstance(error, MissingArgumentError):
         message = f"Missing required parameter: {error.argument}"
     return HttpRefusal(
-        status=_STATUS_BY_CODE.get(error.code, _OTHER_STATUS),
+        status=_find_status(error),
         code=error.code,
         message=message,
         hint=error.hint,
         headers=tuple(headers.items()),
         details=error.details,
     )
+
+
+def _find_status(error: ToolError) -> int:
+    """Return the status of an error, or for a workflow that of the failure that ended it."""
+    ##= man/spec/service.md#rest
+    ##% The server MUST answer 503 only if the same call may succeed later. For a workflow that fails in a step, the
+    ##% server MUST answer with the status of that step's failure.
+    if error.code is ErrorCode.MODEL_FAILED:
+        return _STATUS_BY_MODEL_FAULT.get(error.cause, _DEFECT_STATUS)
+    code = error.cause if error.code is ErrorCode.TOOL_FAILED else error.code
+    return _STATUS_BY_CODE.get(ErrorCode(code), _DEFECT_STATUS) if code in {*ErrorCode} else _DEFECT_STATUS
 
 
 def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") -> dict[str, object]:

@@ -17,9 +17,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import json, to_builtins
 
-from duvet.errors import DuvetError, NotFoundError, QueryError
+from duvet.errors import ConfigAbsentError, DuvetError, NotFoundError, QueryError
 from duvet.server import live_project, messages
-from duvet.server.protocol.session import ServerRequest, get_connection, refuse_cursor
+from duvet.server.protocol.session import ServerRequest, call_part, get_connection, refuse_cursor
 from duvet.server.resources import documents, tree
 from duvet.server.resources.templates import TEMPLATES
 from duvet.tools.context import ProjectSnapshot
@@ -54,8 +54,9 @@ class GetResourceParams(types.RequestParams):
 
 
 class ResourcesPart:
-    def __init__(self, live: live_project.LiveProject) -> None:
+    def __init__(self, live: live_project.LiveProject, dispatcher: ToolDispatcher) -> None:
         self._live = live
+        self._dispatcher = dispatcher
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/list", ListResourcesParams, self.list)
@@ -64,11 +65,31 @@ class ResourcesPart:
         server.add_request_handler("resources/get", GetResourceParams, self.get)
 
     async def list(self, request: ServerRequest, params: ListResourcesParams) -> types.ListResourcesResult:
-        with _report_missing(request, params.path or ""):
-            descriptions, page = await self._live.ask(lambda context: _list_resources(context, params))
-        return types.ListResourcesResult(
-            resources=[_make_resource(one) for one in descriptions], next_cursor=page.next_cursor
-        )
+        resources, page = [*await self._list_pack_resources(params)], ResultPage(0)
+        try:
+            with _report_missing(request, params.path or ""):
+                descriptions, page = await self._live.ask(lambda context: _list_resources(context, params))
+            resources += map(_make_resource, descriptions)
+        except ConfigAbsentError:
+            ##= man/spec/mcp.md#resources
+            ##% Without a project, `resources/list` MUST list only the resources of packs, and otherwise list them first.
+            pass
+        return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
+
+    async def _list_pack_resources(self, params: ListResourcesParams) -> Sequence[types.Resource]:
+        """Return the resources of packs, which are on the first page of all resources."""
+        registry = await self._dispatcher.tools()
+        return [
+            types.Resource(
+                uri=uri,
+                name=one.tool.name,
+                title=one.tool.title,
+                description=one.tool.description,
+                mime_type=one.mime_type,
+            )
+            for uri, (one, _) in registry.resources.items()
+            if params.path is None and params.cursor is None
+        ]
 
     async def templates(
         self, request: ServerRequest, params: types.PaginatedRequestParams
@@ -77,6 +98,13 @@ class ResourcesPart:
         return types.ListResourceTemplatesResult(resource_templates=_TEMPLATES)
 
     async def read(self, request: ServerRequest, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        registry = await self._dispatcher.tools()
+        if params.uri in registry.resources:
+            one, pack = registry.resources[params.uri]
+            text = await call_part(self._dispatcher, one.tool, pack, {}, request)
+            return types.ReadResourceResult(
+                contents=[types.TextResourceContents(uri=params.uri, mime_type=one.mime_type, text=text)]
+            )
         value, page = await self._read(request, params.uri)
         meta = None
         if page is not None:
@@ -285,7 +313,7 @@ class Subscriptions:
 
     async def _watch(self) -> None:
         async with self._turn, anyio.create_task_group() as self._group:
-            await self._live.watch(partial(self._notify, self._group))
+            await self._live.watch(partial(self._notify, self._group), partial(self._notify_of_packs, self._group))
 
     async def _notify(self, group: TaskGroup, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
         ##= man/spec/mcp.md#freshness
@@ -297,6 +325,8 @@ class Subscriptions:
         if documents.have_lists_changed(before, after):
             await self._bus.publish(subscriptions.ResourcesListChanged())
             self._put(group, RESOURCES, self._outboxes.values())
+
+    async def _notify_of_packs(self, group: TaskGroup) -> None:
         if self._registry is not self._dispatcher.registry:
             ##= man/spec/service.md#configuration
             ##% After a valid edit of its configuration, the server MUST use the new configuration for the next request,
@@ -304,6 +334,7 @@ class Subscriptions:
             ##% notify its clients.
             self._registry = self._dispatcher.registry
             for event, kind in (
+                (subscriptions.ResourcesListChanged(), RESOURCES),
                 (subscriptions.ToolsListChanged(), TOOLS),
                 (subscriptions.PromptsListChanged(), PROMPTS),
             ):

@@ -20,10 +20,10 @@ from duvet.server.messages import ServerIdentity
 from duvet.server.protocol import session
 from duvet.server.protocol.resources import ResourcesPart, Subscriptions
 from duvet.server.resources.templates import complete_variable
-from duvet.tools import arguments, call_context, packs
+from duvet.tools import arguments, packs
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.tool import MCP_SOURCE, Tool, ToolAnswer, ToolError, make_structured_content
+from duvet.tools.tool import Tool, ToolAnswer, ToolError, make_structured_content
 
 _MAX_COMPLETIONS = 100
 _REFUSES_DOTS = re.compile(
@@ -59,7 +59,7 @@ class DuvetServer(Server[Any]):
         self.subscriptions = Subscriptions(live, dispatcher)
         self.parts: Sequence[session.ServerPart] = (
             ToolsPart(dispatcher),
-            ResourcesPart(live),
+            ResourcesPart(live, dispatcher),
             PromptsPart(dispatcher, live, self._get_instructions),
             session.LoggingPart(),
             self.subscriptions,
@@ -173,17 +173,7 @@ class ToolsPart:
     async def call(
         self, request: session.ServerRequest, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        async def report_progress(done: float, total: float | None, message: str) -> None:
-            await request.session.report_progress(done, total, message or None)
-
-        arguments, identity = params.arguments or {}, current_caller()
-        caller = call_context.Caller(
-            scopes=identity.scopes,
-            face=MCP_SOURCE,
-            holder=identity.holder,
-            request=str(request.request_id),
-            progress=report_progress,
-        )
+        arguments, caller = params.arguments or {}, session.make_caller(request)
         try:
             tool = await self._dispatcher.require(params.name, arguments, caller)
         except ToolError as error:
@@ -269,6 +259,7 @@ class PromptsPart:
         self, request: session.ServerRequest, params: types.PaginatedRequestParams
     ) -> types.ListPromptsResult:
         session.refuse_cursor(params)
+        registry = await self._dispatcher.tools()
         prompts = [
             types.Prompt(
                 name=prompt.name,
@@ -279,11 +270,17 @@ class PromptsPart:
                     for one in prompt.arguments
                 ],
             )
-            for prompt in library.load_prompts()
+            for prompt in (*library.load_prompts(), *library.list_pack_prompts(registry))
         ]
         return types.ListPromptsResult(prompts=prompts)
 
     async def get(self, request: session.ServerRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        registry = await self._dispatcher.tools()
+        if params.name in registry.prompts:
+            one, pack = registry.prompts[params.name]
+            text = await session.call_part(self._dispatcher, one.tool, pack, params.arguments or {}, request)
+            message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+            return types.GetPromptResult(description=one.tool.description, messages=[message])
         prompt = library.check_prompt_request(params.name, params.arguments or {})
         # The system prompt works even if the project can't be read.
         if prompt.name == library.SYSTEM_PROMPT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, Protocol, get_args, runtime_checkable
@@ -22,9 +23,20 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from duvet.errors import DuvetError
-from duvet.llm.records import ModelError, ModelFault, ModelRequest, ProviderAnswer
+from duvet.llm.records import MAX_ANSWER_TOKENS, ModelError, ModelFault, ModelRequest, ProviderAnswer
+from duvet.server.caller import current_caller
 from duvet.tools.call_context import Caller, CallJournal, CallState
-from duvet.tools.tool import ErrorCode, PendingError, ToolError, make_tool_error
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.tool import (
+    MCP_SOURCE,
+    EnabledPack,
+    ErrorCode,
+    PartText,
+    PendingError,
+    Tool,
+    ToolError,
+    make_tool_error,
+)
 
 ServerRequest = ServerRequestContext[Any, Any]  # A request without its parameters.
 PROTOCOL_LOGGER = logging.getLogger("duvet.server")
@@ -138,6 +150,35 @@ async def send_log_message(request: ServerRequest, level: types.LoggingLevel, da
 def _describe_request(request: ServerRequest) -> dict[str, Any]:
     name = (request.params or {}).get("name")
     return {"method": request.method, **({"name": name} if isinstance(name, str) else {})}
+
+
+def make_caller(request: ServerRequest) -> Caller:
+    """Return the client as the caller of a tool."""
+
+    async def report_progress(done: float, total: float | None, message: str) -> None:
+        await request.session.report_progress(done, total, message or None)
+
+    identity = current_caller()
+    return Caller(
+        scopes=identity.scopes,
+        face=MCP_SOURCE,
+        holder=identity.holder,
+        request=str(request.request_id),
+        progress=report_progress,
+    )
+
+
+async def call_part(
+    dispatcher: ToolDispatcher, tool: Tool, pack: EnabledPack, arguments: Mapping[str, object], request: ServerRequest
+) -> str:
+    """Return the text of a pack's resource or prompt; raise MCPError on failure."""
+    try:
+        answer = await dispatcher.call_tool(tool, arguments, make_caller(request), pack)
+    except ToolError as error:
+        code = types.INVALID_PARAMS if error.code is ErrorCode.INVALID_REQUEST else types.INTERNAL_ERROR
+        raise MCPError(code, error.message, {"hint": error.hint} if error.hint else None) from error
+    assert isinstance(answer.value, PartText)
+    return answer.value.text
 
 
 class ModelWantedError(PendingError):
@@ -266,7 +307,7 @@ def _make_message(request: ModelRequest) -> types.CreateMessageRequest:
         params=types.CreateMessageRequestParams(
             messages=messages,
             system_prompt=request.system or None,
-            max_tokens=request.max_tokens,
+            max_tokens=request.max_tokens or MAX_ANSWER_TOKENS,
             temperature=request.temperature,
             model_preferences=hints,
         )

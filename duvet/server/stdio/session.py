@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import select
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from threading import Timer
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 import anyio
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.server.lowlevel import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 
@@ -43,26 +44,64 @@ def serve_client(
     instructions: str | Callable[[], str],
     live: live_project.LiveProject,
     dispatcher: ToolDispatcher,
+    stopping: StopSignal,
 ) -> None:
-    """Serve the client until its input ends; `opening` is the input that was read before."""
+    """Serve the client until its input ends or a signal stops the server; `opening` is the input that was read."""
     server = DuvetServer(identity, instructions, live, dispatcher)
     # The command line disables garbage collection for short runs. Imported modules are never freed, so freeze them.
     gc.enable()
     gc.freeze()
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% At the end of its input, the server MUST wait at most ten seconds for open requests and exit with 0. On SIGINT,
-    ##% SIGTERM or a closed output, the server MUST exit immediately.
-    anyio.run(converse, wire, opening, server)
+    ##% At the end of its input, the server MUST wait at most ten seconds for open requests and exit with 0. When its
+    ##% output is closed, the server MUST exit immediately.
+    anyio.run(converse, wire, opening, server, GRACE_SECONDS, stopping)
+
+
+class StopSignal:
+    """A signal that ends the session; before the session runs, it ends the process."""
+
+    def __init__(self, seconds: float, exit: Callable[[], object]) -> None:
+        """`seconds` is the time that open requests then get; `exit` ends the process."""
+        self._seconds = seconds
+        self._exit = exit
+        self._stop: Callable[[float], object] | None = None
+
+    def attach(self, stop: Callable[[float], object]) -> None:
+        """Call this function with the seconds on the first signal; the second one ends the process."""
+        self._stop = stop
+
+    def __call__(self, number: int, frame: object) -> None:
+        stop, self._stop = self._stop, None
+        if stop is None:
+            self._exit()
+        else:
+            # A tool that blocks the event loop must not keep the process alive.
+            timer = Timer(self._seconds + _FLUSH_SECONDS, self._exit)
+            timer.daemon = True
+            timer.start()
+            stop(self._seconds)
 
 
 async def converse(
-    wire: ClientPipes, opening: SessionOpening, server: Server[Any], grace: float = GRACE_SECONDS
+    wire: ClientPipes,
+    opening: SessionOpening,
+    server: DuvetServer,
+    grace: float = GRACE_SECONDS,
+    stopping: StopSignal | None = None,
 ) -> None:
-    """Let the server answer until the client disconnects."""
+    """Let the server answer until the client disconnects or a signal stops it."""
     reading, writing = open_byte_stream(wire.reading), open_byte_stream(wire.writing)
     requests = PendingRequests()
     outbound = OutboundChannel(writing, requests)
     inbound = InboundChannel(reading, requests, outbound, opening, grace)
+    if stopping is not None:
+        loop = asyncio.get_running_loop()
+
+        def stop(seconds: float) -> None:
+            server.close_streams()
+            inbound.stop(seconds)
+
+        stopping.attach(lambda seconds: loop.call_soon_threadsafe(stop, seconds))
     to_server, incoming = anyio.create_memory_object_stream[InboundItem](0)
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     try:
@@ -383,26 +422,39 @@ class InboundChannel:
         self._opening = opening
         self._is_answered = opening.is_answered
         self._grace = grace
+        self._reading = anyio.CancelScope()
+
+    def stop(self, seconds: float) -> None:
+        """Read no more, and wait this long for open requests."""
+        self._grace = seconds
+        self._reading.cancel()
 
     async def run(self, server: MemoryObjectSendStream[InboundItem]) -> None:
         """Read to the end of the input, and then wait some seconds for open requests."""
         async with server:
-            async for line in self._read_lines():
-                try:
-                    ##= man/spec/mcp.md#limits
-                    ##% Without reading all of it, the server MUST refuse a line of more than 4 MiB with the error
-                    ##% -32600, and an HTTP body above the configured limit with 413.
-                    if line is None:
-                        raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
-                    value = jsonrpc.decode_message(line)
-                    if isinstance(value, list):
-                        await self._take_batch(server, value, len(line))
-                    else:
-                        await self._take_message(server, jsonrpc.check_message(value), len(line), None)
-                except jsonrpc.InvalidMessageError as error:
-                    await self._outbound.send(error.answer)
+            with self._reading:
+                async for line in self._read_lines():
+                    await self._take_line(server, line)
+            ##= man/spec/mcp.md#standard-input-and-output
+            ##% On SIGINT or SIGTERM, the server MUST read no more, answer the open requests, cancel those that are not
+            ##% answered after `shutdownTimeout` seconds, and exit with 0.
             with anyio.move_on_after(self._grace):
                 await self._requests.wait_until_answered()
+
+    async def _take_line(self, server: MemoryObjectSendStream[InboundItem], line: bytes | None) -> None:
+        try:
+            ##= man/spec/mcp.md#limits
+            ##% Without reading all of it, the server MUST refuse a line of more than 4 MiB with the error -32600, and
+            ##% an HTTP body above the configured limit with 413.
+            if line is None:
+                raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
+            value = jsonrpc.decode_message(line)
+            if isinstance(value, list):
+                await self._take_batch(server, value, len(line))
+            else:
+                await self._take_message(server, jsonrpc.check_message(value), len(line), None)
+        except jsonrpc.InvalidMessageError as error:
+            await self._outbound.send(error.answer)
 
     async def _read_lines(self) -> AsyncIterator[bytes | None]:
         lines = LineSplitter()

@@ -466,7 +466,11 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool
     ##% If a recipe fails, `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout`, with the status of
     ##% every step.
     raise tool.ToolError(
-        tool.ErrorCode(run.error.code.value), run.error.describe(name), run.error.hint, details=to_builtins(done)
+        tool.ErrorCode(run.error.code.value),
+        run.error.describe(name),
+        run.error.hint,
+        details=to_builtins(done),
+        cause=run.error.cause,
     )
 
 

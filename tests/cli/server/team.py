@@ -105,8 +105,9 @@ STATUSES = {
     "forbidden": 403,
     "assert_failed": 409,
     "timeout": 504,
-    **dict.fromkeys(("not_found", "recipe_not_found"), 404),
-    **dict.fromkeys(("upstream_error", "tool_failed"), 503),
+    # The status of a recipe whose step finds nothing.
+    **dict.fromkeys(("not_found", "recipe_not_found", "tool_failed"), 404),
+    "upstream_error": 503,
 }
 """The status of plain HTTP for each code."""
 

@@ -15,7 +15,7 @@ from mcp.client.stdio import stdio_client
 from duvet.tools.call_context import Caller
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
-from duvet.tools.plugin_runner import PluginCallContext
+from duvet.tools.plugin_runner import PackContext
 from duvet.tools.tool import EnabledPack
 from tests.cli.made import make
 from tests.cli.running import environment, run
@@ -57,6 +57,7 @@ def harness(core: str, workplace: Path) -> Iterator[Wire]:
     wire.kill()
 
 
+@pytest.mark.criterion("core 2.1.1", "core 4.1.1", "core 4.1.5")
 async def test_4_1_clients_of_every_version_of_the_protocol(core: str, workplace: Path, version: str) -> None:
     """`.ci/interop` runs external test suites against the same server."""
     server = StdioServerParameters(command=core, args=[], env=environment(), cwd=workplace)
@@ -68,6 +69,7 @@ async def test_4_1_clients_of_every_version_of_the_protocol(core: str, workplace
     assert answer.structured_content and answer.structured_content["outputs"] == {"name": "contextive", "total": 8}
 
 
+@pytest.mark.criterion("core 2.2.3")
 def test_4_1_the_loader_heeds_variables_of_the_environment(core: str, workplace: Path) -> None:
     make(workplace, {"other.json": '{"server": {"name": "other", "title": "$TITLE"}}'})
     found = run(core, workplace, "--describe", environ={"CONTEXTIVE_CONFIG": "other.json", "TITLE": "From outside"})
@@ -82,10 +84,11 @@ def test_4_1_the_loader_heeds_variables_of_the_environment(core: str, workplace:
     assert (absent.code, "CONTEXTIVE_CONFIG" in absent.err) == (1, True)
 
 
+@pytest.mark.criterion("core 4.2.2")
 def test_4_2_an_example_of_a_pack_of_tools() -> None:
     """Its handler alone, and called as a guest; as an installed distribution it is in `tests/slow/tools/test_plugins.py`."""
 
-    class Settings(PluginCallContext):
+    class Settings(PackContext):
         def __init__(self, **settings: Any) -> None:
             self.settings = settings
 
@@ -98,6 +101,7 @@ def test_4_2_an_example_of_a_pack_of_tools() -> None:
     assert answer.value == Boiled(84, "kettle")
 
 
+@pytest.mark.criterion("core 4.2.3")
 def test_4_2_from_end_to_end_over_standard_streams(harness: Wire) -> None:
     assert harness.greet()["result"]["serverInfo"]["title"] == "Contextive"
     assert harness.ask("prompts/list", {})["result"]["prompts"]

@@ -79,8 +79,8 @@ def test_a_file_of_messages_is_answered(duvet_command: str, project: Path) -> No
 
 def test_requests_that_are_written_at_once_are_all_answered(wire: Start) -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% At the end of its input, the server MUST wait at most ten seconds for open requests and exit with 0. On SIGINT,
-    ##% SIGTERM or a closed output, the server MUST exit immediately.
+    ##% At the end of its input, the server MUST wait at most ten seconds for open requests and exit with 0. When its
+    ##% output is closed, the server MUST exit immediately.
     process = wire()
     # More than may be open at once: each answer makes room for another request.
     ids = range(1, 1201)

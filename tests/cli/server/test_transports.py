@@ -58,6 +58,7 @@ async def test_our_own_methods(connect: Connect, version: str) -> None:
                     assert (refused.value.code, refused.value.data) == (code, {"uri": path})
 
 
+@pytest.mark.criterion("core 2.2.2", "core 2.1.1")
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_answers_are_bare_arrays_and_objects(duvet_command: str, kettle: Path, transport: str, version: str) -> None:
     """Written by hand, because the SDK's client does not support arrays as answers."""

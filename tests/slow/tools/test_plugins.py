@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.unit.server.wire import Wire
 from tests.unit.tools.installed import GOOD, duvet, install_made, install_tutorial
 
@@ -47,6 +49,7 @@ def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path,
     assert told() == []
 
 
+@pytest.mark.criterion("core 2.4.1", "core 4.2.2")
 def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
     ##% On every interface, the server MUST leave out disabled tools and, in a `read-only` pack, the tools that change

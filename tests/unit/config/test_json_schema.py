@@ -277,6 +277,7 @@ def is_accepted(document: dict[str, Any], ending: str) -> tuple[bool, bool]:
     return True, SERVICE.is_valid(document)
 
 
+@pytest.mark.criterion("core 2.3.2")
 @pytest.mark.parametrize("ending", DOCUMENT_ENDINGS)
 def test_duvet_and_the_schema_accept_the_same_service_files(ending: str) -> None:
     ##= man/spec/service.md#configuration

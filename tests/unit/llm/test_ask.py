@@ -163,7 +163,7 @@ async def test_answers(text: str, answer: str, warnings: tuple[str, ...]) -> Non
     found = await ask.answer_question("When?", SOURCES, router, model="one/small")
     assert found == ask.ModelAnswer(answer, SOURCES, "one/small", ("beware", *warnings))
     (asked,) = router.asked
-    assert (asked.model, asked.task, asked.max_tokens) == ("one/small", "ask", 1024)
+    assert (asked.model, asked.task, asked.max_tokens) == ("one/small", "ask", None)
 
 
 @pytest.mark.anyio

@@ -71,7 +71,7 @@ class RecordingClient(ProviderClient):
 async def test_openai_itself_has_another_name_for_the_limit() -> None:
     http = RecordingClient(FakeClock())
     endpoint = Endpoint("one", PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url, ProviderKey(KEY), 60.0, 2)
-    answer = await OpenAiProvider(endpoint, http).complete("big", ModelRequest(prompt="Hi"))
+    answer = await OpenAiProvider(endpoint, http).complete("big", ModelRequest(prompt="Hi", max_tokens=1024))
     assert answer == ProviderAnswer("Hi", USAGE)
     assert http.sent == (
         "https://api.openai.com/v1/chat/completions",

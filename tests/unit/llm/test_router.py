@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from duvet.llm import records
 from duvet.llm.providers import Sampler
@@ -217,7 +218,7 @@ async def test_the_model_of_a_client(wire: Wire) -> None:
         assert await router.invoke(request) == ModelResponse("from the client", "own", "")
         assert (await made.ask()).text == "from one"
         await router.discover()
-    assert requests == [request]
+    assert requests == [replace(request, max_tokens=1024)]
     for answer in ("", " \n"):
         async with routing({"providers": own}, sampler=sampler(answer, [])) as made:
             with pytest.raises(records.ModelError, match="provider `own` sent an empty answer"):

@@ -16,7 +16,7 @@ from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import TRACE, Registry
-from duvet.tools.plugin_runner import PluginCallContext
+from duvet.tools.plugin_runner import PackContext
 from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError
 from tests.unit.tools.made import Fixed
 
@@ -30,35 +30,35 @@ class Said(Struct, frozen=True):
     said: str
 
 
-def echo(asked: Words, ctx: PluginCallContext) -> Said:
+def echo(asked: Words, ctx: PackContext) -> Said:
     return Said(ctx.settings.get("before", "") + asked.words * asked.times)
 
 
-async def echo_later(asked: Words, ctx: PluginCallContext) -> Said:
+async def echo_later(asked: Words, ctx: PackContext) -> Said:
     return echo(asked, ctx)
 
 
-def raising(make: Callable[[], BaseException]) -> Callable[[Words, PluginCallContext], NoReturn]:
+def raising(make: Callable[[], BaseException]) -> Callable[[Words, PackContext], NoReturn]:
     """A handler that raises the exception from a factory."""
 
-    def handler(asked: Words, ctx: PluginCallContext) -> NoReturn:
+    def handler(asked: Words, ctx: PackContext) -> NoReturn:
         raise make()
 
     return handler
 
 
-def returning(answer: object) -> Callable[[Words, PluginCallContext], object]:
+def returning(answer: object) -> Callable[[Words, PackContext], object]:
     return lambda asked, ctx: answer
 
 
-def ask_others(asked: Words, ctx: PluginCallContext) -> Said:
+def ask_others(asked: Words, ctx: PackContext) -> Said:
     found = ctx.call("coverage_summary")
     ctx.progress(1, 2, "half")
     titles = ctx.ask(lambda context: [card.name for card in context.catalogue.specifications])
     return Said(f"{type(found.value).__name__} {len(ctx.reading().catalogue.requirements)} {titles[0]}")
 
 
-def itself(asked: Words, ctx: PluginCallContext) -> Said:
+def itself(asked: Words, ctx: PackContext) -> Said:
     ctx.call("itself")
     return Said("")
 
@@ -70,7 +70,7 @@ class Stuck:
         self.door = threading.Event()
         self.began = threading.Semaphore(0)
 
-    def __call__(self, asked: Words, ctx: PluginCallContext) -> Said:
+    def __call__(self, asked: Words, ctx: PackContext) -> Said:
         self.began.release()
         self.door.wait(30)
         return Said("at last")

@@ -62,9 +62,9 @@ FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Pla
         (ProblemsError((FAULT,)), "upstream_error", ".duvet/config.toml:3: this is no TOML", AGAIN),
         (UnreadableError("gone", path="/home/a/b.md", hint="look"), "upstream_error", "b.md: gone", "look"),
         # Nothing else is.
-        (ModelError(ModelFault.TOO_LARGE, "too much"), "upstream_error", "too much", ""),
-        (ModelError(ModelFault.TIMEOUT, "late", hint="wait"), "upstream_error", "late", "wait"),
-        (NoModelError(), "upstream_error", "no model is configured", SETUP_HINT),
+        (ModelError(ModelFault.TOO_LARGE, "too much"), "model_failed", "too much", ""),
+        (ModelError(ModelFault.TIMEOUT, "late", hint="wait"), "model_failed", "late", "wait"),
+        (NoModelError(), "model_failed", "no model is configured", SETUP_HINT),
         (DuvetError("the answer is no JSON"), "upstream_error", "the answer is no JSON", ""),
         (NotFoundError("no such page", path="a.md"), "not_found", "a.md: no such page", ""),
         (QueryError("what?"), "invalid_request", "what?", ""),

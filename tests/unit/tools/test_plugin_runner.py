@@ -128,12 +128,12 @@ HIDDEN = ("{} failed", "see the log of the server")
         ("huge", "{} returned 5,242,891 bytes, the limit is 4,194,304", "", None),
     ],
 )
-async def test_a_tool_that_misbehaves_is_an_upstream_error(
+async def test_a_tool_that_misbehaves_has_failed(
     context: ProjectSnapshot, name: str, message: str, hint: str, reason: str | None
 ) -> None:
     guests = Guesthouse(context, GUESTS)
-    assert await guests.refusal(name) == ("upstream_error", message.format(name), hint)
-    assert guests.seen[-1].code == "upstream_error" and reason in (None, guests.seen[-1].reason)
+    assert await guests.refusal(name) == ("tool_failed", message.format(name), hint)
+    assert guests.seen[-1].code == "tool_failed" and reason in (None, guests.seen[-1].reason)
     assert await guests.call("echo", words="on") == Said("on")
 
 

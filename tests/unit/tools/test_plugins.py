@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr
 from duvet.tools import plugins
 from duvet.tools.plugins import PluginPacks, UnloadedPack, find_plugins, find_tools_flaw, load_plugins
 from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope
+from tests.cli.running import failed
 from tests.unit.tools.guests import GUESTS, Said, tool
 from tests.unit.tools.installed import GOOD, duvet, install_made
 
@@ -49,7 +50,7 @@ BAD = {
     "raises": ("raise ValueError('a\\nb')", "ValueError: a"),
     "leaves": ("import sys; sys.exit(3)", "SystemExit: 3"),
     "syntax": ("def (:", "SyntaxError: invalid syntax (syntax_pack.py, line 1)"),
-    "none": ("PACK = 5", "it is not a duvet.tools.tool.Pack, and has no PACK that is one"),
+    "none": ("PACK = 5", "it is not a duvet.tools.tool.Pack, has no PACK, and declares no tool"),
     "tools": (f'{IMPORT}PACK = Pack("tools", ["x"])', "one of its tools is not a duvet.tools.tool.Tool"),
     "made": (f'{IMPORT}PACK = Pack("made", lambda settings: settings["watts"])', "KeyError: 'watts'"),
     "unnamed": (f'{IMPORT}PACK = Pack(["x"], [])', f"its name {NO_NAME}"),
@@ -57,17 +58,13 @@ BAD = {
     "wordless": ("class Wordless(Exception):\n def __str__(self): raise self\nraise Wordless", "Wordless"),
     "half": ("raise ValueError('\\ud800')", "ValueError: ?"),
     "trace": (GOOD.format(pack="trace", tool="x"), "another pack has the name trace"),
-    "clash": (
-        GOOD.format(pack="clash", tool="get_section"),
-        "two tools have the name get_section, in the packs trace and clash",
-    ),
 }
 
 
 def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: Path, site: Path) -> None:
     ##= man/spec/service.md#packs
-    ##% If an installed pack cannot be loaded, takes too long to load, is malformed, or repeats the name of a tool, the
-    ##% server MUST report it and serve only the other packs.
+    ##% If an installed pack cannot be loaded, takes too long to load, or is malformed, the server MUST report it and
+    ##% serve only the other packs.
     for name, (code, _) in BAD.items():
         install_made(site, name, code)
     install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))
@@ -84,16 +81,29 @@ def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: P
     assert json.loads(duvet(duvet_command, project, site, "call", "fine").out) == {"said": "fine"}
 
 
-def test_a_tool_cannot_take_the_name_of_a_workflow(duvet_command: str, project: Path, site: Path) -> None:
-    """Not even if the configuration lists its pack first."""
-    install_made(site, "greedy", GOOD.format(pack="greedy", tool="workflow.audit"))
+@pytest.mark.parametrize(
+    ("tool", "other"),
+    [("get_section", "trace"), ("workflow.audit", "workflows")],
+)
+def test_two_tools_with_one_name_are_an_error(
+    duvet_command: str, project: Path, site: Path, tool: str, other: str
+) -> None:
+    """Even if the configuration lists the pack first."""
+    ##= man/spec/service.md#packs
+    ##% duvet MUST refuse a configuration in which two enabled packs have a tool or a prompt of the same name, and
+    ##% suggest a `prefix` for one of them.
+    install_made(site, "greedy", GOOD.format(pack="greedy", tool=tool))
     audit = {"description": "x", "steps": [{"id": "s", "tool": "coverage_summary"}]}
-    config = {"toolPacks": {"greedy": {}}, "workflows": {"audit": audit}}
+    config: dict[str, Any] = {"toolPacks": {"greedy": {}}, "workflows": {"audit": audit}}
     (project / "duvet.config.json").write_text(json.dumps(config))
-    described = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)
-    assert described["leftOut"] == [
-        {"pack": "greedy", "reason": "two tools have the name workflow.audit, in the packs workflows and greedy"}
-    ]
+    assert duvet(duvet_command, project, site, "tools") == failed(
+        f"toolPacks.greedy: two tools have the name {tool}, in the packs {other} and greedy [DUV005]",
+        "duvet.config.json:1:16",
+        "set `toolPacks.greedy.prefix`, such as `greedy_`, or disable one of them",
+    )
+    config["toolPacks"]["greedy"]["prefix"] = "my."
+    (project / "duvet.config.json").write_text(json.dumps(config))
+    assert json.loads(duvet(duvet_command, project, site, "call", f"my.{tool}").out) == {"said": tool}
 
 
 def test_an_import_has_a_time_limit(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

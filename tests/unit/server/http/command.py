@@ -16,7 +16,7 @@ from tests.unit.server.http.serving import API, LONGEST, MODERN_HEADERS, Where, 
 from tests.unit.server.wire import enveloped, request
 from tests.zygote import spawn
 
-_SERVING = re.compile(r"duvet mcp: serving http://(?P<host>\S+):(?P<port>\d+)/mcp\n")
+_SERVING = re.compile(r".*\bhttp://(?P<host>\S+):(?P<port>\d+)/mcp\S*\n")
 
 
 class HttpClient(httpx2.Client):

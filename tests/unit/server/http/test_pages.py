@@ -231,7 +231,7 @@ UNAVAILABLE = ModelError(ModelFault.UNAVAILABLE, "one does not answer")
 FAILING = {
     "5.2 no router": (None, 503, NO_MODEL),
     "5.2 no model": (FakeRouter(failure=NoModelError()), 503, NO_MODEL),
-    "unavailable": (FakeRouter(failure=UNAVAILABLE), 503, refused("upstream_error", "one does not answer")),
+    "unavailable": (FakeRouter(failure=UNAVAILABLE), 503, refused("model_failed", "one does not answer")),
     "7.4": (FakeRouter(failure=RuntimeError("secret")), 500, refused("upstream_error", "Internal server error")),
 }
 

@@ -21,7 +21,7 @@ from duvet.server.protocol.server import DuvetServer
 from duvet.server.protocol.session import MAX_ROUNDS
 from duvet.tools.call_context import CallContext
 from duvet.tools.packs import TRACE, Registry
-from duvet.tools.plugin_runner import PluginCallContext
+from duvet.tools.plugin_runner import PackContext
 from duvet.tools.tool import MODELS_SERVICE, EnabledPack, Pack, Scope, Tool
 from duvet.workflows.pack import make_workflow_tools
 from duvet.workflows.workflow import Check, WaitStep, Workflow, WorkflowRun, make_configured_workflow
@@ -84,7 +84,7 @@ class Kettle:
         return Pack("kettle", [Tool(name="boil", input=Size, handler=self.boil, **common)])
 
 
-def relay(asked: Nothing, ctx: PluginCallContext) -> Any:
+def relay(asked: Nothing, ctx: PackContext) -> Any:
     return ctx.call("workflow.twice").value
 
 

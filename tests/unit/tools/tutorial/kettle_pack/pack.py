@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from duvet.tools.plugin_runner import PluginCallContext
+from duvet.tools.plugin_runner import PackContext
 from duvet.tools.tool import Pack, Scope, Tool
 
 
@@ -21,7 +21,7 @@ class Boiled(Struct, frozen=True):
     kettle: str
 
 
-def boil(asked: Boil, ctx: PluginCallContext) -> Boiled:
+def boil(asked: Boil, ctx: PackContext) -> Boiled:
     watts = ctx.settings.get("watts", 2000)
     ctx.progress(1, 1, "boiled")
     return Boiled(round(4186 * asked.litres * (asked.celsius - 20) / watts), ctx.settings.get("name", "kettle"))
@@ -36,13 +36,13 @@ class Owed(Struct, frozen=True):
     uncited: int
 
 
-def owed(asked: Nothing, ctx: PluginCallContext) -> Owed:
+def owed(asked: Nothing, ctx: PackContext) -> Owed:
     uncited = ctx.call("list_uncited_requirements", {"limit": 1})
     requirements = ctx.ask(lambda context: len(context.catalogue.requirements))
     return Owed(requirements, uncited.page.total if uncited.page else 0)
 
 
-def descale(asked: Nothing, ctx: PluginCallContext) -> Boiled:
+def descale(asked: Nothing, ctx: PackContext) -> Boiled:
     return Boiled(600, "clean")
 
 

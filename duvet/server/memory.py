@@ -1,0 +1,84 @@
+"""A server in this process and a client of it, for tests of packs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from mcp.client import Client
+
+from duvet.config.service_tables import RouteSection
+from duvet.llm.providers import Sampler
+from duvet.llm.records import ModelRequest, ModelResponse
+from duvet.project.project import Project
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity
+from duvet.server.protocol.server import DuvetServer
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.packs import Registry, enable_packs
+from duvet.tools.plugins import PackFile, load_plugins
+from duvet.tools.tool import MODELS_SERVICE, EnabledPack
+from duvet.tree.cache import DiskCache
+from duvet.tree.files import DiskTree
+
+_PAGE_SIZE = 50
+
+
+class FunctionRouter:
+    """A model that is a function from the prompt to the answer."""
+
+    routing: Mapping[str, RouteSection] = {}
+
+    def __init__(self, answer: Callable[[str], str]) -> None:
+        self._answer = answer
+
+    def with_sampler(self, sampler: Sampler) -> FunctionRouter:
+        return self
+
+    async def invoke(self, request: ModelRequest) -> ModelResponse:
+        return ModelResponse(self._answer(request.prompt), "test", request.model or "")
+
+
+@asynccontextmanager
+async def connect(
+    path: str | Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    model: Callable[[str], str] | None = None,
+    project: str | Path = ".",
+) -> AsyncIterator[Client]:
+    """Serve the pack in this file next to the pack `trace`, and yield a client.
+
+    `settings` are those of the pack, `model` answers the prompts of `ctx.model`, and `project` is the folder of the
+    project. Raises ImportError if the pack can't be loaded.
+    """
+    name = Path(path).stem
+    loaded = load_plugins([PackFile(name, os.path.abspath(path))], (), {name: settings or {}})
+    for one in loaded.unloaded:
+        raise ImportError(one.reason)
+    packs = [EnabledPack(pack, settings=settings or {}, is_guest=True) for pack in loaded.packs]
+
+    def open_project() -> Project:
+        cache = DiskCache(DiskTree(str(project)), {}, kept=False, today=None)
+        return Project(str(project), tree=cache.tree, memory=cache)
+
+    live = LiveProject(open_project, _PAGE_SIZE)
+    services = {} if model is None else {MODELS_SERVICE: FunctionRouter(model)}
+    try:
+        registry = Registry([*enable_packs(["trace"]), *packs])
+        dispatcher = ToolDispatcher(
+            registry, live, ToolEnvironment(services=services, report_exception=_print_exception)
+        )
+        async with Client(DuvetServer(ServerIdentity(), "", live, dispatcher)) as client:
+            yield client
+    finally:
+        live.close()
+
+
+def _print_exception(tool: str, error: BaseException) -> None:
+    import traceback
+
+    traceback.print_exception(error)

@@ -1,0 +1,212 @@
+"""Declares tools, resources and prompts of a pack as typed functions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from functools import partial
+from types import ModuleType, NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from duvet.tools.plugin_runner import PackContext
+from duvet.tools.tool import Pack, PackPrompt, PackResource, PartText, Scope, Tool
+
+_MARK = "__duvet_part__"
+_PARAMETER = re.compile(r"\s*(?::param\s+)?\*{0,2}(?P<name>\w+)\s*(?:\([^)]*\))?\s*:\s*(?P<text>\S.*)")
+_HEADING = re.compile(
+    r"\s*(?:Args|Arguments|Parameters|Returns|Return|Raises|Example|Examples)\s*:?\s*\Z|\s*:returns?:"
+)
+
+
+class _Signature(msgspec.Struct, frozen=True):
+    record: type[msgspec.Struct]  # The arguments.
+    context: str  # The name of the parameter for the context; empty without one.
+    answer: Any  # The declared type of the result.
+    description: str
+
+
+def tool(function: Any = None, /, *, writes: bool = False, **options: Any) -> Any:
+    """Declare a function as a tool. Its types are the schemas, and its docstring describes the tool and its arguments.
+
+    `writes` makes it a tool for maintainers. The other options are fields of `duvet.tools.tool.Tool`.
+    """
+    scope = Scope.MAINTAINER if writes else Scope.READER
+    return _declare(function, _make_tool, {"scope": scope, "is_idempotent": not writes, **options})
+
+
+def resource(function: Any = None, /, *, mime_type: str = "", **options: Any) -> Any:
+    """Declare a function as a resource: a text, or a value to serve as JSON, at `duvet:///packs/PACK/NAME`."""
+
+    def make(function: Callable[..., Any], **options: Any) -> PackResource:
+        made = _make_tool(function, is_text=True, **options)
+        if msgspec.structs.fields(made.input):
+            raise TypeError(f"{made.name}: a resource takes no parameters except a PackContext")
+        is_text = get_type_hints(function).get("return") is str
+        return PackResource(made, mime_type or ("text/plain" if is_text else "application/json"))
+
+    return _declare(function, make, options)
+
+
+def prompt(function: Any = None, /, **options: Any) -> Any:
+    """Declare a function that returns a text as a prompt; its parameters are texts."""
+
+    def make(function: Callable[..., Any], **options: Any) -> PackPrompt:
+        made = _make_tool(function, is_text=True, **options)
+        if any(_strip_annotation(one.type) is not str for one in msgspec.structs.fields(made.input)):
+            raise TypeError(f"{made.name}: the parameters of a prompt are texts (str)")
+        return PackPrompt(made)
+
+    return _declare(function, make, options)
+
+
+def _declare(function: Any, make: Callable[..., object], options: Mapping[str, Any]) -> Any:
+    """Mark the function with the part that it declares, and return it; without a function, return the decorator."""
+    if function is None:
+        return lambda function: _declare(function, make, options)
+    setattr(function, _MARK, make(function, **options))
+    return function
+
+
+def _make_tool(
+    function: Callable[..., Any], *, name: str = "", title: str = "", is_text: bool = False, **options: Any
+) -> Tool:
+    name = name or function.__name__
+    title = title or _make_title(name)
+    signature = _read_signature(function)
+    wrapper, output = (PartText, PartText) if is_text else _choose_output(name, signature.answer)
+    return Tool(
+        name=name,
+        title=title,
+        description=signature.description or title,
+        input=signature.record,
+        output=output,
+        handler=_make_handler(function, signature, wrapper),
+        **options,
+    )
+
+
+def collect_pack(name: str, module: ModuleType) -> Pack | None:
+    """Return the pack of the functions that a module declares; None if there are none."""
+    ##= man/spec/service.md#packs
+    ##% A function with a decorator of duvet MUST be a tool, a resource or a prompt of its pack, with schemas from its
+    ##% types and descriptions from its docstring.
+    parts = [part for value in vars(module).values() if (part := getattr(value, _MARK, None)) is not None]
+    if not parts:
+        return None
+    return Pack(
+        name,
+        tuple(part for part in parts if isinstance(part, Tool)),
+        (module.__doc__ or "").strip().partition("\n")[0],
+        str(getattr(module, "__version__", "")),
+        resources=tuple(part for part in parts if isinstance(part, PackResource)),
+        prompts=tuple(part for part in parts if isinstance(part, PackPrompt)),
+    )
+
+
+def _make_title(name: str) -> str:
+    words = re.sub(r"[_.-]+", " ", name).strip()
+    return words[:1].upper() + words[1:]
+
+
+def _read_signature(function: Callable[..., Any]) -> _Signature:
+    name = function.__name__
+    hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters
+    description, texts = _parse_docstring(function.__doc__ or "", parameters)
+    fields, context = [], ""
+    for key, parameter in parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise TypeError(f"{name}: the parameter {parameter} can't be passed by name")
+        if key not in hints:
+            raise TypeError(f"{name}: the parameter {key} has no type")
+        kind = hints[key]
+        if _strip_annotation(kind) is PackContext:
+            context = key
+            continue
+        _require_schema(f"{name}: the parameter {key}", kind)
+        if key in texts and "description" not in str(get_args(kind)[1:]):
+            kind = Annotated[kind, msgspec.Meta(description=texts[key])]
+        fields.append((key, kind, *_make_default(parameter.default)))
+    record = msgspec.defstruct("Input", fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
+    return _Signature(record, context, hints.get("return", Any), description)
+
+
+def _make_default(default: Any) -> Sequence[Any]:
+    if default is inspect.Parameter.empty:
+        return ()
+    if isinstance(default, list | dict | set):
+        return (msgspec.field(default_factory=partial(deepcopy, default)),)
+    return (default,)
+
+
+def _strip_annotation(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def _require_schema(what: str, kind: Any) -> None:
+    try:
+        msgspec.json.schema_components([kind])
+    except TypeError as error:
+        raise TypeError(f"{what} has a type without a JSON Schema: {error}") from error
+
+
+def _choose_output(name: str, answer: Any) -> tuple[type[msgspec.Struct] | None, Any]:
+    """Return the record that wraps the result, if it is not an object, and the type of the answer."""
+    kind = _strip_annotation(answer)
+    if _is_record(kind):
+        return None, kind
+    arguments = get_args(kind)
+    if get_origin(kind) in (list, tuple, Sequence) and arguments and _is_record(arguments[0]):
+        return None, tuple[arguments[0], ...]  # type: ignore[valid-type]
+    _require_schema(f"{name}: the result", answer)
+    wrapper = msgspec.defstruct("Output", [("result", None if kind is NoneType else answer)], frozen=True)
+    return wrapper, wrapper
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def _make_handler(
+    function: Callable[..., Any], signature: _Signature, wrapper: type[msgspec.Struct] | None
+) -> Callable[[Any, Any], Any]:
+    names = [field.name for field in msgspec.structs.fields(signature.record)]
+
+    def call(request: Any, ctx: Any) -> Any:
+        values = {name: getattr(request, name) for name in names}
+        return function(**values, **({signature.context: ctx} if signature.context else {}))
+
+    def wrap(result: Any) -> Any:
+        if wrapper is PartText and not isinstance(result, str):
+            result = msgspec.json.encode(result).decode()
+        return result if wrapper is None else wrapper(result)
+
+    async def handle_later(request: Any, ctx: Any) -> Any:
+        return wrap(await call(request, ctx))
+
+    return handle_later if inspect.iscoroutinefunction(function) else lambda request, ctx: wrap(call(request, ctx))
+
+
+def _parse_docstring(text: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
+    """Return the description, in one line, and the descriptions of the parameters: lines such as `litres: how much`."""
+    described: list[str] = []
+    texts: dict[str, str] = {}
+    current, is_open = "", True
+    for line in inspect.cleandoc(text).splitlines():
+        match = _PARAMETER.match(line)
+        if match and match["name"] in parameters:
+            current = match["name"]
+            texts[current], is_open = match["text"].strip(), False
+        elif _HEADING.match(line):
+            current, is_open = "", False
+        elif current and line.startswith(" ") and line.strip():
+            texts[current] += f" {line.strip()}"
+        else:
+            current = ""
+            if is_open:
+                described.append(line.strip())
+    return " ".join(" ".join(described).split()), texts

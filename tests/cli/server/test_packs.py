@@ -1,0 +1,330 @@
+"""Packs in files of the project, served by real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from tests.cli.made import make
+from tests.cli.running import Run, failed, run
+from tests.unit.server.clients import client_of, over_stdio
+from tests.unit.server.http.command import Command
+from tests.unit.server.wire import Wire, request
+from tests.unit.specs.serving import LONGEST
+from tests.unit.tools.made import FILES
+
+pytestmark = pytest.mark.anyio
+PACK = '''
+"""Kettles."""
+
+import os
+
+from duvet import PackContext, prompt, resource, tool
+
+
+@tool
+def boil(litres: float, celsius: int = 100) -> int:
+    """Return how many seconds water takes to boil.
+
+    Args:
+        litres: how much water
+          is in the kettle
+        celsius (int): how warm the water should be
+    """
+    return round(4186 * litres * (celsius - 20) / 2000)
+
+
+@tool
+def spill(cups: int) -> int:
+    """Spill tea."""
+    return 1 // cups
+
+
+@tool
+def pour(path: str, ctx: PackContext) -> str:
+    """Wait until something is written to a pipe."""
+    ctx.progress(1, 2, "pouring")
+    with open(path) as pipe:
+        return pipe.read()
+
+
+@resource
+def menu(ctx: PackContext) -> list[str]:
+    """What there is to drink."""
+    return [ctx.settings.get("drink", "tea")]
+
+
+@prompt
+def brew(kind: str, cups: str = "one") -> str:
+    """Brew a drink.
+
+    kind: what to brew
+    """
+    return f"Brew {cups} of {kind}."
+'''
+CONFIG: dict[str, Any] = {
+    "toolPacks": {"kettle": {"path": "./kettle.py", "settings": {"drink": "milk"}}},
+    "workflows": {
+        name: {
+            "description": "x",
+            "variables": {"given": {"type": kind}},
+            "steps": [{"id": "s", "tool": tool, "params": {argument: "${vars.given}"}}],
+        }
+        for name, kind, tool, argument in [
+            ("spilling", "integer", "spill", "cups"),
+            ("uncited", "string", "list_uncited_requirements", "level"),
+        ]
+    },
+}
+
+
+def kettle(folder: Path, config: dict[str, Any] = CONFIG, **server: Any) -> Path:
+    text = json.dumps({**config, "server": server})
+    return make(folder / "project", {**FILES, "kettle.py": PACK, "duvet.config.json": text})
+
+
+@pytest.mark.criterion("core 2.1.2", "core 2.1.3", "core 2.1.4", "core 2.4.2")
+async def test_a_file_of_the_project_is_a_pack(duvet_command: str, tmp_path: Path, version: str) -> None:
+    ##= man/spec/service.md#packs
+    ##% A file of the project MUST be a pack if `path` names it.
+    ##= man/spec/service.md#packs
+    ##% A function with a decorator of duvet MUST be a tool, a resource or a prompt of its pack, with schemas from its
+    ##% types and descriptions from its docstring.
+    async with client_of(over_stdio(duvet_command, kettle(tmp_path)), version) as client:
+        tools = {one.name: one for one in (await client.list_tools()).tools}
+        boil = tools["boil"]
+        assert (boil.title, boil.description) == ("Boil", "Return how many seconds water takes to boil.")
+        assert boil.input_schema == {
+            "type": "object",
+            "properties": {
+                "litres": {"description": "how much water is in the kettle", "type": "number"},
+                "celsius": {"description": "how warm the water should be", "type": "integer", "default": 100},
+            },
+            "required": ["litres"],
+        }
+        assert boil.output_schema == {
+            "type": "object",
+            "properties": {"result": {"type": "integer"}},
+            "required": ["result"],
+        }
+        assert (await client.call_tool("boil", {"litres": 1})).structured_content == {"result": 167}
+        first = (await client.list_resources()).resources[0]
+        assert (first.uri, first.description) == ("duvet:///packs/kettle/menu", "What there is to drink.")
+        (content,) = (await client.read_resource(first.uri)).contents
+        assert (content.mime_type, content.text) == ("application/json", '["milk"]')  # type: ignore[union-attr]
+        brew = {one.name: one for one in (await client.list_prompts()).prompts}["brew"]
+        told = [(one.name, one.description, one.required) for one in brew.arguments or ()]
+        assert told == [("kind", "what to brew", True), ("cups", "", False)]
+        (message,) = (await client.get_prompt("brew", {"kind": "tea"})).messages
+        assert message.content.text == "Brew one of tea."  # type: ignore[union-attr]
+        with pytest.raises(MCPError, match="kind is missing"):
+            await client.get_prompt("brew", {})
+
+
+def test_the_shell_has_the_parts_of_packs(duvet_command: str, tmp_path: Path) -> None:
+    folder = kettle(tmp_path)
+    assert run(duvet_command, folder, "prompt", "brew", "--arg", "kind=tea").out == "Brew one of tea.\n"
+    rows = json.loads(run(duvet_command, folder, "prompt", "--format", "json").out)
+    assert rows[-1]["name"] == "brew"
+    assert "Error: kind is missing\n" in run(duvet_command, folder, "prompt", "brew").err
+    described = json.loads(run(duvet_command, folder, "mcp", "--describe").out)
+    assert described["resources"][-1]["uri"] == "duvet:///packs/kettle/menu"
+    assert described["prompts"][-1]["name"] == "brew" and "`brew`" in described["instructions"]
+    assert "pack           kettle: 3 tools, 1 resource, 1 prompt\n" in run(duvet_command, folder, "mcp", "--check").out
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "reason"),
+    [
+        ("kettle", "../kettle.py", "../kettle.py is not a file inside the project"),
+        ("kettle", "link.py", "link.py is not a file inside the project"),
+        ("kettle", "gone.py", "gone.py does not exist"),
+        ("pages", "kettle.py", "pages is a built-in pack; choose another name for the file"),
+    ],
+)
+def test_files_outside_are_refused(duvet_command: str, tmp_path: Path, name: str, path: str, reason: str) -> None:
+    ##= man/spec/service.md#packs
+    ##% duvet MUST load the file that `path` names only from inside the project, and only for commands that list tools,
+    ##% call them or serve them.
+    folder = kettle(tmp_path, {"toolPacks": {name: {"path": path}}})
+    (tmp_path / "kettle.py").write_text("raise SystemExit(7)")
+    (folder / "link.py").symlink_to("../kettle.py")
+    column = (folder / "duvet.config.json").read_text().index('"path"') + 1
+    refused = failed(f"toolPacks.{name}.path: {reason} [DUV005]", f"duvet.config.json:1:{column}")
+    assert run(duvet_command, folder, "tools") == refused
+
+
+def test_other_commands_run_no_file(duvet_command: str, tmp_path: Path) -> None:
+    folder = kettle(tmp_path)
+    (folder / "kettle.py").write_text("open('ran', 'w')\nraise ValueError('no\\ntea')\n")
+    for command in (["report"], ["search", "coffee"], ["validate"], ["workflow", "list"], ["pages"]):
+        run(duvet_command, folder, *command)
+    assert not (folder / "ran").exists()
+    told = run(duvet_command, folder, "tools").err
+    assert 'WARN a pack was not loaded pack=kettle reason="ValueError: no (line 2)"\n' in told
+    assert (folder / "ran").exists()
+
+
+def list_changes(wire: Wire) -> list[str]:
+    """The lists that changed, once all three have."""
+    found: list[str] = []
+    while len(set(found)) < 3:
+        found.append(wire.read()["method"])
+    return sorted(set(found))
+
+
+CHANGES = [f"notifications/{name}/list_changed" for name in ("prompts", "resources", "tools")]
+
+
+@pytest.mark.criterion("core 2.2.5")
+@pytest.mark.parametrize("has_project", [True, False])
+def test_a_pack_is_loaded_again_when_it_changes(duvet_command: str, tmp_path: Path, has_project: bool) -> None:
+    ##= man/spec/service.md#packs
+    ##% The server MUST load the file of a pack again when it changes.
+    folder = kettle(tmp_path)
+    if not has_project:
+        (folder / ".duvet/config.toml").unlink()
+    wire = Wire(duvet_command, folder)
+
+    def call(tool: str) -> Any:
+        return wire.ask("tools/call", {"name": tool, "arguments": {"litres": 1}}).get("result")
+
+    def names(method: str, part: str) -> list[str]:
+        return [one["name"] for one in wire.ask(method, {})["result"][part]]
+
+    try:
+        wire.greet()
+        assert "boil" in names("tools/list", "tools")
+        assert call("boil")["structuredContent"] == {"result": 167}
+        (folder / "kettle.py").write_text(PACK.replace("def boil(", "def heat("))
+        assert list_changes(wire) == CHANGES
+        assert call("heat")["structuredContent"] == {"result": 167} and call("boil") is None
+        (folder / "duvet.config.json").write_text('{"toolPacks": {"kettle": {"path": "kettle.py", "enabled": false}}}')
+        assert list_changes(wire) == CHANGES
+        assert "heat" not in names("tools/list", "tools")
+        assert "brew" not in names("prompts/list", "prompts")
+        assert "menu" not in names("resources/list", "resources")
+        text = wire.ask("prompts/get", {"name": "system"})["result"]["messages"][0]["content"]["text"]
+        assert "brew" not in text and "heat" not in text
+        assert wire.end() == 0
+    finally:
+        wire.kill()
+
+
+STATUSES = [
+    ("spill", {"cups": 0}, 500, "tool_failed", "spill failed"),
+    ("spill", {"cups": "x"}, 400, "invalid_request", "cups: expected int, got str"),
+    ("workflow.spilling", {"given": 0}, 500, "tool_failed", "spilling failed in step s: spill: spill failed"),
+    ("workflow.spilling", {}, 400, "invalid_request", "Missing required parameter: given"),
+    (
+        "workflow.uncited",
+        {"given": "WILL"},
+        400,
+        "tool_failed",
+        "uncited failed in step s: list_uncited_requirements: level: invalid enum value 'WILL'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tool", "given", "status", "code", "message"), STATUSES)
+def test_a_status_says_whose_fault_it_is(
+    duvet_command: str, tmp_path: Path, tool: str, given: Any, status: int, code: str, message: str
+) -> None:
+    ##= man/spec/service.md#rest
+    ##% The server MUST answer 503 only if the same call may succeed later. For a workflow that fails in a step, the
+    ##% server MUST answer with the status of that step's failure.
+    with Command(duvet_command, kettle(tmp_path)) as command, command.client() as client:
+        answered, error = client.post_tool(tool, **given)
+    assert (answered, error["code"], error["error"]) == (status, code, message)
+
+
+@pytest.mark.parametrize("level", ["warn", "debug"])
+def test_what_a_tool_raises_is_in_the_log(duvet_command: str, tmp_path: Path, level: str) -> None:
+    ##= man/spec/service.md#packs
+    ##% The server MUST log the message and the place of an exception of such a tool at `warn`, and its traceback at
+    ##% `debug`.
+    ##= man/spec/service.md#operations
+    ##% With `logFormat: json`, everything that the server prints on standard error MUST be JSON lines, from the first.
+    with Command(duvet_command, kettle(tmp_path, logFormat="json", logLevel=level)) as command:
+        with command.client() as client:
+            client.post_tool("spill", cups=0)
+        code, out, err = command.end()
+    lines = [json.loads(line) for line in (command.first + err).splitlines()]
+    assert (code, out, lines[0]["message"]) == (0, "", "duvet mcp: serving")
+    raised = next(one for one in lines if one["message"] == "a tool raised an exception")
+    place = f"kettle.py:{PACK.splitlines().index('    return 1 // cups') + 1}"
+    assert (raised["tool"], raised["at"]) == ("spill", place)
+    assert raised["error"] == "ZeroDivisionError: integer division or modulo by zero"
+    assert ("    return 1 // cups" in [one["message"] for one in lines]) == (level == "debug")
+
+
+@pytest.mark.criterion("core 2.2.6")
+@pytest.mark.parametrize("sort", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("seconds", [0.2, 20])
+def test_a_signal_lets_running_calls_end(
+    duvet_command: str, tmp_path: Path, sort: signal.Signals, seconds: float
+) -> None:
+    ##= man/spec/mcp.md#standard-input-and-output
+    ##% On SIGINT or SIGTERM, the server MUST read no more, answer the open requests, cancel those that are not answered
+    ##% after `shutdownTimeout` seconds, and exit with 0.
+    folder = kettle(tmp_path, shutdownTimeout=seconds, logLevel="info")
+    os.mkfifo(folder / "pipe")
+    wire = Wire(duvet_command, folder)
+    try:
+        wire.greet()
+        given = {"name": "pour", "arguments": {"path": "pipe"}, "_meta": {"progressToken": 1}}
+        wire.send(request("tools/call", given, id=7))
+        assert wire.read()["params"]["message"] == "pouring"
+        wire.process.send_signal(sort)
+        if seconds > 1:
+            (folder / "pipe").write_text("tea")
+        answer = wire.read()
+        assert (wire.process.wait(LONGEST), wire.line()) == (0, b"")
+        told = wire.told()
+    finally:
+        wire.kill()
+    if seconds > 1:
+        assert (answer["id"], answer["result"]["structuredContent"]) == (7, {"result": "tea"})
+        assert "tool=pour" in told and "status=ok" in told
+    else:
+        assert (answer["id"], answer["error"]["code"]) == (7, -32000)
+        assert "tool=pour" in told and "code=cancelled" in told
+
+
+async def test_without_a_project_there_are_no_resources(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/mcp.md#resources
+    ##% Without a project, `resources/list` MUST list only the resources of packs, and otherwise list them first.
+    folder = make(tmp_path / "empty", {"a.txt": ""})
+    async with client_of(over_stdio(duvet_command, folder), "2025-11-25") as client:
+        assert (await client.list_resources()).resources == []
+    make(folder, {"kettle.py": PACK, "duvet.config.json": json.dumps({"toolPacks": CONFIG["toolPacks"]})})
+    async with client_of(over_stdio(duvet_command, folder), "2025-11-25") as client:
+        assert [one.name for one in (await client.list_resources()).resources] == ["menu"]
+
+
+def test_a_new_pack_passes_its_test(duvet: Run, tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/service.md#packs
+    ##% `duvet pack new` MUST write a pack with a test that passes, and replace no file.
+    folder = make(tmp_path / "new", {".duvet/.gitignore": ""})
+    created = run(duvet_command, folder, "pack", "new", "tea")
+    assert (created.code, created.out) == (0, "")
+    assert created.err == (
+        "Wrote packs/tea.py\nWrote packs/test_tea.py\nWrote duvet.config.yaml\n"
+        "next: duvet call tea_count_words --text 'one two three'; pytest packs\n"
+    )
+    assert json.loads(run(duvet_command, folder, "call", "tea_count_words", "--text", "one two").out) == {"result": 2}
+    pytest_command = str(Path(duvet_command).with_name("pytest"))
+    assert run(pytest_command, folder, "-q", "-p", "no:cacheprovider", "packs").code == 0
+    assert run(duvet_command, folder, "pack", "new", "tea") == failed(
+        "the file exists [DUV010]", "packs/tea.py", "choose another name, or remove the file"
+    )
+    added = run(duvet_command, folder, "pack", "new", "milk").err
+    assert 'add this to `toolPacks` in duvet.config.yaml: "milk": {"path": "packs/milk.py"}\n' in added
+    wrong = run(duvet_command, folder, "pack", "new", "My-pack")
+    assert wrong.code == 2 and 'Invalid value for NAME: "My-pack" is not a name for a pack' in wrong.err

@@ -1,0 +1,155 @@
+"""Tools, resources and prompts declared as functions."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+
+from duvet import PackContext, prompt, resource, tool
+from duvet.tools.arguments import input_schema, output_schema
+from duvet.tools.toolkit import collect_pack
+
+
+class Cup(msgspec.Struct):
+    size: int
+
+
+def keep_all(a: int, b: str = "x", c: list[int] = [1]) -> Cup:  # noqa: B006 - copied
+    """Keep everything.
+
+    In one line.
+
+    :param a: the first
+    b: the
+      second
+
+    Returns: b: nothing
+    """
+    return Cup(a + len(b) + len(c))
+
+
+async def fill_cups(cups: Annotated[int, msgspec.Meta(ge=1, description="how many")], ctx: PackContext) -> list[Cup]:
+    return [Cup(size) for size in range(cups)]
+
+
+def count() -> int:
+    return 3
+
+
+def rest() -> None:
+    """Rest."""
+
+
+def choose(kind: str | None = None) -> dict[str, int]:
+    return {kind or "": 1}
+
+
+INT = {"type": "integer"}
+DECLARED: dict[Callable[..., Any], tuple[str, dict[str, Any], dict[str, Any], Any, Any]] = {
+    keep_all: (
+        "Keep everything. In one line.",
+        {
+            "a": {"type": "integer", "description": "the first"},
+            "b": {"type": "string", "description": "the second", "default": "x"},
+            "c": {"type": "array", "items": INT},
+        },
+        {"size": INT},
+        {"a": 1},
+        Cup(3),
+    ),
+    fill_cups: (
+        "Fill cups",
+        {"cups": {"type": "integer", "minimum": 1, "description": "how many"}},
+        {
+            "result": {"type": "array", "items": {"type": "object", "required": ["size"]}},
+            "total": INT,
+            "next_cursor": {"type": "string"},
+        },
+        {"cups": 2},
+        [Cup(0), Cup(1)],
+    ),
+    count: ("Count", {}, {"result": INT}, {}, {"result": 3}),
+    rest: ("Rest.", {}, {"result": {"type": "null"}}, {}, {"result": None}),
+    choose: (
+        "Choose",
+        {"kind": {"type": "string"}},
+        {"result": {"type": "object"}},
+        {"kind": None},
+        {"result": {"": 1}},
+    ),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("function", DECLARED, ids=lambda one: one.__name__)
+async def test_a_function_is_a_tool(function: Callable[..., Any]) -> None:
+    description, arguments, answer, given, expected = DECLARED[function]
+    module = types.ModuleType("cups", "Cups.\n\nAnd more.")
+    module.made = tool(function)  # type: ignore[attr-defined]
+    pack = collect_pack("cups", module)
+    assert pack is not None and pack.description == "Cups." and module.made is function
+    tools: Any = pack.tools
+    (made,) = tools
+    assert (made.name, made.description, made.is_idempotent) == (function.__name__, description, True)
+    assert input_schema(made).get("properties") == arguments
+    assert output_schema(made)["properties"] == answer
+    found = made.handler(msgspec.convert(given, made.input), None)
+    found = await found if function is fill_cups else found
+    assert (msgspec.to_builtins(found) if isinstance(expected, dict) else found) == expected
+
+
+def test_options() -> None:
+    module = types.ModuleType("cups")
+    module.made = tool(writes=True, name="other", title="T", labels=["x"])(count)  # type: ignore[attr-defined]
+    pack: Any = collect_pack("cups", module)
+    (made,) = pack.tools
+    assert (made.name, made.title, made.scope, made.is_idempotent, made.labels) == (
+        "other",
+        "T",
+        "maintainer",
+        False,
+        ["x"],
+    )
+    assert collect_pack("none", types.ModuleType("none")) is None
+
+
+def untyped(a) -> int:  # type: ignore[no-untyped-def]
+    return 1
+
+
+def takes_anything(*words: str) -> int:
+    return 1
+
+
+def takes_a_function(a: Callable[[], int]) -> int:
+    return 1
+
+
+def returns_a_type() -> type[int]:
+    return int
+
+
+def with_argument(a: int) -> str:
+    return ""
+
+
+FAULTS: list[tuple[Callable[..., Any], Callable[..., Any], str]] = [
+    (tool, untyped, "untyped: the parameter a has no type"),
+    (tool, takes_anything, "takes_anything: the parameter *words: 'str' can't be passed by name"),
+    (tool, takes_a_function, "takes_a_function: the parameter a has a type without a JSON Schema: "),
+    (tool, returns_a_type, "returns_a_type: the result has a type without a JSON Schema: "),
+    (resource, with_argument, "with_argument: a resource takes no parameters except a PackContext"),
+    (prompt, with_argument, "with_argument: the parameters of a prompt are texts (str)"),
+]
+
+
+@pytest.mark.parametrize(("declare", "function", "message"), FAULTS)
+def test_a_function_that_is_no_tool(declare: Callable[..., Any], function: Callable[..., Any], message: str) -> None:
+    with pytest.raises(TypeError) as error:
+        declare(function)
+    assert str(error.value).startswith(message)
