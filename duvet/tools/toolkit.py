@@ -90,7 +90,7 @@ def _make_tool(
 
 
 def collect_pack(name: str, module: ModuleType) -> Pack | None:
-    """Return the pack of the functions that a module declares; None if there are none."""
+    """Return the pack of the functions that a module declares; None without such functions."""
     ##= man/spec/service.md#packs
     ##% A function with a decorator of duvet MUST be a tool, a resource or a prompt of its pack, with schemas from its
     ##% types and descriptions from its docstring.
