@@ -30,6 +30,7 @@ from duvet.tree.files import MemoryTree
 from duvet.tree.outputs import store_together
 
 _FEW_LINES = 2
+_MOST_LINES = 10  # The number of lines that a message lists.
 _MOST_MISSING = 3  # The number of missing stretches that a message lists.
 # A fix makes its annotation valid, so a second pass finds little to do, and a third pass nothing.
 _MOST_PASSES = 5
@@ -171,22 +172,28 @@ def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Itera
                 continue
             paths.add(annotation.path)
             reported.add((missing, id))
-            message = f"this annotation quotes only a part of {name}; missing: {missing or 'white space'}"
+            message = f"this annotation quotes only a part of {name}; missing: {missing}"
             hint = f"quote the missing words in this or another annotation of type `{part.kind.words}`"
             place = places.of(annotation, annotation.source.quote)
             label = "covers no whole requirement"
             yield Finding(rules.QUOTE_PARTIAL.problem(message, annotation.path, place, label=label, hint=hint), id)
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn about a quote that contains no words of any requirement.
-    for coverage in trace.coverages:
-        for id in find_other_quotes(coverage):
-            annotation = trace.annotations[id]
-            message, label = "this quote is not part of a requirement", "covers no requirement"
-            hint = f"quote a requirement; `duvet show {quote_shell(annotation.target)}` lists them"
-            place = places.of(annotation, annotation.source.quote)
-            yield Finding(
-                rules.QUOTE_NOT_NORMATIVE.problem(message, annotation.path, place, label=label, hint=hint), id
-            )
+    ##% With duvet's own schema, `duvet validate` MUST warn once for each file about quotes that contain no words of any
+    ##% requirement, and list their lines.
+    others: dict[str, list[int]] = {}
+    for id in sorted(id for coverage in trace.coverages for id in find_other_quotes(coverage)):
+        others.setdefault(trace.annotations[id].path, []).append(id)
+    for path, ids in others.items():
+        first, *further = (trace.annotations[id] for id in sorted(ids, key=lambda one: trace.annotations[one].line))
+        message, label = "this quote is not part of a requirement", "covers no requirement"
+        hint = f"quote a requirement; `duvet show {quote_shell(first.target)}` lists them"
+        if further:
+            message = f"{len(ids)} quotes in this file are not part of a requirement"
+            lines = join_names([str(one.line) for one in further], _MOST_LINES)
+            hint += f"\n{'another is on line' if len(further) == 1 else 'the others are on lines'} {lines}"
+        place = places.of(first, first.source.quote)
+        problem = rules.QUOTE_NOT_NORMATIVE.problem(message, path, place, label=label, hint=hint)
+        yield Finding(problem, ids[0])
 
 
 _LABELS = {

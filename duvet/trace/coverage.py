@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, pairwise
@@ -44,7 +45,7 @@ def cover_specification(specification: Specification, matches: Iterable[Match]) 
             lines[piece.line].append((piece.start, piece.end, number))
     cuts = _Cuts(ordered)
     sections = {index: cuts.lines(specification.sections[index], lines) for index, lines in sorted(placed.items())}
-    return Coverage(specification, ordered, sections, cuts.tallies())
+    return Coverage(specification, ordered, sections, cuts.tallies(specification))
 
 
 class _Cuts:
@@ -95,12 +96,13 @@ class _Cuts:
                 self.parts[number].append(segment)
         return tuple(found)
 
-    def tallies(self) -> dict[int, Tally]:
+    def tallies(self, specification: Specification) -> dict[int, Tally]:
+        data = b"" if specification.form is None else specification.data
         stating = {id for match in self.matches for id in match.stating}
         tallies: dict[int, Tally] = {}
         for match, segments in zip(self.matches, self.parts, strict=True):
             if match.stating:
-                tallies.update(dict.fromkeys(match.stating, _tally(match, segments, stating)))
+                tallies.update(dict.fromkeys(match.stating, _tally(match, segments, stating, data)))
         return tallies
 
 
@@ -119,7 +121,8 @@ def _make_segment(low: int, high: int, matches: list[Match]) -> Segment:
     return Segment(low, high, tuple(ids), flags, max([match.level for match in matches]))
 
 
-def _tally(match: Match, segments: list[Segment], stating: set[int]) -> Tally:
+def _tally(match: Match, segments: list[Segment], stating: set[int], data: bytes) -> Tally:
+    """Count the bytes of a requirement; `data` is the specification unless each byte counts, as in awslabs duvet."""
     ##= man/spec/trace.md#coverage
     ##% Commands, reports and tools MUST show the same numbers for the same project.
     counts: dict[int, int] = {}
@@ -129,7 +132,21 @@ def _tally(match: Match, segments: list[Segment], stating: set[int]) -> Tally:
         if segment.ids is not match.ids:
             shared.append(segment.ids)
     ids = sorted(set(chain.from_iterable(shared))) if shared else match.ids if segments else ()
-    return Tally(counts, tuple([id for id in ids if id not in stating]))
+    related = tuple([id for id in ids if id not in stating])
+    if not data or len(counts) == 1:
+        return Tally(counts, related)
+    ##= man/spec/trace.md#coverage
+    ##% With its own schema, duvet MUST NOT require quotes of white space, or of the bullet of a requirement.
+    words = {one.flags for one in segments if _has_words(data, one, is_first=one is segments[0])}
+    return Tally(counts, related, frozenset(counts) - words)
+
+
+_BULLET = re.compile(rb"\s*(?:[o*+-]|\xe2\x80\xa2)?\s*")
+
+
+def _has_words(data: bytes, segment: Segment, *, is_first: bool) -> bool:
+    text = data[segment.start : segment.end]
+    return _BULLET.fullmatch(text) is None if is_first else not text.isspace()
 
 
 class PartialQuote(Struct, frozen=True):
@@ -175,8 +192,9 @@ def find_partial_quotes(
             if not tally.covered(KIND_FLAGS[kind]) or tally.covered(flags) == tally.total:
                 continue
             ids = tuple(id for id in tally.related if annotations[id].kind is kind and id not in whole)
-            if ids:
-                yield PartialQuote(requirement, kind, ids, tuple(_list_missing_words(coverage, match, flags)))
+            missing = tuple(_list_missing_words(coverage, match, flags)) if ids else ()
+            if missing:
+                yield PartialQuote(requirement, kind, ids, missing)
 
 
 def _list_segments(coverage: Coverage, match: Match) -> Iterator[Segment]:
@@ -191,12 +209,14 @@ def _list_segments(coverage: Coverage, match: Match) -> Iterator[Segment]:
 def _list_missing_words(coverage: Coverage, match: Match, flags: int) -> Iterator[str]:
     """Yield each span of a requirement that no annotation with these flags covers, except white space."""
     section, data = coverage.specification.sections[match.section], coverage.specification.data
-    for is_covered, segments in groupby(_list_segments(coverage, match), lambda one: bool(one.flags & flags)):
+    wordless = coverage.tallies[match.stating[0]].wordless
+    found = (one for one in _list_segments(coverage, match) if one.flags not in wordless)
+    for is_covered, segments in groupby(found, lambda one: bool(one.flags & flags)):
         if not is_covered:
-            found = [(one.start, one.end) for one in segments]
+            parts = [(one.start, one.end) for one in segments]
             texts = (
                 section.plain.words_between(low, high) if section.plain else data[low:high].decode(errors="replace")
-                for low, high in found
+                for low, high in parts
             )
             # The signs between the cells of a row are no words.
             if words := " ".join(" ".join(texts).split()).strip("| "):

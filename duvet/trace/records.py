@@ -115,6 +115,7 @@ class Tally(Struct, frozen=True):
 
     bytes_by_flags: dict[int, int]
     related: tuple[int, ...]
+    wordless: frozenset[int] = frozenset()  # The combinations that cover no words, which don't count for the state.
 
     def covered(self, flags: int) -> int:
         """Return the number of bytes that any of these flags cover."""
@@ -241,7 +242,7 @@ def _make_requirement(
 
 def compute_state(tally: Tally) -> State:
     """Return the state of a requirement: that of its least covered byte."""
-    return _compute_least_state(frozenset(tally.bytes_by_flags))
+    return _compute_least_state(frozenset(tally.bytes_by_flags) - tally.wordless)
 
 
 @cache
