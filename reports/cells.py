@@ -49,7 +49,7 @@ def escape_cell(text: str) -> str:
 
 def measure_width(text: str) -> int:
     """Return the number of terminal cells that a text occupies."""
-    return len(text) if text.isascii() else sum(map(_cells, text))
+    return len(text) if text.isascii() else sum(map(_split_cells, text))
 
 
 def cut_middle(text: str, most: int) -> str:
@@ -67,7 +67,7 @@ def fit_cells(text: str, most: int) -> str:
         return text[:most]
     used = 0
     for index, char in enumerate(text):
-        used += _cells(char)
+        used += _split_cells(char)
         if used > most:
             return text[:index]
     return text
@@ -104,7 +104,7 @@ def align_right(text: str, cells: int) -> str:
     return " " * (cells - measure_width(text)) + text
 
 
-def _cells(char: str) -> int:
+def _split_cells(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1

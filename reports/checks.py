@@ -97,7 +97,9 @@ class CheckRenderer:
     def render_unfound(self, ids: Iterable[int]) -> Iterator[str]:
         """Yield an error for each quote that does not occur literally in its section."""
         errors = (
-            Diagnostic("Exactly matchable quote not found in section", self._slice(id, "Quote"), help=_UNFOUND_HELP)
+            Diagnostic(
+                "Exactly matchable quote not found in section", self._make_slice(id, "Quote"), help=_UNFOUND_HELP
+            )
             for id in ids
         )
         yield from (f"{line}\n" for line in self.canvas.draw_errors(errors))
@@ -132,8 +134,8 @@ class CheckRenderer:
         if self.verbose:
             yield from self._draw(map(self._describe_success, passed))
             places = [
-                *(self._slice(id, "Executed test") for id in check.executed_tests),
-                *(self._slice(id, "Executed implementation") for id in check.executed),
+                *(self._make_slice(id, "Executed test") for id in check.executed_tests),
+                *(self._make_slice(id, "Executed implementation") for id in check.executed),
             ]
             yield from self._draw((Diagnostic("Executed annotations", related=places, is_advice=True),))
             yield "\n"
@@ -150,9 +152,9 @@ class CheckRenderer:
     def _list_overlaps(self, name: str, verdicts: Verdicts) -> Iterator[Diagnostic]:
         for one in verdicts.of(Completeness.INCOMPLETE):
             message = f"{name.capitalize()} annotations with some overlap"
-            first, *more = self._slices(one.primary.ids, "Some overlap")
+            first, *more = self._make_slices(one.primary.ids, "Some overlap")
             yield Diagnostic(message, first, more, is_advice=True)
-        unique = [self._slice(one.id, "Unique") for one in verdicts.of(Completeness.NONE)]
+        unique = [self._make_slice(one.id, "Unique") for one in verdicts.of(Completeness.NONE)]
         if unique:
             yield Diagnostic(f"Unique {name} annotations", related=unique, is_advice=True)
 
@@ -161,51 +163,51 @@ class CheckRenderer:
 
     def _describe_incomplete(self, verdict: Verdict) -> Diagnostic:
         message = f"Incomplete annotation:\n {self.annotations[verdict.id].quote}"
-        first, *more = self._slices(verdict.primary.ids, "Incomplete")
+        first, *more = self._make_slices(verdict.primary.ids, "Incomplete")
         return Diagnostic(message, first, more)
 
     def _describe_mixed(self, verdict: Verdict) -> Diagnostic:
         is_full = verdict.primary.is_full
         message = f"Mixed implementation and TODO:\n {self.annotations[verdict.id].quote}"
-        first, *more = self._slices(verdict.primary.ids, "Implemented" if is_full else "Incomplete")
-        todos = self._slices(verdict.secondary.ids, "Duplicate todo?" if is_full else "Implement this")
+        first, *more = self._make_slices(verdict.primary.ids, "Implemented" if is_full else "Incomplete")
+        todos = self._make_slices(verdict.secondary.ids, "Duplicate todo?" if is_full else "Implement this")
         return Diagnostic(message, first, (*more, *todos))
 
     def _describe_todo(self, verdict: Verdict) -> Diagnostic:
-        first, *more = self._slices(verdict.secondary.ids, "Implement this")
+        first, *more = self._make_slices(verdict.secondary.ids, "Implement this")
         return Diagnostic("Todo annotations", first, more)
 
     def _describe_missing_test(self, verdict: Verdict) -> Diagnostic:
         return Diagnostic(
-            "Missing test", self._slice(verdict.id, "Implementation"), help=self._suggest(verdict.id, "test")
+            "Missing test", self._make_slice(verdict.id, "Implementation"), help=self._suggest(verdict.id, "test")
         )
 
     def _describe_incomplete_test(self, verdict: Verdict) -> Diagnostic:
         message = f"Incomplete test:\n {self.annotations[verdict.id].quote}"
-        tests = self._slices(verdict.primary.ids, "Incomplete test")
-        return Diagnostic(message, self._slice(verdict.id, "Implementation"), tests)
+        tests = self._make_slices(verdict.primary.ids, "Incomplete test")
+        return Diagnostic(message, self._make_slice(verdict.id, "Implementation"), tests)
 
     def _describe_complete(self, message: str, label: str, verdict: Verdict) -> Diagnostic:
-        first, *more = self._slices(verdict.primary.ids if verdict.primary.groups else (verdict.id,), label)
+        first, *more = self._make_slices(verdict.primary.ids if verdict.primary.groups else (verdict.id,), label)
         return Diagnostic(message, first, more, is_advice=True)
 
     def _describe_unimplemented(self, test: int) -> Diagnostic:
         message = "Test has no correlated implementation"
-        return Diagnostic(message, self._slice(test, "Test annotation"), help=_NO_IMPLEMENTATION_HELP)
+        return Diagnostic(message, self._make_slice(test, "Test annotation"), help=_NO_IMPLEMENTATION_HELP)
 
     def _describe_failure(self, correlation: Correlation) -> Diagnostic:
         related = self._list_problems(correlation.test, correlation.execution)
         ordered = sorted(correlation.implementations, key=lambda one: not one[1].is_executed)
         for id, execution in ordered:
-            related.append(self._slice(id, _IMPLEMENTATION_LABELS[execution.outcome]))
+            related.append(self._make_slice(id, _IMPLEMENTATION_LABELS[execution.outcome]))
             related += self._list_problems(id, execution)
         label = _TEST_LABELS[correlation.execution.outcome]
-        return Diagnostic("Failed correlation", self._slice(correlation.test, label), related)
+        return Diagnostic("Failed correlation", self._make_slice(correlation.test, label), related)
 
     def _describe_success(self, correlation: Correlation) -> Diagnostic:
         ids = (id for id, _ in correlation.implementations)
-        related = list(self._slices(ids, "Executed implementation"))
-        test = self._slice(correlation.test, "Test annotation")
+        related = list(self._make_slices(ids, "Executed implementation"))
+        test = self._make_slice(correlation.test, "Test annotation")
         return Diagnostic("Successful correlation", test, related, is_advice=True)
 
     def _list_problems(self, id: int, execution: Execution) -> list[Slice]:
@@ -218,13 +220,13 @@ class CheckRenderer:
         return [Slice(path, start, start + len(source.line(line - 1)), "Problematic line")]
 
     def _describe_duplicate(self, name: str, verdict: Verdict) -> Diagnostic:
-        others = self._slices(verdict.primary.ids, "Duplicate")
-        return Diagnostic(f"Duplicate {name} annotations", self._slice(verdict.id, "Duplicate"), others)
+        others = self._make_slices(verdict.primary.ids, "Duplicate")
+        return Diagnostic(f"Duplicate {name} annotations", self._make_slice(verdict.id, "Duplicate"), others)
 
-    def _slices(self, ids: Iterable[int], label: str) -> Iterator[Slice]:
-        return (self._slice(id, label) for id in ids)
+    def _make_slices(self, ids: Iterable[int], label: str) -> Iterator[Slice]:
+        return (self._make_slice(id, label) for id in ids)
 
-    def _slice(self, id: int, label: str) -> Slice:
+    def _make_slice(self, id: int, label: str) -> Slice:
         annotation = self.annotations[id]
         start, end = annotation.source.text
         return Slice(annotation.path, start, end, label)

@@ -87,7 +87,7 @@ _PLACES = (
 )
 _SECTIONS = (
     tables.Column("section", lambda row: row.id),
-    tables.Column("done", lambda row: _share(row.numbers)),
+    tables.Column("done", lambda row: _format_share(row.numbers)),
     tables.Column("needs tests", lambda row: _count(row.numbers.needs_tests)),
     tables.Column("needs code", lambda row: _count(row.numbers.needs_code)),
     tables.Column("in progress", lambda row: _count(row.numbers.in_progress)),
@@ -102,15 +102,15 @@ _TYPES = {"citation": "implementation"}
 def make_detail_blocks(detail: records.Detail) -> Iterator[Block]:
     match detail:
         case records.RequirementDetail():
-            return _requirement(detail)
+            return _make_requirement_blocks(detail)
         case records.SectionDetail():
-            return _section(detail)
+            return _make_section_blocks(detail)
         case records.SpecificationDetail():
-            return _specification(detail)
-    return _file(detail)
+            return _make_specification_blocks(detail)
+    return _make_file_blocks(detail)
 
 
-def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
+def _make_requirement_blocks(detail: records.RequirementDetail) -> Iterator[Block]:
     yield TitleBlock(detail.identifier, tuple(filter(None, (detail.name, detail.level, detail.status))))
     yield WordsBlock(detail.text)
     yield FactsBlock(
@@ -129,7 +129,7 @@ def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
     )
     if len(detail.places) > 1:
         yield from _list_rows("Occurs in several places (the worst status is shown above)", detail.places, _PLACES)
-    yield from _citations(detail.citations)
+    yield from _make_citation_blocks(detail.citations)
     yield from _list_rows("In the same section", detail.neighbours)
     yield from _list_rows("Cited by the same annotations", detail.cited_together)
 
@@ -142,14 +142,14 @@ def _list_rows(
         yield ListBlock(tables.Listing(shown, rows))
 
 
-def _citations(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]:
+def _make_citation_blocks(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]:
     for kind, group in groupby(citations, lambda one: one.type):
         found = list(group)
         yield TitleBlock(f"{describe_type(kind)} ({len(found)})", rank=2)
         for one in found:
             yield TitleBlock(one.id, rank=3)
             yield FactsBlock(_list_facts(one))
-            yield from _code(one)
+            yield from _make_code_block(one)
 
 
 def describe_type(kind: str) -> str:
@@ -172,13 +172,13 @@ def _list_facts(one: records.CitationWithCode) -> list[tuple[str, str | None]]:
     ]
 
 
-def _code(one: records.CitationWithCode) -> Iterator[Block]:
+def _make_code_block(one: records.CitationWithCode) -> Iterator[Block]:
     if one.context_lines:
         last = one.line_number + one.comment_text.count("\n")
         yield CodeBlock(one.file_path, one.context_start, one.context_lines, one.line_number, last)
 
 
-def _section(detail: records.SectionDetail) -> Iterator[Block]:
+def _make_section_blocks(detail: records.SectionDetail) -> Iterator[Block]:
     yield TitleBlock(detail.title, (detail.target,))
     yield FactsBlock(
         [
@@ -192,10 +192,10 @@ def _section(detail: records.SectionDetail) -> Iterator[Block]:
     if detail.content:
         yield PassageBlock(detail.content)
     yield from _list_rows("Requirements", detail.requirements)
-    yield from _citations(detail.citations)
+    yield from _make_citation_blocks(detail.citations)
 
 
-def _specification(detail: records.SpecificationDetail) -> Iterator[Block]:
+def _make_specification_blocks(detail: records.SpecificationDetail) -> Iterator[Block]:
     yield TitleBlock(detail.name, (detail.id,))
     yield FactsBlock(
         [
@@ -214,7 +214,7 @@ def _specification(detail: records.SpecificationDetail) -> Iterator[Block]:
         yield ListBlock(tables.Listing(columns, detail.sections))
 
 
-def _file(detail: records.FileDetail) -> Iterator[Block]:
+def _make_file_blocks(detail: records.FileDetail) -> Iterator[Block]:
     yield TitleBlock(detail.file_path, (format_count(len(detail.citations), "annotation"),))
     yield FactsBlock([("link", detail.url)])
     for one in detail.citations:
@@ -222,7 +222,7 @@ def _file(detail: records.FileDetail) -> Iterator[Block]:
         yield FactsBlock(
             [("target", one.target), ("section", one.section_title), ("quote", one.quote), *_list_facts(one)]
         )
-        yield from _code(one)
+        yield from _make_code_block(one)
         if one.requirements:
             yield ListBlock(tables.Listing(_COLUMNS, one.requirements))
 
@@ -231,10 +231,10 @@ def _describe_coverage(numbers: records.RequirementCounts) -> str:
     counts = [(state, getattr(numbers, state.name.lower())) for state in State if state is not State.DONE]
     left = [f"{count:,} {format_state(state, count)}" for state, count in counts if count]
     share = "" if numbers.percent is None else f" ({numbers.percent} %)"
-    return ", ".join([f"{_share(numbers) or '0/0'}{share}", *left])
+    return ", ".join([f"{_format_share(numbers) or '0/0'}{share}", *left])
 
 
-def _share(numbers: records.RequirementCounts) -> str:
+def _format_share(numbers: records.RequirementCounts) -> str:
     return f"{numbers.done}/{numbers.applicable}" if numbers.requirements else ""
 
 
@@ -253,17 +253,17 @@ def render_blocks_markdown(blocks: Iterable[Block]) -> bytes:
 def _render_block(block: Block) -> str:
     match block:
         case TitleBlock(text, remarks, rank):
-            said = "".join(f" · {_escape_text(one)}" for one in remarks)
-            return f"{'#' * (rank + 1)} {_escape_text(text)}{said}\n"
+            remark_text = "".join(f" · {_escape_text(one)}" for one in remarks)
+            return f"{'#' * (rank + 1)} {_escape_text(text)}{remark_text}\n"
         case FactsBlock():
-            return "".join(f"- {_escape_text(name)}: {_value(value)}\n" for name, value in block.known)
+            return "".join(f"- {_escape_text(name)}: {_format_value(value)}\n" for name, value in block.known)
         case WordsBlock(text):
             return f"> {_escape_text(text)}\n"
         case PassageBlock(text):
-            return _fenced("text", text.split("\n"))
+            return _fence_code("text", text.split("\n"))
         case CodeBlock(path, _, lines):
             name = path.rpartition("/")[2]
-            return _fenced(name.rpartition(".")[2] if "." in name else "", lines)
+            return _fence_code(name.rpartition(".")[2] if "." in name else "", lines)
         case ListBlock(listing):
             return tables.render_listing(listing, tables.ListFormat.MARKDOWN).decode()
 
@@ -272,11 +272,11 @@ def _escape_text(text: str) -> str:
     return tables.escape_markdown(escape_cell(text))
 
 
-def _value(value: str) -> str:
+def _format_value(value: str) -> str:
     return f"<{value}>" if _LINK.match(value) and value.isprintable() else _escape_text(value)
 
 
-def _fenced(language: str, lines: Iterable[str]) -> str:
+def _fence_code(language: str, lines: Iterable[str]) -> str:
     shown = [escape_cell(line) for line in lines]
     fence = "`" * max([3, *(len(ticks) + 1 for line in shown for ticks in _TICKS.findall(line))])
     word = language if language.isalnum() else ""
@@ -344,43 +344,43 @@ class _Writer:
             case TitleBlock():
                 if block.rank < 3:
                     yield ""
-                remarks = [self._painted(escape_cell(one), _COLOURS.get(one)) for one in block.remarks]
-                name = self._painted(escape_cell(block.text), _CYAN if block.rank == 3 else _BOLD)
+                remarks = [self._paint(escape_cell(one), _COLOURS.get(one)) for one in block.remarks]
+                name = self._paint(escape_cell(block.text), _CYAN if block.rank == 3 else _BOLD)
                 yield "  ".join([name, *remarks])
             case FactsBlock():
-                yield from self._facts(block)
+                yield from self._render_facts(block)
             case WordsBlock(text):
                 yield ""
-                yield from self._wrapped(text, _INDENT, _BOLD)
+                yield from self._wrap(text, _INDENT, _BOLD)
                 yield ""
             case PassageBlock(text):
                 yield ""
                 for line in text.split("\n"):
                     own = line[: len(line) - len(line.lstrip(" "))]
-                    yield from self._wrapped(line[len(own) :], f"{_INDENT}{own}")
+                    yield from self._wrap(line[len(own) :], f"{_INDENT}{own}")
                 yield ""
             case CodeBlock():
-                yield from self._code(block)
+                yield from self._render_code(block)
             case ListBlock(listing):
                 shown = tables.render_list_table(listing, replace(self.look, width=self.look.width - len(_INDENT)))
                 yield from (f"{_INDENT}{line}" for line in shown.splitlines())
 
-    def _facts(self, facts: FactsBlock) -> Iterator[str]:
+    def _render_facts(self, facts: FactsBlock) -> Iterator[str]:
         names = max((measure_width(escape_cell(name)) for name, _ in facts.known), default=0)
         for name, value in facts.known:
             head = f"{_INDENT}{align_left(escape_cell(name), names)}{_INDENT}"
             room = max(self.look.width - measure_width(head), 20)
             text = escape_cell(value)
             for number, (start, end) in enumerate(wrap_cells(text, room)):
-                before = " " * measure_width(head) if number else self._painted(head, _FAINT)
+                before = " " * measure_width(head) if number else self._paint(head, _FAINT)
                 yield f"{before}{text[start:end]}"
 
-    def _wrapped(self, text: str, indent: str, marks: HighlightMarks | None = None) -> Iterator[str]:
+    def _wrap(self, text: str, indent: str, marks: HighlightMarks | None = None) -> Iterator[str]:
         shown = escape_cell(text)
         for start, end in wrap_cells(shown, max(self.look.width - measure_width(indent), 20)):
-            yield f"{indent}{self._painted(shown[start:end], marks)}".rstrip()
+            yield f"{indent}{self._paint(shown[start:end], marks)}".rstrip()
 
-    def _code(self, code: CodeBlock) -> Iterator[str]:
+    def _render_code(self, code: CodeBlock) -> Iterator[str]:
         digits = len(str(code.start + len(code.lines) - 1))
         room = self.look.width - len(_INDENT) - digits - 3
         for number, line in enumerate(code.lines, code.start):
@@ -388,9 +388,9 @@ class _Writer:
             if measure_width(text) > room:
                 text = fit_cells(text, room - 1) + CUT_MARK
             own = code.first <= number <= code.last
-            gutter = self._painted(f"{number:>{digits}} {'>' if own else '|'}", _FAINT)
-            yield f"{_INDENT}{gutter} {self._painted(text, _CYAN if own else None)}".rstrip()
+            gutter = self._paint(f"{number:>{digits}} {'>' if own else '|'}", _FAINT)
+            yield f"{_INDENT}{gutter} {self._paint(text, _CYAN if own else None)}".rstrip()
         yield ""
 
-    def _painted(self, text: str, marks: HighlightMarks | None) -> str:
+    def _paint(self, text: str, marks: HighlightMarks | None) -> str:
         return paint_text(text, marks) if self.look.colour else text

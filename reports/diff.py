@@ -44,61 +44,63 @@ class DifferenceGroup(NamedTuple):
 def group_differences(changes: difference.Difference) -> list[DifferenceGroup]:
     """Return the groups that contain changes, worst first."""
     found = [
-        DifferenceGroup("Coverage lost", tuple(map(_coverage, changes.coverage_lost)), True),
-        DifferenceGroup("Stale citations", tuple(map(_stale, changes.citations_stale)), True),
-        DifferenceGroup("Requirements added", tuple(map(_requirement, changes.requirements_added))),
-        DifferenceGroup("Requirements removed", tuple(map(_requirement, changes.requirements_removed))),
-        DifferenceGroup("Requirements changed", tuple(map(_changed, changes.requirements_changed))),
-        DifferenceGroup("Requirements moved", tuple(map(_moved, changes.requirements_moved))),
-        DifferenceGroup("Coverage gained", tuple(map(_coverage, changes.coverage_gained))),
-        DifferenceGroup("Citations removed", tuple(map(_cited, changes.citations_removed))),
-        DifferenceGroup("Citations added", tuple(map(_cited, changes.citations_added))),
+        DifferenceGroup("Coverage lost", tuple(map(_describe_coverage_change, changes.coverage_lost)), True),
+        DifferenceGroup("Stale citations", tuple(map(_describe_stale_citation, changes.citations_stale)), True),
+        DifferenceGroup("Requirements added", tuple(map(_describe_requirement, changes.requirements_added))),
+        DifferenceGroup("Requirements removed", tuple(map(_describe_requirement, changes.requirements_removed))),
+        DifferenceGroup("Requirements changed", tuple(map(_describe_change, changes.requirements_changed))),
+        DifferenceGroup("Requirements moved", tuple(map(_describe_move, changes.requirements_moved))),
+        DifferenceGroup("Coverage gained", tuple(map(_describe_coverage_change, changes.coverage_gained))),
+        DifferenceGroup("Citations removed", tuple(map(_describe_citation_change, changes.citations_removed))),
+        DifferenceGroup("Citations added", tuple(map(_describe_citation_change, changes.citations_added))),
     ]
     return [group for group in found if group.items]
 
 
-def _requirement(row: RequirementRow) -> DifferenceItem:
-    return DifferenceItem(row.target, _listed(row.name, row.level, row.status), (DifferenceLine("", row.text),))
+def _describe_requirement(row: RequirementRow) -> DifferenceItem:
+    return DifferenceItem(row.target, _join_parts(row.name, row.level, row.status), (DifferenceLine("", row.text),))
 
 
-def _coverage(change: difference.CoverageChange) -> DifferenceItem:
-    status = _turned(change.then.status, change.now.status)
+def _describe_coverage_change(change: difference.CoverageChange) -> DifferenceItem:
+    status = _format_turn(change.then.status, change.now.status)
     lost = f"{' and '.join(change.lost)} lost" if change.lost else None
     gained = f"{' and '.join(change.gained)} gained" if change.gained else None
     return DifferenceItem(
         change.now.target,
-        _listed(change.now.name, change.now.level, status, lost, gained),
+        _join_parts(change.now.name, change.now.level, status, lost, gained),
         (DifferenceLine("", change.now.text),),
     )
 
 
-def _changed(change: difference.RequirementChange) -> DifferenceItem:
-    level = _turned(change.then.level or "no level", change.now.level or "no level")
+def _describe_change(change: difference.RequirementChange) -> DifferenceItem:
+    level = _format_turn(change.then.level or "no level", change.now.level or "no level")
     reworded = (DifferenceLine("-", change.then.text), DifferenceLine("+", change.now.text))
     same = (DifferenceLine("", change.now.text),)
     lines = same if change.then.text == change.now.text else reworded
-    name = _turned(change.then.name or change.now.name, change.now.name)
+    name = _format_turn(change.then.name or change.now.name, change.now.name)
     if name and lines is reworded:
         lines = (DifferenceLine("", make_word_diff(change.then.text, change.now.text)),)
-    return DifferenceItem(change.now.target, _listed(name, level, change.now.status), (*_way(change), *lines))
-
-
-def _moved(change: difference.RequirementChange) -> DifferenceItem:
     return DifferenceItem(
-        change.now.target,
-        _listed(change.now.name, change.now.level, change.now.status),
-        (*_way(change), DifferenceLine("", change.now.text)),
+        change.now.target, _join_parts(name, level, change.now.status), (*_list_places(change), *lines)
     )
 
 
-def _way(change: difference.RequirementChange) -> tuple[DifferenceLine, ...]:
+def _describe_move(change: difference.RequirementChange) -> DifferenceItem:
+    return DifferenceItem(
+        change.now.target,
+        _join_parts(change.now.name, change.now.level, change.now.status),
+        (*_list_places(change), DifferenceLine("", change.now.text)),
+    )
+
+
+def _list_places(change: difference.RequirementChange) -> tuple[DifferenceLine, ...]:
     """Return the old and the new place if they differ."""
     if change.then.target == change.now.target:
         return ()
     return DifferenceLine("-", change.then.target), DifferenceLine("+", change.now.target)
 
 
-def _stale(one: difference.StaleCitation) -> DifferenceItem:
+def _describe_stale_citation(one: difference.StaleCitation) -> DifferenceItem:
     lines = (
         (DifferenceLine("", one.quote), DifferenceLine("", one.message))
         if one.quote
@@ -107,16 +109,16 @@ def _stale(one: difference.StaleCitation) -> DifferenceItem:
     return DifferenceItem(f"{one.file_path}:{one.line_number}", one.kind, (DifferenceLine("", one.target), *lines))
 
 
-def _cited(one: difference.CitationChange) -> DifferenceItem:
+def _describe_citation_change(one: difference.CitationChange) -> DifferenceItem:
     places = tuple(DifferenceLine("", place) for place in one.places)
     return DifferenceItem(one.target, format_count(len(places), one.kind), (DifferenceLine("", one.text), *places))
 
 
-def _turned(then: str, now: str) -> str:
+def _format_turn(then: str, now: str) -> str:
     return now if then == now else f"was {then}, now {now}"
 
 
-def _listed(*words: str | None) -> str:
+def _join_parts(*words: str | None) -> str:
     return "; ".join(word for word in words if word)
 
 
@@ -171,25 +173,28 @@ def render_difference_markdown(
     `verdict` reports that a gate was not checked, and `obstacles` explain why.
     """
     found = group_differences(changes)
-    compared = f"{_code(base.short)} ({_code(base.revision)})"
+    compared = f"{_format_code(base.short)} ({_format_code(base.revision)})"
     if base.is_merge_base:
-        compared = f"{_code(base.short)}, the merge base with {_code(base.revision)}"
+        compared = f"{_format_code(base.short)}, the merge base with {_format_code(base.revision)}"
     lines = [f"### duvet: {'; '.join(filter(None, (verdict, changes.losses))) or 'no coverage lost'}", ""]
     if obstacles:
-        lines += [f"- {_code(one.path)} {_code(one.message)} [{one.code}]" for one in obstacles[:_MOST_OBSTACLES]]
+        lines += [
+            f"- {_format_code(one.path)} {_format_code(one.message)} [{one.code}]"
+            for one in obstacles[:_MOST_OBSTACLES]
+        ]
         lines += [f"- and {len(obstacles) - _MOST_OBSTACLES:,} more"] if len(obstacles) > _MOST_OBSTACLES else []
         lines += [""]
     lines += [f"Compared with {compared}.", ""]
-    lines += [*_table(changes.then, changes.now), ""]
+    lines += [*_make_table(changes.then, changes.now), ""]
     room = _MOST - sum(len(line) + 1 for line in lines) - _FRAME * len(found)
     for group in found:
-        items, room = _fitting(group, room)
+        items, room = _select_fitting(group, room)
         opened = "<details open>" if group.is_loss else "<details>"
         lines += [opened, f"<summary>{group.title}: {len(group.items):,}</summary>", "", *items, "", "</details>", ""]
     out.write(("\n".join(lines).rstrip("\n") + "\n").encode(errors="replace"))
 
 
-def _table(then: difference.CoverageCount, now: difference.CoverageCount) -> Iterator[str]:
+def _make_table(then: difference.CoverageCount, now: difference.CoverageCount) -> Iterator[str]:
     yield "| | then | now |"
     yield "|---|--:|--:|"
     for name in _COUNTS:
@@ -198,12 +203,12 @@ def _table(then: difference.CoverageCount, now: difference.CoverageCount) -> Ite
             yield f"| {name.replace('_', ' ')} | {before:,} | {after:,} |"
 
 
-def _fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
+def _select_fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
     """Return the items that fit, and the room that remains."""
     found: list[str] = []
     for number, item in enumerate(group.items):
-        lines = (f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_code(line.text)}" for line in item.lines)
-        text = "\n".join([f"- {_code(item.place)} {item.words}", *lines])
+        lines = (f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_format_code(line.text)}" for line in item.lines)
+        text = "\n".join([f"- {_format_code(item.place)} {item.words}", *lines])
         if len(text) + 1 > room:
             return [*found, f"- and {len(group.items) - number:,} more, which exceed the size limit of a comment"], 0
         room -= len(text) + 1
@@ -214,7 +219,7 @@ def _fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
 _SIGNS = {"-": "then", "+": "now"}
 
 
-def _code(text: str) -> str:
+def _format_code(text: str) -> str:
     """Format a text as code, in which GitHub does not interpret Markdown, HTML, mentions or issue numbers."""
     ##= man/spec/diff.md#output
     ##% In Markdown, `duvet diff` MUST escape text from files. In Markdown, `duvet diff` MUST stay within the size limit

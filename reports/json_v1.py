@@ -38,15 +38,17 @@ def build_json_v1(report: records.Finished) -> Json:
     ##% duvet writes, except for known defects of awslabs duvet.
     links = {"blob_link": report.blob_link, "issue_link": report.issue_link}
     trace = report.trace
-    specifications = dict(zip(list_source_keys(report), map(_specification, trace.coverages), strict=True))
+    specifications = dict(zip(list_source_keys(report), map(_build_specification, trace.coverages), strict=True))
     return {
         **{key: link for key, link in links.items() if link is not None},
         "specifications": dict(sorted(specifications.items())),
-        "annotations": _annotations(report),
+        "annotations": _build_annotations(report),
         "statuses": {
-            str(id): _status(tally) for coverage in trace.coverages for id, tally in sorted(coverage.tallies.items())
+            str(id): _build_status(tally)
+            for coverage in trace.coverages
+            for id, tally in sorted(coverage.tallies.items())
         },
-        "refs": [_reference(index) for index in range(256)],
+        "refs": [_build_reference(index) for index in range(256)],
         **({"not_applicable": report.not_applicable} if report.not_applicable else {}),
     }
 
@@ -66,7 +68,7 @@ def list_source_keys(report: records.Finished) -> list[str]:
     return names
 
 
-def _specification(coverage: records.Coverage) -> Json:
+def _build_specification(coverage: records.Coverage) -> Json:
     specification = coverage.specification
     found: Json = {"title": specification.title} if specification.title else {}
     found["format"] = "markdown" if specification.format is Format.MARKDOWN else "ietf"
@@ -77,7 +79,7 @@ def _specification(coverage: records.Coverage) -> Json:
     stated = {section: sorted(ids) for section, ids in by_section.items()}
     found["requirements"] = sorted(coverage.tallies)
     found["sections"] = [
-        _section(section, coverage.sections.get(index, {}), stated.get(index))
+        _build_section(section, coverage.sections.get(index, {}), stated.get(index))
         for index, section in enumerate(specification.sections)
     ]
     return found
@@ -88,20 +90,20 @@ def _has_text(match: records.Match) -> bool:
     return any(piece.line != records.TITLE_LINE and piece.start < piece.end for piece in match.pieces)
 
 
-def _section(section: Section, lines: records.SegmentsByLine, stated: list[int] | None) -> Json:
+def _build_section(section: Section, lines: records.SegmentsByLine, stated: list[int] | None) -> Json:
     shown: Any = section.lines
     if lines:
         shown = list(section.lines)
         for index, segments in lines.items():
             if index != records.TITLE_LINE:
-                shown[index] = _segments(section, index, segments)
+                shown[index] = _build_segments(section, index, segments)
     found: Json = {"id": section.id, "title": section.title, "lines": shown}
     if stated:
         found["requirements"] = stated
     return found
 
 
-def _segments(
+def _build_segments(
     section: Section, line: int, segments: tuple[records.Segment, ...]
 ) -> Sequence[tuple[tuple[int, ...], int, str]]:
     if len(segments) == 1:
@@ -113,7 +115,7 @@ def _segments(
     ]
 
 
-def _target_paths(report: records.Finished) -> list[str | None]:
+def _find_target_paths(report: records.Finished) -> list[str | None]:
     """Return the path at which each annotation's target was found; URLs are unchanged."""
     paths: list[str | None] = [None] * len(report.trace.annotations)
     for coverage in report.trace.coverages:
@@ -157,7 +159,7 @@ class _Targets(dict[str, tuple[str, str | None]]):
         return parts
 
 
-def _annotations(report: records.Finished) -> list[_Annotation]:
+def _build_annotations(report: records.Finished) -> list[_Annotation]:
     targets = _Targets()
     return [
         _Annotation(
@@ -173,7 +175,7 @@ def _annotations(report: records.Finished) -> list[_Annotation]:
             one.blob_link,
             one.tags,
         )
-        for one, found in zip(report.trace.annotations, _target_paths(report), strict=True)
+        for one, found in zip(report.trace.annotations, _find_target_paths(report), strict=True)
         for path, section in (targets[one.target],)
     ]
 
@@ -189,14 +191,14 @@ class _Status(msgspec.Struct, omit_defaults=True):
     related: tuple[int, ...] = ()
 
 
-def _status(tally: records.Tally) -> _Status:
+def _build_status(tally: records.Tally) -> _Status:
     incomplete = tally.total - tally.covered(records.EXCEPTION | records.IMPLICATION | records.CITATION | records.TEST)
     flags = (records.CITATION, records.IMPLICATION, records.TEST, records.EXCEPTION, records.TODO)
     citation, implication, test, exception, todo = (tally.covered(flag) for flag in flags)
     return _Status(tally.total, incomplete, citation, implication, test, exception, todo, tally.related)
 
 
-def _reference(index: int) -> Json:
+def _build_reference(index: int) -> Json:
     found: Json = {name: True for name, flag in _REFERENCE_FLAGS.items() if index & flag}
     level = Level(index >> _LEVEL_SHIFT)
     return {**found, "level": level.name} if level else found

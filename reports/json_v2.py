@@ -167,25 +167,25 @@ def encode_v2_report(report: V2Report) -> bytes:
         document["issue_links"] = report.issue_links
     if report.repositories:
         document["repositories"] = dict(sorted(report.repositories.items()))
-    document["sources"] = _with_urls(_SOURCES, report.sources)
-    document["annotations"] = _with_urls(_ANNOTATIONS, report.annotations)
+    document["sources"] = _insert_urls(_SOURCES, report.sources)
+    document["annotations"] = _insert_urls(_ANNOTATIONS, report.annotations)
     try:
         return msgspec.json.format(msgspec.json.encode(document), indent=2)
     except RecursionError as error:
         raise DuvetError("an extension is nested too deeply") from error
 
 
-def _with_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, object]:
+def _insert_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, object]:
     found = {name: getattr(buckets, name) for name in buckets.__struct_fields__ if name != "extensions"}
     ##= man/spec/trace.md#reports
     ##% With awslabs duvet's schema, both versions of JSON, LCOV and the snapshot MUST equal the files that awslabs
     ##% duvet writes, except for known defects of awslabs duvet.
-    written = {_url(prefix, name): bucket for name, bucket in found.items() if bucket or name not in _OWN}
+    written = {_make_url(prefix, name): bucket for name, bucket in found.items() if bucket or name not in _OWN}
     known = {url: dict(sorted(bucket.items())) for url, bucket in written.items()}
     return {**known, **dict(sorted(buckets.extensions.items()))}
 
 
-def _url(prefix: str, name: str) -> str:
+def _make_url(prefix: str, name: str) -> str:
     return _OWN.get(name, prefix + name)
 
 
@@ -193,20 +193,20 @@ def decode_v2_report(data: bytes) -> V2Report:
     """Decode a report; raise DuvetError if it is invalid."""
     try:
         wire = msgspec.json.decode(data, type=_Wire)
-        sources = _without_urls(_SOURCES, wire.sources, V2Sources)
-        annotations = _without_urls(_ANNOTATIONS, wire.annotations, V2Annotations)
+        sources = _extract_urls(_SOURCES, wire.sources, V2Sources)
+        annotations = _extract_urls(_ANNOTATIONS, wire.annotations, V2Annotations)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DuvetError(f"failed to parse JSON: {_in_words(error, data)}") from error
+        raise DuvetError(f"failed to parse JSON: {_reword(error, data)}") from error
     if wire.version != V2_VERSION:
         raise DuvetError(f"unsupported report version '{wire.version}', expected '{V2_VERSION}'")
     return V2Report(wire.issue_links, wire.repositories, sources, annotations)
 
 
-def _without_urls(prefix: str, found: dict[str, Raw], kind: type[Buckets]) -> Buckets:
+def _extract_urls(prefix: str, found: dict[str, Raw], kind: type[Buckets]) -> Buckets:
     known = {
-        field.name: msgspec.json.decode(found.pop(_url(prefix, field.name)), type=field.type)
+        field.name: msgspec.json.decode(found.pop(_make_url(prefix, field.name)), type=field.type)
         for field in fields(kind)
-        if _url(prefix, field.name) in found
+        if _make_url(prefix, field.name) in found
     }
     # Encode extensions canonically, so that equal values have equal bytes.
     extensions = {
@@ -215,7 +215,7 @@ def _without_urls(prefix: str, found: dict[str, Raw], kind: type[Buckets]) -> Bu
     return kind(**known, extensions=extensions)
 
 
-def _in_words(error: Exception, data: bytes) -> str:
+def _reword(error: Exception, data: bytes) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, UnicodeDecodeError):
@@ -239,18 +239,20 @@ def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]
         try:
             data = tree.read(path)
         except DuvetError as error:
-            problems.append(_unreadable(path, f"failed to open file '{path}': {error.message}"))
+            problems.append(_make_unreadable_error(path, f"failed to open file '{path}': {error.message}"))
             continue
         try:
             reports.append((path, decode_v2_report(data)))
         except DuvetError as error:
-            problems.append(_unreadable(path, f"failed to read report from '{path}': {error.message}", _HINT))
+            problems.append(
+                _make_unreadable_error(path, f"failed to read report from '{path}': {error.message}", _HINT)
+            )
     if problems:
         raise ProblemsError(tuple(problems))
     return reports
 
 
-def _unreadable(path: str, message: str, hint: str = "") -> Problem:
+def _make_unreadable_error(path: str, message: str, hint: str = "") -> Problem:
     return rules.REPORT_UNREADABLE.problem(message, path, hint=hint)
 
 
@@ -344,10 +346,10 @@ def make_requirement_records(
     report: Finished, files: Sequence[str], targets: dict[int, SourceRanges], cites: dict[int, str]
 ) -> dict[str, RequirementRecord]:
     records: dict[str, RequirementRecord] = {}
-    for coverages in _by_name(report):
-        referred = tuple(map(_segments, coverages))
+    for coverages in _group_by_name(report):
+        referred = tuple(map(_list_segments, coverages))
         for coverage in coverages:
-            for ids in _stated_together(report, coverage, files):
+            for ids in _group_stating(report, coverage, files):
                 origin = targets[ids[0]]
                 if len(ids) > 1:
                     origin = replace(origin, ranges=merge_ranges(*(targets[id].ranges for id in ids)))
@@ -357,12 +359,12 @@ def make_requirement_records(
                     source=make_location(file, first),
                     origin=origin,
                     level=_LEVEL_NAMES[first.level],
-                    coverage=_coverage(origin.ranges, referred, targets, cites),
+                    coverage=_make_coverage(origin.ranges, referred, targets, cites),
                 )
     return records
 
 
-def _by_name(report: Finished) -> Iterator[list[Coverage]]:
+def _group_by_name(report: Finished) -> Iterator[list[Coverage]]:
     """Group the coverage of a specification read in several formats, whose citations count for all of them."""
     names: dict[str, list[Coverage]] = {}
     for coverage in report.trace.coverages:
@@ -370,7 +372,7 @@ def _by_name(report: Finished) -> Iterator[list[Coverage]]:
     yield from names.values()
 
 
-def _stated_together(report: Finished, coverage: Coverage, files: Sequence[str]) -> Iterator[list[int]]:
+def _group_stating(report: Finished, coverage: Coverage, files: Sequence[str]) -> Iterator[list[int]]:
     """Group the annotations that state the same requirement: those on the same line."""
     lines: dict[tuple[str, int], list[int]] = {}
     for id in sorted(coverage.tallies):
@@ -391,7 +393,7 @@ class _Segments(Struct, frozen=True):
                 at += 1
 
 
-def _segments(coverage: Coverage) -> _Segments:
+def _list_segments(coverage: Coverage) -> _Segments:
     found = sorted(
         (segment.start, segment.end, segment.ids)
         for lines in coverage.sections.values()
@@ -402,7 +404,7 @@ def _segments(coverage: Coverage) -> _Segments:
     return _Segments([one[0] for one in found], [one[1] for one in found], [one[2] for one in found])
 
 
-def _coverage(
+def _make_coverage(
     origin: _Ranges, referred: tuple[_Segments, ...], targets: dict[int, SourceRanges], cites: dict[int, str]
 ) -> dict[str, _Ranges]:
     covered: dict[str, _Ranges] = {}
@@ -441,7 +443,7 @@ class InlineSources(NamedTuple):
     ids: list[str]
 
 
-def _repository(blob_link: str | None, known: dict[str, RepositoryRecord]) -> str | None:
+def _make_repository(blob_link: str | None, known: dict[str, RepositoryRecord]) -> str | None:
     if blob_link is None:
         return None
     id = make_entity_id("repo", blob_link)
@@ -461,22 +463,22 @@ def make_inline_sources(report: Finished) -> InlineSources:
             name = format_locator(Locator(specification.path) if locator.is_url else locator, report.root)
             found.sources[src] = InlineSource(file_name=name, contents=specification.data.decode())
         span = SourceSpan(src=src, start=0, end=len(specification.data))
-        found.specifications.setdefault(_span_id("spc", span), _specification(specification, span))
+        found.specifications.setdefault(_make_span_id("spc", span), _make_specification(specification, span))
         for section in specification.sections:
             start, end = section.heading
             if section.lines:
                 end = section.starts[-1] + byte_length(section.lines[-1])
             span = SourceSpan(src=src, start=start, end=end)
             record = SectionRecord(source=span, short_name=section.id, long_name=section.title)
-            found.sections.setdefault(_span_id("sec", span), record)
+            found.sections.setdefault(_make_span_id("sec", span), record)
     return found
 
 
-def _span_id(prefix: str, span: SourceSpan) -> str:
+def _make_span_id(prefix: str, span: SourceSpan) -> str:
     return make_entity_id(prefix, span.src, span.start, span.end)
 
 
-def _specification(specification: Specification, span: SourceSpan) -> SpecificationRecord:
+def _make_specification(specification: Specification, span: SourceSpan) -> SpecificationRecord:
     return SpecificationRecord(
         source=span,
         title=specification.title or None,
@@ -493,12 +495,12 @@ def build_v2_report(report: Finished) -> V2Report:
     for annotation in report.trace.annotations:
         key = (annotation.path, annotation.blob_link)
         if key not in found:
-            repository = _repository(report.blob_link if key[1] is None else key[1], repositories)
+            repository = _make_repository(report.blob_link if key[1] is None else key[1], repositories)
             path = report.spelled.get(annotation.path, annotation.path)
             found[key] = make_entity_id("lnk", path, repository or "")
             sources[found[key]] = LinkedSource(file_name=path, repository=repository)
         ids.append(found[key])
-    _repository(report.blob_link, repositories)
+    _make_repository(report.blob_link, repositories)
     files, texts = LinkedSources(repositories, sources, ids), make_inline_sources(report)
     targets = group_targets(report.trace.coverages, texts.ids)
     cites, cite_ids = make_cite_records(report.trace.annotations, files.ids, targets)

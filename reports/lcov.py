@@ -34,17 +34,17 @@ def render_lcov(
         path = specification.locator.written or specification.path
         is_rooted = path.startswith("/") and report.root
         name = posixpath.relpath(path, report.root) if is_rooted else path.removeprefix("./")
-        lines = _lines(coverage, report.trace.annotations, name, require_citations, require_tests)
+        lines = _list_lines(coverage, report.trace.annotations, name, require_citations, require_tests)
         yield f"compliance.{index}.lcov", "".join(f"{line}\n" for line in lines).encode()
 
 
-def _lines(
+def _list_lines(
     coverage: Coverage, annotations: tuple[Annotation, ...], name: str, require_citations: bool, require_tests: bool
 ) -> Iterator[str]:
     newlines = [found.start() for found in re.finditer(b"\n", coverage.specification.data)]
     # A record must fit on one line, even for a heading with line ends.
     titles = [
-        (_line(section.heading[0], newlines), re.sub(r"\s*[\r\n]\s*", " ", section.full_title))
+        (_find_line(section.heading[0], newlines), re.sub(r"\s*[\r\n]\s*", " ", section.full_title))
         for section in coverage.specification.sections
     ]
     yield from ("TN:Compliance", f"SF:{name}")
@@ -53,11 +53,11 @@ def _lines(
     referred: set[int] = set()
     cited: set[int] = set()
     tested: set[int] = set()
-    for kind, line, title in _references(coverage, annotations, titles, newlines):
+    for kind, line, title in _list_references(coverage, annotations, titles, newlines):
         referred.add(line)
         implemented, checked = _HITS[kind]
-        yield _branches(0, line, title, implemented, cited)
-        yield _branches(1, line, title, checked, tested)
+        yield _count_branches(0, line, title, implemented, cited)
+        yield _count_branches(1, line, title, checked, tested)
     yield from (f"DA:{line},0" for line in sorted(referred))
     if require_citations and require_tests:
         covered = cited & tested
@@ -70,24 +70,24 @@ def _lines(
     yield "end_of_record"
 
 
-def _line(offset: int, newlines: list[int]) -> int:
+def _find_line(offset: int, newlines: list[int]) -> int:
     return bisect_left(newlines, offset) + 1
 
 
-def _references(
+def _list_references(
     coverage: Coverage, annotations: tuple[Annotation, ...], titles: list[_Title], newlines: list[int]
 ) -> Iterator[tuple[Kind, int, _Title]]:
     """Yield the lines that each annotation cites, in the order of annotations."""
     found: dict[int, tuple[list[int], _Title]] = {}
     for match in coverage.matches:
-        place = ([_line(piece.start, newlines) for piece in match.pieces], titles[match.section])
+        place = ([_find_line(piece.start, newlines) for piece in match.pieces], titles[match.section])
         found.update(dict.fromkeys(match.ids, place))
     for id, (lines, title) in sorted(found.items(), key=lambda one: one[0]):
         for line in lines:
             yield annotations[id].kind, line, title
 
 
-def _branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:
+def _count_branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:
     """Count each reference as a hit of its lines, but only the first one as a hit of the section's title."""
     first = 0
     if count:

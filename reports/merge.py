@@ -32,49 +32,49 @@ class _Rule(NamedTuple):
     may_be_absent: bool = False
 
 
-def _in_quotes(value: str | None) -> str:
+def _quote(value: str | None) -> str:
     return "none" if value is None else quote_text(value)
 
 
-def _conflicting(noun: str, field: str, show: Callable[[Any], str] = "'{}'".format, **flags: bool) -> _Rule:
+def _make_conflicting_rule(noun: str, field: str, show: Callable[[Any], str] = "'{}'".format, **flags: bool) -> _Rule:
     words = f"{noun} '{{id}}' with {field} {{new}} conflicting with previously seen {{old}}"
     return _Rule(field, words, show, **flags)
 
 
-def _differing(noun: str, field: str = "source") -> _Rule:
+def _make_differing_rule(noun: str, field: str = "source") -> _Rule:
     return _Rule(field, f"{noun} '{{id}}' with {field} differing from previously seen", broken=True)
 
 
 _RULES: dict[type[json_v2.V2Record], tuple[_Rule, ...]] = {
-    json_v2.RepositoryRecord: (_conflicting("repository", "blob_link", broken=True),),
+    json_v2.RepositoryRecord: (_make_conflicting_rule("repository", "blob_link", broken=True),),
     json_v2.InlineSource: (
         _Rule("contents", "inline source '{id}' with contents conflicting with previously seen contents", broken=True),
-        _conflicting("inline source", "file_name"),
+        _make_conflicting_rule("inline source", "file_name"),
     ),
     json_v2.LinkedSource: (
         _Rule("", "linked source '{id}' that differs from previously seen entry under the same id", broken=True),
     ),
     json_v2.SpecificationRecord: (
-        _conflicting("specification annotation", "title", _in_quotes),
-        _conflicting("specification annotation", "format"),
-        _conflicting("specification annotation", "url", _in_quotes, may_be_absent=True),
-        _differing("specification"),
+        _make_conflicting_rule("specification annotation", "title", _quote),
+        _make_conflicting_rule("specification annotation", "format"),
+        _make_conflicting_rule("specification annotation", "url", _quote, may_be_absent=True),
+        _make_differing_rule("specification"),
     ),
     json_v2.SectionRecord: (
-        _conflicting("section annotation", "short_name"),
-        _conflicting("section annotation", "long_name", _in_quotes),
-        _differing("section"),
+        _make_conflicting_rule("section annotation", "short_name"),
+        _make_conflicting_rule("section annotation", "long_name", _quote),
+        _make_differing_rule("section"),
     ),
     json_v2.RequirementRecord: (
-        _conflicting("requirement annotation", "level", str.capitalize),
-        _differing("requirement"),
-        _differing("requirement", "origin"),
+        _make_conflicting_rule("requirement annotation", "level", str.capitalize),
+        _make_differing_rule("requirement"),
+        _make_differing_rule("requirement", "origin"),
     ),
     json_v2.CiteRecord: (
-        _conflicting("cite annotation", "type", str.capitalize),
-        _conflicting("cite annotation", "level", str.capitalize),
+        _make_conflicting_rule("cite annotation", "type", str.capitalize),
+        _make_conflicting_rule("cite annotation", "level", str.capitalize),
         _Rule("target", "cite annotation '{id}' with target conflicting with previously seen"),
-        _differing("cite"),
+        _make_differing_rule("cite"),
     ),
     # Two records with the same id differ only in how much of the specification each package cites.
     json_v2.NotApplicableRecord: (),
@@ -123,7 +123,7 @@ def join_records(earlier: T, later: T) -> T:
     return earlier
 
 
-def _sorted(coverage: _Coverage) -> _Coverage:
+def _sort(coverage: _Coverage) -> _Coverage:
     return {cite: tuple(sorted(set(ranges))) for cite, ranges in sorted(coverage.items())}
 
 
@@ -149,7 +149,7 @@ def merge_reports(inputs: NamedReports) -> tuple[json_v2.V2Report, tuple[Problem
     """Return the merged report and warnings; raise ProblemsError with all conflicts."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
-    _raise(list(_files_of_several(inputs)))
+    _raise(list(_find_shared_files(inputs)))
     merged = inputs[0][1]
     problems: list[Problem] = []
     for number, (name, report) in enumerate(inputs[1:], 1):
@@ -157,24 +157,24 @@ def merge_reports(inputs: NamedReports) -> tuple[json_v2.V2Report, tuple[Problem
         old, new = merged.annotations, report.annotations
         merged = json_v2.V2Report(
             tuple(sorted({*merged.issue_links, *report.issue_links})),
-            _union(merged.repositories, report.repositories, listener),
+            _merge_sets(merged.repositories, report.repositories, listener),
             json_v2.V2Sources(
-                _union(merged.sources.inline, report.sources.inline, listener),
-                _union(merged.sources.linked, report.sources.linked, listener),
-                _extensions("sources", merged.sources.extensions, report.sources.extensions, listener),
+                _merge_sets(merged.sources.inline, report.sources.inline, listener),
+                _merge_sets(merged.sources.linked, report.sources.linked, listener),
+                _merge_extensions("sources", merged.sources.extensions, report.sources.extensions, listener),
             ),
             json_v2.V2Annotations(
-                _union(old.specification, new.specification, listener),
-                _union(old.section, new.section, listener),
-                _union(old.requirement, new.requirement, listener),
-                _union(old.cite, new.cite, listener),
-                _union(old.not_applicable, new.not_applicable, listener),
-                _extensions("annotations", old.extensions, new.extensions, listener),
+                _merge_sets(old.specification, new.specification, listener),
+                _merge_sets(old.section, new.section, listener),
+                _merge_sets(old.requirement, new.requirement, listener),
+                _merge_sets(old.cite, new.cite, listener),
+                _merge_sets(old.not_applicable, new.not_applicable, listener),
+                _merge_extensions("annotations", old.extensions, new.extensions, listener),
             ),
         )
     _raise([problem for problem in problems if problem.severity is Severity.ERROR])
     requirements = {
-        id: replace(record, coverage=_sorted(record.coverage)) if record.coverage else record
+        id: replace(record, coverage=_sort(record.coverage)) if record.coverage else record
         for id, record in merged.annotations.requirement.items()
     }
     return replace(merged, annotations=replace(merged.annotations, requirement=requirements)), tuple(problems)
@@ -185,7 +185,7 @@ def _raise(problems: list[Problem]) -> None:
         raise ProblemsError(tuple(problems))
 
 
-def _files_of_several(inputs: NamedReports) -> Iterator[Problem]:
+def _find_shared_files(inputs: NamedReports) -> Iterator[Problem]:
     """Yield a problem for each file name that several inputs use without a repository."""
     first: dict[str, int] = {}
     for number, (name, report) in enumerate(inputs):
@@ -199,7 +199,7 @@ def _files_of_several(inputs: NamedReports) -> Iterator[Problem]:
                 )
 
 
-def _union(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> dict[str, T]:
+def _merge_sets(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> dict[str, T]:
     kept = dict(earlier)
     for id, new in later.items():
         old = kept.setdefault(id, new)
@@ -217,7 +217,9 @@ def _union(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> d
     return kept
 
 
-def _extensions(bucket: str, earlier: dict[str, Raw], later: dict[str, Raw], listener: _Listener) -> dict[str, Raw]:
+def _merge_extensions(
+    bucket: str, earlier: dict[str, Raw], later: dict[str, Raw], listener: _Listener
+) -> dict[str, Raw]:
     """Merge extensions; different values are a conflict, because only the tool that wrote them knows what they mean."""
     for key in sorted(earlier.keys() & later.keys()):
         if earlier[key] != later[key]:

@@ -72,15 +72,15 @@ def _record(problem: Problem) -> ProblemRecord:
         severity=problem.severity.value,
         message=problem.message,
         path=problem.path,
-        **_span(problem.place),
+        **_make_span(problem.place),
         label=problem.label,
         hint=problem.hint,
-        notes=tuple(NoteRecord(**_span(note.place), label=note.label) for note in problem.notes),
+        notes=tuple(NoteRecord(**_make_span(note.place), label=note.label) for note in problem.notes),
         fix=problem.fix,
     )
 
 
-def _span(place: Place) -> dict[str, int | None]:
+def _make_span(place: Place) -> dict[str, int | None]:
     line = place.line or None
     column = place.column if line and place.column else None
     return {"line": line, "column": column, "end_line": line, "end_column": place.end_column if column else None}
@@ -93,17 +93,17 @@ _IN_VALUES = _IN_MESSAGES | str.maketrans({":": "%3A", ",": "%2C"})
 def render_github(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     lines = []
     for problem in problems:
-        properties = _properties(problem, view.folder)
-        values = ",".join(f"{key}={_escaped(value, _IN_VALUES)}" for key, value in properties)
+        properties = _format_properties(problem, view.folder)
+        values = ",".join(f"{key}={_escape(value, _IN_VALUES)}" for key, value in properties)
         # GitHub does not show the source with the message, so the message contains the notes and the hint.
         notes = [f"line {note.place.line}: {note.label}" for note in problem.notes]
         hints = [f"help: {problem.hint}"] if problem.hint else []
-        message = _escaped("\n".join([problem.message, *notes, *hints]), _IN_MESSAGES)
+        message = _escape("\n".join([problem.message, *notes, *hints]), _IN_MESSAGES)
         lines.append(f"::{problem.severity.value} {values}::{message}\n")
     return "".join(lines).encode(errors="replace")
 
 
-def _properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
+def _format_properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
     place = problem.place
     if problem.path:
         ##= man/spec/problems.md#github-and-junit
@@ -118,12 +118,12 @@ def _properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
     yield "title", format_rule_title(problem.code)
 
 
-def _escaped(text: str, escapes: dict[int, str]) -> str:
+def _escape(text: str, escapes: dict[int, str]) -> str:
     return escape_cell(text.translate(escapes))
 
 
 def render_junit(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    cases = [line for problem in problems for line in _case(problem, view)] or [
+    cases = [line for problem in problems for line in _render_case(problem, view)] or [
         '<testcase classname="duvet" name="no problems" time="0"/>'
     ]
     errors, _ = count_problems(problems)
@@ -139,7 +139,7 @@ def render_junit(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode(errors="replace")
 
 
-def _case(problem: Problem, view: ProblemContext) -> Iterator[str]:
+def _render_case(problem: Problem, view: ProblemContext) -> Iterator[str]:
     place = problem.place
     where = ":".join(str(number) for number in (place.line, place.column) if number)
     name = " ".join(part for part in (format_rule_title(problem.code), where and f"at {where}") if part)
@@ -147,15 +147,15 @@ def _case(problem: Problem, view: ProblemContext) -> Iterator[str]:
     if problem.path:
         facts |= {"file": problem.path} | ({"line": str(place.line)} if place.line else {})
     body = Markup("\n").join(format_problem(problem, view))
-    yield f'<testcase{_attributes(facts)} time="0">'
+    yield f'<testcase{_format_attributes(facts)} time="0">'
     if problem.severity is Severity.ERROR:
-        yield f"<failure{_attributes({'type': problem.code or 'error', 'message': problem.message})}>{body}</failure>"
+        yield f"<failure{_format_attributes({'type': problem.code or 'error', 'message': problem.message})}>{body}</failure>"
     else:
         yield f"<system-out>{body}</system-out>"
     yield "</testcase>"
 
 
-def _attributes(facts: dict[str, str]) -> str:
+def _format_attributes(facts: dict[str, str]) -> str:
     ##= man/spec/problems.md#github-and-junit
     ##% JUnit MUST be well-formed XML 1.0 with a failing test case for each error and a passing test case for each
     ##% warning.

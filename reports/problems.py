@@ -115,7 +115,7 @@ def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
     shown = [mark for mark in marks if texts[mark[0].line] is not None]
     margin = len(str(max((place.line for place, _, _ in shown), default=0)))
     painted = _COLOURS[problem.severity]
-    first, *more = (_words(line) for line in problem.message.splitlines() or [""])
+    first, *more = (_cut_line(line) for line in problem.message.splitlines() or [""])
     code = f" [{problem.code}]" if problem.code else ""
     yield f"{_paint(problem.severity, painted, colour)}{_paint(f': {first}', _BOLD, colour)}{code}"
     for line in more:
@@ -124,49 +124,49 @@ def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
         numbers = [str(number) for number in (problem.place.line, problem.place.column) if number]
         yield f"{' ' * margin}{_paint('-->', _BLUE, colour)} {':'.join([escape_cell(problem.path), *numbers])}"
     if shown:
-        yield _gutter("", margin, colour)
+        yield _make_gutter("", margin, colour)
     last = 0
     for line, group in groupby(shown, key=lambda mark: mark[0].line):
         if last and line > last + 1:
             yield _paint("...", _BLUE, colour)
         last = line
-        yield from _snippet(texts[line] or "", list(group), margin, painted, colour)
+        yield from _draw_snippet(texts[line] or "", list(group), margin, painted, colour)
     unseen = [("note", label) for place, _, label in marks if label and texts[place.line] is None]
     for word, text in [*unseen, *([("help", problem.hint)] if problem.hint else [])]:
         sign = _paint("=", _BLUE, colour)
         first, *more = text.splitlines() or [""]
-        yield f"{' ' * margin} {sign} {_paint(word, _BOLD, colour)}: {_changes(_words(first), colour)}"
+        yield f"{' ' * margin} {sign} {_paint(word, _BOLD, colour)}: {_colour_changes(_cut_line(first), colour)}"
         for line in more:
-            yield f"{' ' * (margin + len(word) + 5)}{_changes(_words(line), colour)}".rstrip()
+            yield f"{' ' * (margin + len(word) + 5)}{_colour_changes(_cut_line(line), colour)}".rstrip()
 
 
-def _words(line: str) -> str:
+def _cut_line(line: str) -> str:
     """Return a line of a message, shortened if it would fill the screen."""
     return escape_cell(line if len(line) <= _LONGEST else line[:_LONGEST] + CUT_MARK)
 
 
-def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: bool) -> Iterator[str]:
+def _draw_snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: bool) -> Iterator[str]:
     line = text.rstrip("\r\n")
-    start = _start(line, min(_span(place, line)[0] for place, _, _ in marks))
+    start = _find_first_shown(line, min(_find_span(place, line)[0] for place, _, _ in marks))
     before = CUT_MARK if start else ""
     # A character takes at least one cell, so the rest of a very long line is not measured.
     shown = before + escape_cell(line[start : start + _WIDEST])
     room = _WIDEST - margin - 3
     whole = start + _WIDEST >= len(line) and measure_width(shown) <= room
     kept, after = (shown, "") if whole else (fit_cells(shown, room - measure_width(CUT_MARK)), CUT_MARK)
-    yield f"{_gutter(str(marks[0][0].line), margin, colour)} {kept}{after}".rstrip()
+    yield f"{_make_gutter(str(marks[0][0].line), margin, colour)} {kept}{after}".rstrip()
     ##= man/spec/trace.md#diagnostics
     ##% duvet MUST print the line of a problem, and mark the part of it that is wrong.
     for place, sign, label in marks:
-        low, high = _span(place, line)
+        low, high = _find_span(place, line)
         blanks = min(measure_width(before + escape_cell(line[start : min(low, start + _WIDEST)])), measure_width(kept))
         underlined = measure_width(escape_cell(line[low : min(high, low + _WIDEST)]))
         carets = sign * max(1, min(underlined, measure_width(kept) - blanks))
-        said = f"{carets} {escape_cell(label)}".rstrip()
-        yield f"{_gutter('', margin, colour)} {' ' * blanks}{_paint(said, painted if sign == '^' else _BLUE, colour)}"
+        label_line = f"{carets} {escape_cell(label)}".rstrip()
+        yield f"{_make_gutter('', margin, colour)} {' ' * blanks}{_paint(label_line, painted if sign == '^' else _BLUE, colour)}"
 
 
-def _start(line: str, low: int) -> int:
+def _find_first_shown(line: str, low: int) -> int:
     """Return the index of the first character to show: for a long line, a little before the place."""
     if len(line) <= _FITS and measure_width(escape_cell(line)) <= _FITS:
         return 0
@@ -177,7 +177,7 @@ def _start(line: str, low: int) -> int:
     return start
 
 
-def _span(place: Place, line: str) -> tuple[int, int]:
+def _find_span(place: Place, line: str) -> tuple[int, int]:
     """Return the range to mark; without a column, the whole line except surrounding white space."""
     if not place.column:
         return len(line) - len(line.lstrip()), max(1, len(line.rstrip()))
@@ -185,14 +185,14 @@ def _span(place: Place, line: str) -> tuple[int, int]:
     return low, min(low + place.width, max(len(line), low + 1))
 
 
-def _changes(text: str, colour: bool) -> str:
+def _colour_changes(text: str, colour: bool) -> str:
     """Colour removed words, `[-old-]`, and added words, `{+new+}`, as in a diff."""
     if not colour:
         return text
     return re.sub(_CHANGE, lambda found: _paint(found[0], _RED if found[0][0] == "[" else _GREEN, colour), text)
 
 
-def _gutter(number: str, margin: int, colour: bool) -> str:
+def _make_gutter(number: str, margin: int, colour: bool) -> str:
     return _paint(f"{number:>{margin}} |", _BLUE, colour)
 
 

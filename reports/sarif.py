@@ -30,18 +30,18 @@ def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the rule page of each rule that its
     ##% results name.
     codes = sorted({problem.code for problem in problems} & list_rules().keys())
-    driver = {"name": "duvet", "version": VERSION, "rules": [_rule(code) for code in codes]}
+    driver = {"name": "duvet", "version": VERSION, "rules": [_make_rule(code) for code in codes]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": _results(problems, codes, view),
+        "results": _make_results(problems, codes, view),
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return encode_json(log)
 
 
-def _rule(code: str) -> JsonObject:
+def _make_rule(code: str) -> JsonObject:
     page, rule = load_rule_page(code), list_rules()[code]
     return {
         "id": code,
@@ -53,7 +53,7 @@ def _rule(code: str) -> JsonObject:
     }
 
 
-def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext) -> list[JsonObject]:
+def _make_results(problems: Sequence[Problem], codes: list[str], view: ProblemContext) -> list[JsonObject]:
     seen: Counter[str] = Counter()
     results = []
     for problem in problems:
@@ -79,14 +79,14 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
         # GitHub rejects the whole log if one result has no location.
         path = make_root_relative(problem.path or CONFIG_PATH, view.folder)
         if _WINDOWS.match(path):
-            slashes = _quoted(path.replace("\\", "/"), "/:")
+            slashes = _quote(path.replace("\\", "/"), "/:")
             uri = f"file:{slashes}" if slashes.startswith("//") else f"file:///{slashes}"
         else:
-            uri = f"file://{_quoted(path)}" if path.startswith("/") else _quoted(path)
+            uri = f"file://{_quote(path)}" if path.startswith("/") else _quote(path)
         artifact = {"uri": uri} if is_absolute(path) else {"uri": uri, "uriBaseId": _ROOT}
-        result["locations"] = [_location(artifact, problem.place, problem.label)]
+        result["locations"] = [_make_location(artifact, problem.place, problem.label)]
         if problem.notes:
-            related = [_location(artifact, note.place, note.label) for note in problem.notes]
+            related = [_make_location(artifact, note.place, note.label) for note in problem.notes]
             result["relatedLocations"] = [one for at, one in enumerate(related) if one not in related[:at]]
         if problem.fix:
             result["fixes"] = [_fix(artifact, problem.fix)]
@@ -94,7 +94,7 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
     return results
 
 
-def _quoted(text: str, safe: str = "/") -> str:
+def _quote(text: str, safe: str = "/") -> str:
     """Percent-encode a text, keeping the bytes of names that are not UTF-8."""
     try:
         return quote(text, safe=safe, errors="surrogateescape")
@@ -102,7 +102,7 @@ def _quoted(text: str, safe: str = "/") -> str:
         return quote(text, safe=safe, errors="replace")
 
 
-def _location(artifact: JsonObject, place: Place, label: str) -> JsonObject:
+def _make_location(artifact: JsonObject, place: Place, label: str) -> JsonObject:
     columns = {"startColumn": place.column, "endColumn": place.end_column} if place.line and place.column else {}
     # Without a line, the problem concerns the whole file, but many SARIF readers require a line.
     physical = {"artifactLocation": artifact, "region": {"startLine": place.line or 1, **columns}}

@@ -23,12 +23,12 @@ _LEVEL_SHIFT = 8
 
 
 def render_snapshot(report: records.Finished, out: BinaryIO) -> None:
-    blocks = ["".join(_specification(coverage, report.root)) for coverage in report.trace.coverages]
-    blocks += ["".join(_not_applicable(entry)) for entry in report.not_applicable]
+    blocks = ["".join(_render_specification(coverage, report.root)) for coverage in report.trace.coverages]
+    blocks += ["".join(_render_not_applicable(entry)) for entry in report.not_applicable]
     out.write("\n".join(blocks).encode())
 
 
-def _not_applicable(entry: records.NotApplicable) -> Iterator[str]:
+def _render_not_applicable(entry: records.NotApplicable) -> Iterator[str]:
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every entry of
     ##% `[[not-applicable]]` with its target, reason, owner, expiry date and number of requirements.
@@ -38,7 +38,7 @@ def _not_applicable(entry: records.NotApplicable) -> Iterator[str]:
     yield from (f"  {name}: {escape_line_ends(str(fact))}\n" for name, fact in facts.items() if fact)
 
 
-def _specification(coverage: records.Coverage, root: str) -> Iterator[str]:
+def _render_specification(coverage: records.Coverage, root: str) -> Iterator[str]:
     sections = coverage.specification.sections
     referred = [
         (sections[index], lines) for index, lines in coverage.sections.items() if set(lines) - {records.TITLE_LINE}
@@ -55,16 +55,16 @@ def _specification(coverage: records.Coverage, root: str) -> Iterator[str]:
                 continue
             text = section.lines[index]
             if len(segments) > 1:
-                yield from _line(text, section.starts[index], segments)
-            elif status := _status(_kind(segments[0])):
+                yield from _render_line(text, section.starts[index], segments)
+            elif status := _format_status(_encode_kind(segments[0])):
                 yield f"    TEXT[{status}]: {text.rstrip(WHITESPACE)}\n"
 
 
-def _line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iterator[str]:
+def _render_line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iterator[str]:
     """Yield the covered parts of a line; adjacent parts with the same status are joined, and indentation is kept."""
     kinds: list[tuple[int, int]] = []
     for segment in segments:
-        kind = _kind(segment)
+        kind = _encode_kind(segment)
         if not kinds or kind != kinds[-1][0]:
             kinds.append((kind, segment.start - origin))
     texts = split_bytes(text, [*[start for _, start in kinds], segments[-1].end - origin])
@@ -72,16 +72,16 @@ def _line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iter
         if kind and (shown := texts[number].rstrip(WHITESPACE)):
             before = texts[0] if number == 1 else ""
             indent = "" if before.strip(WHITESPACE) else before
-            yield f"    TEXT[{_status(kind)}]: {indent}{shown}\n"
+            yield f"    TEXT[{_format_status(kind)}]: {indent}{shown}\n"
 
 
-def _kind(segment: records.Segment) -> int:
+def _encode_kind(segment: records.Segment) -> int:
     """Encode the citation types and level of a segment as a number; 0 stands for none."""
     return segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT
 
 
 @cache
-def _status(kind: int) -> str:
+def _format_status(kind: int) -> str:
     level = Level(kind >> _LEVEL_SHIFT)
     words = [f"!{level.name}"] if level else []
     return ",".join(words + [word for flag, word in _WORDS if kind & flag])

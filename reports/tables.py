@@ -43,20 +43,20 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
     """Arrange columns in bands that fit the width, wrapping columns with long texts."""
     fixed = [index for index in range(len(needs)) if index not in wrapping]
     rest = room - sum(needs[index] for index in fixed) - len(COLUMN_GAP) * (len(needs) - 1)
-    shares = _shared({index: needs[index] for index in wrapping}, max(rest, 0))
+    shares = _share_width({index: needs[index] for index in wrapping}, max(rest, 0))
     if rest >= 0 and all(
         share >= min(needs[index], _NARROWEST) and (share >= _NARROW or needs[index] <= share * _LINES)
         for index, share in shares.items()
     ):
         return [ColumnBand(0, {index: shares.get(index, need) for index, need in enumerate(needs)})]
     below = max(room - _INDENT, _WIDEST_CHARACTER)
-    groups = [*_packed({index: min(needs[index], below) for index in fixed}, below)]
+    groups = [*_pack_columns({index: min(needs[index], below) for index in fixed}, below)]
     groups += [{index: min(needs[index], below)} for index in wrapping]
     # The first band is not indented, to show where a row begins.
     return [ColumnBand(_INDENT if number else 0, widths) for number, widths in enumerate(groups)]
 
 
-def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
+def _share_width(needs: Mapping[int, int], room: int) -> dict[int, int]:
     """Divide the width equally, giving what a column doesn't need to the others."""
     shares: dict[int, int] = {}
     for index in sorted(needs, key=lambda index: needs[index]):
@@ -65,7 +65,7 @@ def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
     return shares
 
 
-def _packed(widths: Mapping[int, int], room: int) -> Iterator[dict[int, int]]:
+def _pack_columns(widths: Mapping[int, int], room: int) -> Iterator[dict[int, int]]:
     band: dict[int, int] = {}
     for index, width in widths.items():
         if band and sum(band.values()) + len(COLUMN_GAP) * len(band) + width > room:
@@ -172,8 +172,10 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             names = [column.name for column in columns]
             blocks = []
             for heading, rows in listing.groups:
-                lines = [_markdown_row(names), _markdown_row(["---"] * len(names))]
-                lines += [_markdown_row([_markdown_cell(column, row) for column in columns]) for row in rows]
+                lines = [_render_markdown_row(names), _render_markdown_row(["---"] * len(names))]
+                lines += [
+                    _render_markdown_row([_render_markdown_cell(column, row) for column in columns]) for row in rows
+                ]
                 title = f"### {escape_markdown(escape_cell(heading))}\n\n" if heading else ""
                 blocks.append(title + "".join(f"{line}\n" for line in lines))
             return "\n".join(blocks).encode(errors="replace")
@@ -191,11 +193,11 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             return b"".join(map(encode_json_line, listing.rows)) if is_lines else encode_json(list(listing.rows))
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
+def _render_markdown_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _markdown_cell(column: Column, row: Any) -> str:
+def _render_markdown_cell(column: Column, row: Any) -> str:
     return highlight_text(
         column.value(row), column.marks(row), MARKDOWN_MARKS, lambda text: escape_markdown(escape_cell(text))
     )
@@ -219,7 +221,7 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
     groups = [
         (
             _Cell(escape_cell(title)),
-            [[_cell(column, row, look) for column in columns] for row in rows],
+            [[_make_cell(column, row, look) for column in columns] for row in rows],
         )
         for title, rows in listing.groups
     ]
@@ -228,15 +230,17 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
     layout = arrange_bands(needs, [index for index, column in enumerate(columns) if column.wraps], look.width)
     blocks = []
     for title, rows in groups:
-        above = _lines([title], [ColumnBand(0, {0: look.width})]) if listing.heading else _lines(head, layout)
-        below = (line for row in rows for line in _lines(row, layout))
+        above = (
+            _render_lines([title], [ColumnBand(0, {0: look.width})]) if listing.heading else _render_lines(head, layout)
+        )
+        below = (line for row in rows for line in _render_lines(row, layout))
         if look.colour:
             above = (f"{HEAD_MARKS.before}{line}{HEAD_MARKS.after}" for line in above)
         blocks.append("".join(f"{line}\n" for line in [*above, *below]))
     return "\n".join(blocks)
 
 
-def _cell(column: Column, row: Any, look: TableLook) -> _Cell:
+def _make_cell(column: Column, row: Any, look: TableLook) -> _Cell:
     """Return a cell; without colours, highlight markers are part of its text."""
     value, spans = column.value(row), column.marks(row)
     if look.colour and (colour := column.colour(row)):
@@ -253,9 +257,9 @@ def _cell(column: Column, row: Any, look: TableLook) -> _Cell:
     return _Cell("".join(parts), found)
 
 
-def _lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterator[str]:
+def _render_lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterator[str]:
     for band in layout:
-        columns = [list(_wrapped(row[index], room)) for index, room in band.widths.items()]
+        columns = [list(_wrap_cell(row[index], room)) for index, room in band.widths.items()]
         for number in range(max(map(len, columns))):
             parts = [column[number] if number < len(column) else ("", 0) for column in columns]
             padded = [
@@ -267,7 +271,7 @@ def _lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterator[str]:
                 yield line
 
 
-def _wrapped(cell: _Cell, room: int) -> Iterator[tuple[str, int]]:
+def _wrap_cell(cell: _Cell, room: int) -> Iterator[tuple[str, int]]:
     for start, end in wrap_cells(cell.text, room):
         inside = [
             (max(low, start) - start, min(high, end) - start) for low, high in cell.spans if low < end and high > start
@@ -297,33 +301,33 @@ _CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2
 
 def encode_json(value: Any) -> bytes:
     """Encode a value as indented JSON, escaping terminal control characters."""
-    return _CONTROLS.sub(_escaped, json.format(_encoded(value), indent=2)) + b"\n"
+    return _CONTROLS.sub(_escape, json.format(_encode(value), indent=2)) + b"\n"
 
 
 def encode_json_line(value: Any) -> bytes:
     """Encode a value as JSON on one line, escaping terminal control characters."""
-    return _CONTROLS.sub(_escaped, _encoded(value)) + b"\n"
+    return _CONTROLS.sub(_escape, _encode(value)) + b"\n"
 
 
-def _encoded(value: Any) -> bytes:
+def _encode(value: Any) -> bytes:
     try:
         return json.encode(value)
     except UnicodeEncodeError:
-        return json.encode(_as_unicode(to_builtins(value)))
+        return json.encode(_replace_bytes(to_builtins(value)))
 
 
-def _as_unicode(value: Any) -> Any:
+def _replace_bytes(value: Any) -> Any:
     """Replace the bytes in file names that aren't UTF-8."""
     match value:
         case str():
             return value.encode(errors="replace").decode()
         case dict():
-            return {key: _as_unicode(inner) for key, inner in value.items()}
+            return {key: _replace_bytes(inner) for key, inner in value.items()}
         case list() | tuple():
-            return [_as_unicode(inner) for inner in value]
+            return [_replace_bytes(inner) for inner in value]
         case _:
             return value
 
 
-def _escaped(found: re.Match[bytes]) -> bytes:
+def _escape(found: re.Match[bytes]) -> bytes:
     return b"\\u%04x" % ord(found[0].decode())

@@ -34,7 +34,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         auto_reload=False,
-        bytecode_cache=_compiled(),
+        bytecode_cache=_make_bytecode_cache(),
     )
 
 
@@ -152,7 +152,7 @@ def _line(paragraph: str) -> str:
     return " ".join(paragraph.split())
 
 
-def _compiled() -> BytecodeCache | None:
+def _make_bytecode_cache() -> BytecodeCache | None:
     """Return a cache of compiled templates beside Python's; compiling takes as long as importing Jinja."""
     folder = os.path.join(_FOLDER, "__pycache__")
     if sys.dont_write_bytecode or not os.access(folder, os.W_OK):

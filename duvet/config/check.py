@@ -29,7 +29,7 @@ class DocumentLocation(NamedTuple):
     environ: Mapping[str, str]
     keys: tuple[str | int, ...] = ()
     is_private: bool = False
-    """True if the file may contain secrets; then its lines are not shown, and each problem names the path of its key."""
+    """True if the file may contain secrets. Then problems show the path of the key instead of the line."""
 
     def __truediv__(self, key: str | int) -> DocumentLocation:
         return self._replace(keys=(*self.keys, key))

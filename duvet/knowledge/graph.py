@@ -280,7 +280,7 @@ class SubsystemQuery(Struct, frozen=True, kw_only=True):
     cursor: str | None = None
     include_artifacts: bool = True
     cut: Callable[[Sequence[RelatedNode]], Sequence[RelatedNode]] = lambda nodes: nodes
-    """Shortens a page to the space left in the answer."""
+    """Shortens a page of nodes to the room that is left in the answer."""
 
 
 class RelatedNodes(Struct, frozen=True, kw_only=True):

@@ -147,7 +147,7 @@ class QuotedSections:
         self._matches = trace.match_of
         self._texts: dict[tuple[int, int], SectionText] = {}
         self.unfound: list[tuple[int, ...]] = []
-        """The annotations whose quotes were not found, for each comparison that failed."""
+        """For each failed comparison, the annotations whose quotes were not found."""
 
     def key(self, id: int) -> tuple[int, int]:
         """Return a key for the section that an annotation quotes."""

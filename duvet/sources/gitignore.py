@@ -172,8 +172,8 @@ class IgnoredPaths:
                 self._files[file] = parse_gitignore(self.tree.read(self._repository.spelt(file)))
             except DuvetError:
                 self._files[file] = None
-        says = self._files[file]
-        return says(path) if says else None
+        decide = self._files[file]
+        return decide(path) if decide else None
 
     def _top(self, folder: str) -> str:
         """Return the top of the repository; outside any, the working directory, or `/` for other paths."""

@@ -204,7 +204,7 @@ class _Walk:
         self.linked: set[object] = set()
         """The folders that links have led to."""
         self.looped: set[object] = set()
-        """The links that lead back, each by its folder and its name."""
+        """The links that lead back to a folder around them, by folder and name."""
 
     def run(self, root: str) -> set[str]:
         if self.components:

@@ -85,9 +85,9 @@ class _BlockReader:
         self._cells: list[int] = []
         """The pieces at which the cells of the current row begin and end."""
         self._marks = 0
-        """The emphasis and links that are open at the beginning of the block."""
+        """The emphasis, links and code open at the beginning of the block."""
         self._marked = 0
-        """The piece at which the first of them ends."""
+        """The piece at which the first of these ends."""
         self._html: list[Run] = []
 
     def read(self, event: MarkdownEvent) -> None:

@@ -18,8 +18,8 @@ _FREQUENCY_MARKS, _TITLE_MARK, _DECLARED_MARK, _FILE_MARK = ("\ue001", "\ue002",
 the name of the file of a first chunk. No word of a text begins with one."""
 _FREQUENCIES = (1.6, 3.2, 6.4)  # The word frequency that each degree stands for, in a chunk of average length.
 _WEIGHTS = (("", 1.0), *zip(_FREQUENCY_MARKS, (0.42, 0.30, 0.17), strict=True), (_TITLE_MARK, 0.45))
-"""The share of BM25 with `k1` = 1.2 for a word that occurs once, and what two, four and eight occurrences and one in the
-title, which counts as two, add to it."""
+"""BM25 (`k1` = 1.2) for one occurrence of a word, and what two, four and eight occurrences and one in the
+title add. An occurrence in the title counts as two."""
 _SHORT = 2  # Words of this length are too common for their frequency to matter.
 _USUAL_LENGTH = 1000
 _LENGTH_WEIGHT = 0.75  # `b` of BM25.
@@ -103,7 +103,7 @@ def _index_rows(first: int, file: records.IngestedFile) -> Iterator[tuple[int, s
 def _index_words(text: str, title: str) -> list[str]:
     words = Counter(extract_index_words(text))
     titles = dict.fromkeys(extract_index_words(title)) if title else {}
-    # A word says more about a short chunk than about a long one.
+    # A word counts more in a short chunk than in a long one.
     length = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * len(text) / _USUAL_LENGTH
     found = [*words, *(word for word in titles if word not in words), *(_TITLE_MARK + word for word in titles)]
     for mark, frequency in zip(_FREQUENCY_MARKS, _FREQUENCIES, strict=True):

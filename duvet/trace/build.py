@@ -56,7 +56,7 @@ class TargetSection(Struct, frozen=True):
 
 
 _TargetKey = str | tuple[str, Format, str, bool]
-"""A target; with its format, the base of its path, and whether it is extracted, if these are not the usual ones."""
+"""A target, or a target with its format, its base and whether it is extracted if these are unusual."""
 
 
 class TargetResolver:

@@ -165,7 +165,7 @@ _INSTEAD = {
     Kind.EXCEPTION: CITATION | TEST | IMPLICATION | EXCEPTION,
     Kind.TODO: TODO | CITATION | TEST | IMPLICATION | EXCEPTION,
 }
-"""The flags with which a byte needs no annotation of a type."""
+"""For each type, the flags of a byte that needs no annotation of that type."""
 
 
 def find_partial_quotes(

@@ -153,7 +153,7 @@ class _Mention(Struct, frozen=True):
     name: str
     place: Place
     is_head: bool  # Whether it is at the head of a line or cell, where ids are defined.
-    is_gone: bool  # Whether its line says that something was removed.
+    is_gone: bool  # Whether its line states that something was removed.
 
 
 def _read_mentions(specification: Specification, names: Iterable[str]) -> list[_Mention]:

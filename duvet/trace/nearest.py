@@ -33,7 +33,7 @@ _BEGINS = re.compile(r"[\"'(\[\u2018\u201c]?[A-Z0-9]")
 _TRIED_SECTIONS = 5
 _REWORDED = 70.0  # The similarity of a reworded requirement to its old text, at least.
 _REWORDED_MARGIN = 15.0  # How much less similar every other requirement of its section has to be.
-_SURE = 90.0  # Words this similar to a quote tell its requirement, even if that is much longer now.
+_SURE = 90.0  # Words this similar identify the quoted requirement, even if it is much longer now.
 # An underscore next to a word is emphasis, as in `_not_`.
 _START, _END = r"(?<![^\W_])", r"(?![^\W_])"
 _CHANGES = {
@@ -330,7 +330,7 @@ class Neighbourhood:
     ) -> None:
         self.specification = specification
         self.names = names
-        """The ids that it gives its requirements."""
+        """The ids of the requirements of the specification."""
         self._written: dict[int, dict[str, str]] = {}
         """The quotes of requirements by section and text."""
         self._sentences = {
@@ -341,7 +341,7 @@ class Neighbourhood:
         self._cited = {
             section: {self._write(section, one) for one in found} for section, found in (cited or {}).items()
         }
-        """Those of them that are cited, by section."""
+        """The texts of cited requirements, by section."""
         self._words: dict[int, TextWords] = {}
         self._matchers: dict[int, QuoteMatcher] = {}
 
@@ -485,7 +485,7 @@ def describe_changed_meaning(old: str, new: str) -> str:
     ##% `duvet validate` MUST point out that a fix changes a keyword, a negation or a number.
     changed = [name for name, words in _CHANGES.items() if sorted(words.findall(old)) != sorted(words.findall(new))]
     if "the keyword" in changed and len(changed) > 1:
-        # `NOT` is both.
+        # `NOT` is both a part of a keyword and a negation.
         changed = [name for name in changed if name != "a negation"]
     verb = "differs" if len(changed) == 1 else "differ"
     return f"{' and '.join(changed)} {verb}; check the code" if changed else ""

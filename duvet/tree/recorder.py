@@ -18,7 +18,7 @@ from duvet.tree.files import DiskTree, TreeEntry, find_read_fault
 
 _CLOSE_BY = 2_000_000_000
 """Nanoseconds in which a second change may leave the times the same: FAT stores times in steps of two seconds."""
-_TIMES_TELL = os.name != "nt"
+_HAS_CHANGE_TIMES = os.name != "nt"
 """False on Windows, which reports the creation time instead of the change time, so contents are compared."""
 
 
@@ -55,7 +55,7 @@ def is_fresh(info: os.stat_result, now: int) -> bool:
     ##= man/spec/cache.md#freshness
     ##% duvet MUST compare contents instead of timestamps for a file that changed after duvet read it, or less than two
     ##% seconds before.
-    return not _TIMES_TELL or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
+    return not _HAS_CHANGE_TIMES or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
 
 
 def digest_content(data: bytes | memoryview) -> bytes:

@@ -125,8 +125,8 @@ def assign_places(page: ReportData) -> ReportPlaces:
     cited = [coverage.specification for coverage in page.finished.trace.coverages]
     specifications = {one.id: names.new(one.id) for one in cited}
     sections = [
-        {id: _section(names, f"{own}/{id}") for id in ids}
-        for own, ids in zip(specifications.values(), _shown(page), strict=True)
+        {id: _place_section(names, f"{own}/{id}") for id in ids}
+        for own, ids in zip(specifications.values(), _list_shown_sections(page), strict=True)
     ]
     for number, citation in enumerate(page.catalogue.citations):
         if citation.is_valid and not citation.requirements:
@@ -138,7 +138,7 @@ def assign_places(page: ReportData) -> ReportPlaces:
         ##= man/spec/page.md#links
         ##% Each specification, each shown section and each requirement MUST have a unique anchor. The anchor of a
         ##% requirement MUST consist of its specification, its section and the first 12 digits of its id.
-        requirements.append(_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
+        requirements.append(_list_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
     own = list(specifications.values())
     ##= man/spec/names.md#references
     ##% The HTML report MUST show the id of each requirement that has one, and give the requirement the anchor
@@ -155,7 +155,7 @@ def assign_places(page: ReportData) -> ReportPlaces:
     return ReportPlaces(specifications, sections, requirements, named, notes, view)
 
 
-def _shown(page: ReportData) -> Iterable[Iterable[str]]:
+def _list_shown_sections(page: ReportData) -> Iterable[Iterable[str]]:
     """Return the ids of the sections to show, for each specification."""
     # Often only a few sections of a large standard are cited; without requirements, only those are shown.
     stating = {card.specification for card in page.catalogue.requirements}
@@ -175,13 +175,13 @@ def _escape_anchor(name: str) -> AnchorLink:
     return AnchorLink(escape_attribute(name), escape_attribute(make_fragment_link(name)))
 
 
-def _section(names: AnchorNames, wanted: str) -> SectionPlace:
+def _place_section(names: AnchorNames, wanted: str) -> SectionPlace:
     name = names.new(wanted)
     spot = _escape_anchor(name)
-    return SectionPlace(name, spot, [], [], _below(names, name, spot, "cited"))
+    return SectionPlace(name, spot, [], [], _list_below(names, name, spot, "cited"))
 
 
-def _below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) -> AnchorLink:
+def _list_below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) -> AnchorLink:
     end = names.new(f"{name}/{wanted}")[len(name) :]
     return AnchorLink(spot.anchor + end, spot.link + end)
 
@@ -298,14 +298,14 @@ def link_number(
     if not count:
         return LinkedNumber(0, "")
     facts = {
-        "spec": _quoted(spec),
+        "spec": _quote(spec),
         "level": "" if level is None else name_level(level).upper(),
         "status": ",".join(STATE_LOOKS[state].slug for state in states),
-        "feature": _quoted(feature),
-        "issue": _quoted(issue),
+        "feature": _quote(feature),
+        "issue": _quote(issue),
     }
     return LinkedNumber(count, "#requirements?" + "&".join(f"{name}={fact}" for name, fact in facts.items() if fact))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return quote(text, safe="", errors="replace")

@@ -39,7 +39,7 @@ class ReferenceWriter:
     def lists(self, numbers: Iterable[int]) -> str:
         items: dict[Kind, list[str]] = {}
         for number in numbers:
-            items.setdefault(self.citations[number].kind, []).append(self._item(number))
+            items.setdefault(self.citations[number].kind, []).append(self._write_item(number))
         groups = (
             f"<dt>{words}<dd><ul>{''.join(items[kind])}</ul>" for kind, words in KIND_WORDS.items() if kind in items
         )
@@ -55,7 +55,7 @@ class ReferenceWriter:
         first = next(found[kind][0] for kind in KIND_WORDS if kind in found)
         annotation = self.citations[first]
         file_url, _ = self.file(annotation.path, annotation.blob_link)
-        url = file_url and file_url + _line(annotation.line)
+        url = file_url and file_url + _make_fragment(annotation.line)
         return ", ".join([f'<a href="{url}">{words[0]}</a>' if url else words[0], *words[1:]])
 
     def place(self, path: str, place: Place) -> str:
@@ -64,7 +64,7 @@ class ReferenceWriter:
         words = f"{shown}:{place.line}" if place.line else shown
         if place.column:
             words += f":{place.column}"
-        return f'<a href="{url}{_line(place.line)}">{words}</a>' if url else words
+        return f'<a href="{url}{_make_fragment(place.line)}">{words}</a>' if url else words
 
     def file(self, path: str, own_base: str | None = None) -> tuple[str, str]:
         """Return the URL and name of a file, both escaped."""
@@ -80,7 +80,7 @@ class ReferenceWriter:
             self._files[path, own_base] = found
         return found
 
-    def _item(self, number: int) -> str:
+    def _write_item(self, number: int) -> str:
         ##= man/spec/page.md#size-and-accessibility
         ##% Each citation MUST add at most 200 bytes to the report, not counting the code that is shown.
         ##= man/spec/page.md#requirements-and-citations
@@ -90,34 +90,34 @@ class ReferenceWriter:
         url, shown = self.file(annotation.path, annotation.blob_link)
         line = annotation.line
         words = f"{shown}:{line}" if line else shown
-        item = f'<li><a href="{url}{_line(line)}">{words}</a>' if url else f"<li><code>{words}</code>"
+        item = f'<li><a href="{url}{_make_fragment(line)}">{words}</a>' if url else f"<li><code>{words}</code>"
         if annotation.reason or annotation.kind is Kind.EXCEPTION:
-            item += _reason(annotation)
+            item += _write_reason(annotation)
         if annotation.feature or annotation.tracking_issue or annotation.tags:
-            item += self._facts(annotation)
+            item += self._write_facts(annotation)
         snippet = self.snippets.get(number)
         return f"{item}<pre>{escape_html(snippet)}</pre>\n" if snippet else f"{item}\n"
 
-    def _facts(self, annotation: Annotation) -> str:
+    def _write_facts(self, annotation: Annotation) -> str:
         facts = ""
         if annotation.feature:
             facts += f" <small>feature {escape_html(annotation.feature)}</small>"
         if annotation.tracking_issue:
-            facts += f" <small>issue {self._issue(annotation.tracking_issue)}</small>"
+            facts += f" <small>issue {self._write_issue(annotation.tracking_issue)}</small>"
         if annotation.tags:
             facts += f" <small>tagged {escape_html(', '.join(annotation.tags))}</small>"
         return facts
 
-    def _issue(self, id: str) -> str:
+    def _write_issue(self, id: str) -> str:
         url = make_issue_url(self.issue_link, id)
         return f'<a href="{escape_attribute(url)}">{escape_html(id)}</a>' if url else escape_html(id)
 
 
-def _line(number: int) -> str:
+def _make_fragment(number: int) -> str:
     return f"#L{number}" if number else ""
 
 
-def _reason(annotation: Annotation) -> str:
+def _write_reason(annotation: Annotation) -> str:
     reason = annotation.reason.strip()
     if reason:
         return f" <q>{escape_html(reason)}</q>"
@@ -142,17 +142,19 @@ class SourceWriter:
         for path, cards in files.items():
             _, shown = self.references.file(path, cards[0].blob_link)
             folders.setdefault(posixpath.dirname(shown), {})[path] = cards
-        return Markup("".join([line for folder in sorted(folders) for line in self._folder(folder, folders[folder])]))
+        return Markup(
+            "".join([line for folder in sorted(folders) for line in self._write_folder(folder, folders[folder])])
+        )
 
-    def _folder(self, folder: str, files: dict[str, list[CitationCard]]) -> Iterator[str]:
+    def _write_folder(self, folder: str, files: dict[str, list[CitationCard]]) -> Iterator[str]:
         yield f"<h3 class=folder>{folder or '.'}/</h3>\n"
         for path in sorted(files):
             cards = sorted(files[path], key=lambda card: card.line)
             url, shown = self.references.file(path, cards[0].blob_link)
             name = f'<a href="{url}">{shown}</a>' if url else shown
-            yield f"<div class=file><h4>{name}</h4><ol>{''.join(map(self._citation, cards))}</ol></div>\n"
+            yield f"<div class=file><h4>{name}</h4><ol>{''.join(map(self._write_citation, cards))}</ol></div>\n"
 
-    def _citation(self, card: CitationCard) -> str:
+    def _write_citation(self, card: CitationCard) -> str:
         words = f"line {card.line}, {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
         spot = self.places.of(card)
         if spot is None:

@@ -42,13 +42,13 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 def render_markdown(text: str, leads: LinkLookup = lambda _: "") -> str:
     try:
-        return "".join(_render_events(walk_markdown(_parser(), text), leads))
+        return "".join(_render_events(walk_markdown(_make_parser(), text), leads))
     except MarkdownError:
         return f"<pre>{escape_html(text)}</pre>\n"
 
 
 @cache
-def _parser() -> Markdown:
+def _make_parser() -> Markdown:
     return Markdown(options=Options.ENABLE_TABLES | Options.ENABLE_TASKLISTS)
 
 
@@ -71,7 +71,7 @@ def _render_events(events: Iterable[MarkdownEvent], leads: LinkLookup) -> Iterat
             if tag == "TableCell":
                 begin, end = _HEAD_CELL if ends[-1] == _HEAD_END else _CELL
             else:
-                begin, end = _tags(tag, value, leads)
+                begin, end = _filter_tags(tag, value, leads)
             ends.append(end)
             yield begin
         elif kind == "End":
@@ -91,7 +91,7 @@ def _render_inline(kind: str, value: Any) -> str:
     return escape_html(_COMMENT.sub("", value) if kind == "InlineHtml" else value)
 
 
-def _tags(tag: str, value: Any, leads: LinkLookup) -> tuple[str, str]:
+def _filter_tags(tag: str, value: Any, leads: LinkLookup) -> tuple[str, str]:
     match tag:
         case "Heading":
             level = min(int(value["level"][1:]) + _SHIFT, 6)
@@ -136,15 +136,15 @@ class PageWriter:
             text = self.texts.get(note.path)
             fits = text is not None and len(text) <= room
             room -= len(text) if fits and text is not None else 0
-            written.append(self._article(note, text if fits else None))
+            written.append(self._write_article(note, text if fits else None))
         return Markup("".join(written))
 
     def explained(self, index: int) -> str:
         """Return links to the pages that explain a requirement."""
         pages = self.notes.explaining.get(index, ())
-        return f"<p class=explained>Explained in {self._links(pages)}</p>" if pages else ""
+        return f"<p class=explained>Explained in {self._write_links(pages)}</p>" if pages else ""
 
-    def _article(self, note: Note, text: str | None) -> str:
+    def _write_article(self, note: Note, text: str | None) -> str:
         ##= man/spec/pages.md#in-the-html-report
         ##% The HTML report MUST show each page with its text, its outlinks and its backlinks, and leave out a text that
         ##% is too long. The HTML report MUST show with each requirement the pages that link to it.
@@ -154,7 +154,7 @@ class PageWriter:
             body = f"<p>The text is too long for this report: {escape_html(note.path)}.</p>\n"
         else:
             body = render_markdown(
-                rewrite_links(text, self._rewritten), partial(self._leads, posixpath.dirname(note.path))
+                rewrite_links(text, self._rewrite_link), partial(self._find_page_link, posixpath.dirname(note.path))
             )
         outlinks = (self.notes.by_slug[slug] for slug in self.notes.outlinks(note) if slug in self.notes.by_slug)
         backlinks = (self.notes.by_slug[slug] for slug in self.notes.backlinks(note))
@@ -162,29 +162,29 @@ class PageWriter:
         return (
             f'<article id="{spot.anchor}">\n<h3><a href="{spot.link}">{escape_html(note.title)}</a></h3>\n'
             f"<p>{escape_html(facts)}</p>\n{body}"
-            f"{_named('Links to', self._links(outlinks))}{_named('Linked from', self._links(backlinks))}"
-            f"{_named('Requirements', self._requirements(indexes))}</article>\n"
+            f"{_format_named('Links to', self._write_links(outlinks))}{_format_named('Linked from', self._write_links(backlinks))}"
+            f"{_format_named('Requirements', self._write_requirements(indexes))}</article>\n"
         )
 
-    def _leads(self, folder: str, goal: str) -> str:
+    def _find_page_link(self, folder: str, goal: str) -> str:
         path = unquote(goal.partition("#")[0])
         note = self._by_path.get(posixpath.normpath(posixpath.join(folder, path))) if path else None
         return self.places.notes[note.slug].link if note else ""
 
-    def _rewritten(self, target: str, heading: str, label: str) -> str:
+    def _rewrite_link(self, target: str, heading: str, label: str) -> str:
         """Write a link to a page as Markdown; broken links are unchanged."""
         words = _escape_markdown(label or (f"{target}#{heading}" if heading else target))
         if target in self.notes.by_slug:
             return f"[{words}](<{self.places.notes[target].link}>)"
         link = PageLink(target, heading, 0, 0, 0)
         named = self.notes.references.find(link)
-        goal = self._goal(named) if named else ""
+        goal = self._find_target_link(named) if named else ""
         if goal:
             return f"[{words}](<{goal}>)"
         shown = f"\\[\\[{words}\\]\\]"
         return f'[{shown}](<{NOWHERE}> "{_escape_markdown(link.written)}")' if label else shown
 
-    def _goal(self, named: PageReference) -> str:
+    def _find_target_link(self, named: PageReference) -> str:
         if named.indexes:
             return self.places.requirements[named.indexes[0]].link
         if named.specification is None:
@@ -195,18 +195,18 @@ class PageWriter:
         anchor = self.places.specifications.get(self.catalogue.specifications[named.specification].id)
         return escape_attribute(make_fragment_link(anchor)) if anchor else ""
 
-    def _links(self, pages: Iterable[Note]) -> str:
+    def _write_links(self, pages: Iterable[Note]) -> str:
         found = [f'<a href="{self.places.notes[one.slug].link}">{escape_html(one.title)}</a>' for one in pages]
         return ", ".join([*found[:_MOST_NAMED], *([f"{len(found) - _MOST_NAMED} more"] if found[_MOST_NAMED:] else [])])
 
-    def _requirements(self, indexes: Iterable[int]) -> str:
+    def _write_requirements(self, indexes: Iterable[int]) -> str:
         return ", ".join(
             f'<a href="{self.places.requirements[one].link}">{self.catalogue.ids[one][:SHORT_ID_DIGITS]}</a>'
             for one in indexes
         )
 
 
-def _named(name: str, links: str) -> str:
+def _format_named(name: str, links: str) -> str:
     return f"<p>{name}: {links}</p>\n" if links else ""
 
 

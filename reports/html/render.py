@@ -53,7 +53,7 @@ def make_report_title(page: anchors.ReportData) -> str:
     ##% the repository to which it links as its title, or else the names of its specifications.
     if page.title:
         return page.title
-    if repository := _repository(page.finished.blob_link) or _repository(page.finished.issue_link):
+    if repository := _find_repository(page.finished.blob_link) or _find_repository(page.finished.issue_link):
         return f"{repository}: requirements report"
     names = list(dict.fromkeys(requirement.specification.name for requirement in page.finished.requirements))
     if not names or len(names) > _NAMED:
@@ -61,7 +61,7 @@ def make_report_title(page: anchors.ReportData) -> str:
     return f"Requirements report: {', '.join(map(anchors.strip_backticks, names))}"
 
 
-def _repository(link: str | None) -> str:
+def _find_repository(link: str | None) -> str:
     """Return `owner/repository` if the link leads to a repository."""
     try:
         segments = urlsplit(keep_web_url(link)).path.strip("/").split("/")
@@ -115,12 +115,12 @@ def write_requirement_rows(
             f'<tr class={look.mark}><td><a href="{places.requirements[index].link}">{look.badge}</a>'
             f"<td>{anchors.name_level(card.level)}<td>{names.section(card.specification, card.section)}{named}"
             f"<td>{anchors.escape_html(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
-            f"<td class=n>{kinds.count(Kind.TEST)}<td>{_notes(cited)}\n"
+            f"<td class=n>{kinds.count(Kind.TEST)}<td>{_render_notes(cited)}\n"
         )
     return Markup("".join(written))
 
 
-def _notes(annotations: list[Annotation]) -> str:
+def _render_notes(annotations: list[Annotation]) -> str:
     found: dict[str, None] = {}
     for one in annotations:
         if one.feature or one.tracking_issue or one.tags:
@@ -176,10 +176,10 @@ _FORBIDDEN_BEGINNINGS = (0xC2, 0xEF, 0xF0, 0xF1, 0xF2, 0xF3, 0xF4)
 
 def render_html(page: anchors.ReportData, out: BinaryIO) -> None:
     """Write the report piece by piece."""
-    out.writelines(map(_encoded, environment().get_template("page/page.html.j2").generate(_shown(page))))
+    out.writelines(map(_encode, environment().get_template("page/page.html.j2").generate(_render_parts(page))))
 
 
-def _encoded(piece: str) -> bytes:
+def _encode(piece: str) -> bytes:
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
     data = piece.encode(errors="replace").translate(_ALLOWED)
@@ -188,7 +188,7 @@ def _encoded(piece: str) -> bytes:
     return data
 
 
-def _shown(page: anchors.ReportData) -> dict[str, object]:
+def _render_parts(page: anchors.ReportData) -> dict[str, object]:
     counted = compute_totals(page.finished.requirements)
     sums = {total.specification.id: total for total in counted if total.specification and total.level is None}
     references, places, names = ReferenceWriter(page), anchors.assign_places(page), anchors.SectionLabels(page)

@@ -55,23 +55,23 @@ class SectionMarker:
                 continue
             if done < index:
                 written.append(anchors.escape_html("\n".join(text[done:index])))
-            written.append(self._line(index, segments))
+            written.append(self._write_line(index, segments))
             done = index + 1
         written.append(anchors.escape_html("\n".join(text[done:])))
         return "\n".join(written).rstrip(WHITESPACE)
 
-    def _line(self, index: int, segments: tuple[Segment, ...]) -> str:
+    def _write_line(self, index: int, segments: tuple[Segment, ...]) -> str:
         written = ""
         known = len(self._linked)
         for segment, raw in zip(segments, segment_texts(self.section, index, segments), strict=True):
             if segment.flags:
                 self.marks += 1
-                written += self._fragment(segment, anchors.escape_html(raw), sign=len(self._linked) == known)
+                written += self._write_fragment(segment, anchors.escape_html(raw), sign=len(self._linked) == known)
             else:
                 written += anchors.escape_html(raw)
         return written
 
-    def _fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
+    def _write_fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
         """Write a fragment; the start of a requirement is a link, and the first link on a line has the state's sign."""
         found = self._owners(segment.ids)
         if not found:
@@ -85,8 +85,8 @@ class SectionMarker:
             self._last = begun[0]
             self._linked.update(begun)
             mark = f'"{mark} g"' if sign else mark
-            return f'<a class={mark} href="{self._last.link}"{self._whose(found)}>{text}</a>'
-        return f"<mark class={mark}{self._whose(found)}>{text}</mark>"
+            return f'<a class={mark} href="{self._last.link}"{self._write_owners(found)}>{text}</a>'
+        return f"<mark class={mark}{self._write_owners(found)}>{text}</mark>"
 
     def _owners(self, ids: tuple[int, ...]) -> list[TextOwner]:
         found = self._found.get(ids)
@@ -94,7 +94,7 @@ class SectionMarker:
             found = self._found[ids] = sorted({self.owners[id] for id in ids if id in self.owners})
         return found
 
-    def _whose(self, found: list[TextOwner]) -> str:
+    def _write_owners(self, found: list[TextOwner]) -> str:
         """Return the attribute that lists a fragment's requirements; empty if the last link lists the same ones."""
         if len(found) > 1:
             return f' data-r="{" ".join([owner.name for owner in found])}"'
@@ -166,16 +166,16 @@ class ArticleWriter:
         for number in sorted(
             range(len(coverages)), key=lambda number: coverages[number].specification.id not in self.sums
         ):
-            yield self._article(coverages[number], number)
+            yield self._write_article(coverages[number], number)
 
-    def _article(self, coverage: Coverage, number: int) -> Article:
+    def _write_article(self, coverage: Coverage, number: int) -> Article:
         specification = coverage.specification
         found = [(specification.by_id[id], place) for id, place in self.places.sections[number].items()]
-        contents = [self._content(specification, index, place) for index, place in found if place.requirements]
+        contents = [self._write_content(specification, index, place) for index, place in found if place.requirements]
         elements = _HEAD + 3 * len(contents)
         written: list[str] = []
         for index, place in found:
-            text, size = self._section(coverage, index, place)
+            text, size = self._write_section(coverage, index, place)
             written.append(text)
             elements += size
         ##= man/spec/page.md#size-and-accessibility
@@ -192,18 +192,18 @@ class ArticleWriter:
             self.sums.get(specification.id),
             contents,
             len(specification.sections) - len(found),
-            Markup(_held("".join(written)) if is_later else "".join(written)),
+            Markup(_replace_noscript("".join(written)) if is_later else "".join(written)),
             is_later,
         )
 
-    def _content(self, specification: Specification, index: int, place: anchors.SectionPlace) -> ContentsEntry:
+    def _write_content(self, specification: Specification, index: int, place: anchors.SectionPlace) -> ContentsEntry:
         cards = self.page.catalogue.requirements
         gaps = sum(cards[number].state < State.EXCEPTED for number in place.requirements)
         return ContentsEntry(
             Markup(place.spot.link), anchors.format_section_title(specification, index), gaps, len(place.requirements)
         )
 
-    def _section(self, coverage: Coverage, index: int, place: anchors.SectionPlace) -> tuple[str, int]:
+    def _write_section(self, coverage: Coverage, index: int, place: anchors.SectionPlace) -> tuple[str, int]:
         """Return the HTML of a section, and the greatest number of its elements."""
         section = coverage.specification.sections[index]
         marking = SectionMarker(section, self._owners(place))
@@ -224,7 +224,7 @@ class ArticleWriter:
         written = (
             f'<section class=part id="{anchor}"{real_id} style="--lines:{height}">\n'
             f'<h3><a href="{link}">{anchors.escape_html(title)}</a>{outside}</h3>\n'
-            f"{shown}{self._items(place)}</section>\n"
+            f"{shown}{self._write_items(place)}</section>\n"
         )
         named = sum(number in self.places.names for number in place.requirements)
         return written, marking.marks + 6 + 4 * len(place.requirements) + named + (4 if place.others else 0)
@@ -238,13 +238,13 @@ class ArticleWriter:
             owners.update(dict.fromkeys(requirement.ids, owner))
         return owners
 
-    def _items(self, section: anchors.SectionPlace) -> str:
+    def _write_items(self, section: anchors.SectionPlace) -> str:
         written = ""
         if section.requirements:
-            written = f"<ul class=requirements>\n{''.join(map(self._requirement, section.requirements))}</ul>\n"
-        return f"{written}{self._others(section)}" if section.others else written
+            written = f"<ul class=requirements>\n{''.join(map(self._write_requirement, section.requirements))}</ul>\n"
+        return f"{written}{self._write_others(section)}" if section.others else written
 
-    def _requirement(self, index: int) -> str:
+    def _write_requirement(self, index: int) -> str:
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST list each requirement in its section and in a table, with its state, its level, its number
         ##% of citations by type, and the code or tests that it needs.
@@ -256,13 +256,13 @@ class ArticleWriter:
         if index in self.places.names:
             words = f'<b id="{self.places.names[index].anchor}">{anchors.escape_html(card.name)}</b> {words}'
         begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} · {words}'
-        held = self._lacks(index) + (self.notes.explained(index) if self.notes else "")
+        held = self._describe_gap(index) + (self.notes.explained(index) if self.notes else "")
         if not card.citations:
             return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
         counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
         return f"{begun}&nbsp;· {counts}<noscript>{held}{lists}</noscript>\n"
 
-    def _lacks(self, index: int) -> str:
+    def _describe_gap(self, index: int) -> str:
         if index in self.page.catalogue.excuses:
             return f"<p class=lacks>{anchors.escape_html(describe_exemption(self.page.catalogue.excuses[index]))}</p>"
         card = self.page.catalogue.requirements[index]
@@ -273,7 +273,7 @@ class ArticleWriter:
             words = _WORDS_OF_DONE.get(frozenset(kinds), "code, tests or implications cite each part of it")
         return f"<p class=lacks>{words[0].upper()}{words[1:]}.</p>" if words else ""
 
-    def _others(self, section: anchors.SectionPlace) -> str:
+    def _write_others(self, section: anchors.SectionPlace) -> str:
         anchor, link = section.cited
         counts = f"{format_count(len(section.others), 'citation')} of text that is not a requirement"
         return (
@@ -282,7 +282,7 @@ class ArticleWriter:
         )
 
 
-def _held(text: str) -> str:
+def _replace_noscript(text: str) -> str:
     """Replace `noscript` elements, because the article is itself kept in an element that can't contain them."""
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
