@@ -144,9 +144,9 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
         [one for one in validate(tree).found if one.problem.code != QUOTE_PARTIAL.code]
         for tree in (project, overlay_project(project, {path: after}))
     )
-    known = Counter(_keys(old))
+    known = Counter(_make_keys(old))
     problems: list[Problem] = []
-    for one, key in zip(found, _keys(found), strict=True):
+    for one, key in zip(found, _make_keys(found), strict=True):
         if known[key]:
             known[key] -= 1
         elif one.problem.code == CITATION_REPEATED.code and one.problem.path == path:
@@ -158,7 +158,7 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     return CitedFile(path, options.line, new.lines, before, after)
 
 
-def _keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
+def _make_keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
     """Yield the identity of each problem without its line, because the insertion moves lines."""
     return ((one.problem.path, one.problem.code, one.problem.message) for one in findings)
 

@@ -83,7 +83,7 @@ def is_table_array(kind: inspect.Type) -> bool:
 
 
 def describe_unknown_field(name: str, known: Sequence[str]) -> str:
-    return f"unknown field `{name}`, {_expected(known)}"
+    return f"unknown field `{name}`, {_describe_expected(known)}"
 
 
 def describe_missing_field(name: str) -> str:
@@ -97,7 +97,7 @@ def describe_duplicate_field(name: str) -> str:
 
 def describe_unknown_variant(value: str, known: Sequence[str]) -> str:
     """Describe a string that is not one of the allowed values."""
-    return f"unknown variant `{value}`, {_expected(known)}"
+    return f"unknown variant `{value}`, {_describe_expected(known)}"
 
 
 def describe_invalid_type(value: Any, expected: str) -> str:
@@ -139,7 +139,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean `{by_lower[near[0]]}`?" if near else ""
 
 
-def _expected(names: Sequence[str]) -> str:
+def _describe_expected(names: Sequence[str]) -> str:
     if len(names) <= 2:
         return f"expected {' or '.join(f'`{name}`' for name in names)}" if names else "there are no fields"
     return f"expected one of {', '.join(f'`{name}`' for name in names)}"

@@ -30,19 +30,19 @@ def respell_keys(document: Document, table: type[Struct]) -> Document:
     ##% duvet MUST accept each key of a service configuration, of a recipe, and of a `.duvet/config.toml` in duvet's own
     ##% schema, in kebab-case, camelCase and snake_case.
     renamed: dict[KeyPath, str] = {}
-    values = _respell(inspect.type_info(table), document.values, (), renamed)
+    values = _respell_value(inspect.type_info(table), document.values, (), renamed)
     return document.rename_keys(values, renamed) if renamed else document
 
 
-def _respell(kind: inspect.Type, value: Any, path: KeyPath, renamed: dict[KeyPath, str]) -> Any:
+def _respell_value(kind: inspect.Type, value: Any, path: KeyPath, renamed: dict[KeyPath, str]) -> Any:
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.StructType(fields=fields), dict():
                 return _respell_table(fields, value, path, renamed)
             case inspect.DictType(value_type=inner), dict():
-                return {name: _respell(inner, one, (*path, name), renamed) for name, one in value.items()}
+                return {name: _respell_value(inner, one, (*path, name), renamed) for name, one in value.items()}
             case inspect.VarTupleType(item_type=item), list():
-                return [_respell(item, one, (*path, index), renamed) for index, one in enumerate(value)]
+                return [_respell_value(item, one, (*path, index), renamed) for index, one in enumerate(value)]
     return value
 
 
@@ -58,5 +58,5 @@ def _respell_table(
             own = name if own in values or own in result else own
             if own != name:
                 renamed[*path, name] = own
-        result[own] = _respell(known[own].type, value, (*path, name), renamed) if own in known else value
+        result[own] = _respell_value(known[own].type, value, (*path, name), renamed) if own in known else value
     return result

@@ -101,7 +101,7 @@ class SourceTable(settings.Table, frozen=True, kw_only=True):
             meta=meta if written.meta is None else written.meta,
             content=content if written.content is None else written.content,
         )
-        return replace(self, comment_style=style, blob_link=_expanded(self.blob_link, environ))
+        return replace(self, comment_style=style, blob_link=_expand(self.blob_link, environ))
 
     def rule(self) -> settings.SourceRule:
         """Return the resolved settings; the table must be settled."""
@@ -192,8 +192,8 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
         """Return the configuration with defaults filled in and variables expanded."""
         html = self.report.html
         links = {
-            "blob_link": _expanded(html.blob_link, environ),
-            "issue_link": _expanded(html.issue_link, environ),
+            "blob_link": _expand(html.blob_link, environ),
+            "issue_link": _expand(html.issue_link, environ),
         }
         return replace(
             self,
@@ -235,7 +235,7 @@ def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]
     return (pattern,) if isinstance(pattern, str) else pattern
 
 
-def _expanded(template: str | None, environ: Mapping[str, str]) -> str | None:
+def _expand(template: str | None, environ: Mapping[str, str]) -> str | None:
     return None if template is None else expand_template(template, environ).text
 
 

@@ -201,12 +201,12 @@ class Config(Struct, frozen=True):
     @property
     def specifications_folder(self) -> str:
         """The folder of downloaded specifications."""
-        return self._beside("specifications")
+        return self._find_place_beside("specifications")
 
     @property
     def requirements_folder(self) -> str:
         """The folder of extracted requirements."""
-        return self._beside("requirements")
+        return self._find_place_beside("requirements")
 
     @property
     def finds_extracted(self) -> bool:
@@ -228,7 +228,7 @@ class Config(Struct, frozen=True):
     def not_applicable_place(self, index: int, key: str) -> Place:
         return self.toml.value_place("not-applicable", index, key)
 
-    def _beside(self, name: str) -> str:
+    def _find_place_beside(self, name: str) -> str:
         folder, slash, _ = self.path.rpartition("/")
         return f"{folder}{slash}{name}"
 

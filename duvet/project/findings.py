@@ -93,7 +93,7 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
     for name in names:
         ##= man/spec/show.md#references
         ##% duvet MUST find a file by its relative or absolute path, with slashes or backslashes.
-        path = _with_slashes(name, tree)
+        path = _use_slashes(name, tree)
         whole = posixpath.normpath(posixpath.join(root, path))
         exists = tree.exists(path)
         found = find(whole) or (find(os.path.realpath(whole).replace(os.sep, "/")) if exists else [])
@@ -112,11 +112,11 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
 
 def normalise_input_name(name: str, root: str, tree: Tree) -> str:
     """Return the path of a file as inputs are named: relative to the root if it is below it."""
-    whole = posixpath.normpath(posixpath.join(root, _with_slashes(name, tree)))
+    whole = posixpath.normpath(posixpath.join(root, _use_slashes(name, tree)))
     return whole.removeprefix(root.rstrip("/") + "/")
 
 
-def _with_slashes(name: str, tree: Tree) -> str:
+def _use_slashes(name: str, tree: Tree) -> str:
     return name if tree.exists(name) else name.replace("\\", "/")
 
 

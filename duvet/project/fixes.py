@@ -108,7 +108,7 @@ class SpecificationTexts:
             specification = self.project.library.load(locator)
         except DuvetError:
             return None
-        return resolve_section(self._neighbourhood(specification), section)
+        return resolve_section(self._make_neighbourhood(specification), section)
 
     def is_valid(self, annotation: Annotation) -> bool:
         """Return True if the section or requirement in the annotation's target contains its quote."""
@@ -127,11 +127,11 @@ class SpecificationTexts:
                 found.setdefault(loaded.locator, loaded)
         found = found or {one.locator: one for one in cited}
         for locator, specification in found.items():
-            near = self._neighbourhood(specification)
+            near = self._make_neighbourhood(specification)
             if near is not but:
                 yield format_locator(locator, project.root), near
 
-    def _neighbourhood(self, specification: Specification) -> Neighbourhood:
+    def _make_neighbourhood(self, specification: Specification) -> Neighbourhood:
         key = f"{specification.locator.name}\n{specification.locator.format}"
         if key not in self._near:
             trace = self.project.trace
@@ -425,7 +425,7 @@ class AnnotationFixer:
         if not correction.is_sure or _is_dangerous(annotation, correction):
             return None
         text = self.places.text(annotation.path)
-        edits = self._edits(annotation, correction, text)
+        edits = self._make_edits(annotation, correction, text)
         if not edits or not self._is_valid(annotation, correction, apply_edits(text, edits)):
             return None
         what = "" if correction.quote is None else "update the quote" if annotation.quote else "add the quote"
@@ -476,7 +476,7 @@ class AnnotationFixer:
             return ""
         return "the section that is cited has similar text"
 
-    def _edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:
+    def _make_edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:
         """Return the edits for a correction; none if the file no longer contains the annotation."""
         if annotation.path not in self._readings:
             self._readings[annotation.path] = self._read(annotation.path, text)
@@ -511,9 +511,9 @@ class AnnotationFixer:
             return False
         for old, new in (pair for before, after in pairs for pair in zip(before, after, strict=True)):
             if old == annotation:
-                if not _follows(new, annotation, correction) or not self.texts.is_valid(new):
+                if not _has_fixed(new, annotation, correction) or not self.texts.is_valid(new):
                     return False
-            elif _without_place(old) != _without_place(new):
+            elif _remove_place(old) != _remove_place(new):
                 return False
         return True
 
@@ -552,15 +552,15 @@ def _explain_doubt(problem: Problem) -> Problem:
     return replace(problem, hint="\n".join(filter(None, (hint, f"note: {fix.doubt}; {step}"))))
 
 
-def _follows(new: Annotation, old: Annotation, correction: Correction) -> bool:
+def _has_fixed(new: Annotation, old: Annotation, correction: Correction) -> bool:
     quote = old.quote if correction.quote is None else correction.quote
     target = old.target if correction.target is None else correction.target
     return split_words(new.quote) == split_words(quote) and (
-        _without_place(replace(new, quote="")) == _without_place(replace(old, target=target, quote=""))
+        _remove_place(replace(new, quote="")) == _remove_place(replace(old, target=target, quote=""))
     )
 
 
-def _without_place(annotation: Annotation) -> Annotation:
+def _remove_place(annotation: Annotation) -> Annotation:
     # The reason of a `[[spec]]` is its quote as it is wrapped.
     is_stated = annotation.from_file and annotation.kind is Kind.SPEC
     return replace(annotation, line=0, source=_NO_SOURCE, reason="" if is_stated else annotation.reason)

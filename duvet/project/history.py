@@ -91,7 +91,7 @@ class TextHistory:
         for revision in self._read_revisions(specification.path).known:
             if words in revision.text:
                 return f"the specification had the quoted words in commit {revision.commit[:_SHORT]}"
-        return "the snapshot has the quoted words" if words in self._snapshot_of(specification) else ""
+        return "the snapshot has the quoted words" if words in self._find_snapshot_text(specification) else ""
 
     def _compare(self, specification: Specification, annotation: Annotation, new: str, text: str) -> str:
         old_words, new_words = squeeze_text(annotation.quote), squeeze_text(new)
@@ -102,7 +102,9 @@ class TextHistory:
             return source
         if not revisions.known:
             return (
-                "" if new_words in self._snapshot_of(specification) else "no earlier text of the specification is known"
+                ""
+                if new_words in self._find_snapshot_text(specification)
+                else "no earlier text of the specification is known"
             )
         if new_words not in revisions.known[0].text:
             return "the specification has uncommitted changes"
@@ -141,7 +143,7 @@ class TextHistory:
         except DuvetError:
             return ""
 
-    def _snapshot_of(self, specification: Specification) -> str:
+    def _find_snapshot_text(self, specification: Specification) -> str:
         name = format_locator(specification.locator, self.project.root)
         for block in f"\n{self._snapshot}".split("\nSPECIFICATION: ")[1:]:
             heading = block.partition("\n")[0]

@@ -233,9 +233,9 @@ class Project:
         self.options = options
         self.environ = {} if environ is None else environ
         # A named folder stays the same when the working directory changes.
-        self.disk = _disk_of(tree) or DiskTree(self.root if root else "")
+        self.disk = _find_disk(tree) or DiskTree(self.root if root else "")
         self.tree = self.disk if tree is None else tree
-        self.on_disk = tree is None or _disk_of(tree) is not None
+        self.on_disk = tree is None or _find_disk(tree) is not None
         self.memory = memory or Cache()
         self.progress = progress or Progress()
         self.today = today
@@ -380,7 +380,7 @@ class Project:
             problems,
             self.progress,
             allows_cuts=self.allows_cuts,
-            configured=tuple(self._configured()),
+            configured=tuple(self._list_configured()),
         )
         if self.is_like_upstream:
             return trace
@@ -406,12 +406,12 @@ class Project:
         ##% With duvet's own schema, duvet MUST warn about citations in a comment style that the sources do not read,
         ##% and name the comment style that they read.
         known = {coverage.specification.locator.name for coverage in trace.coverages}
-        known |= {specification.locator.name for specification in self._configured()}
+        known |= {specification.locator.name for specification in self._list_configured()}
         styles_by_path = {path: styles for styles, paths in self.inputs.sources if styles for path in paths}
         for path, own in unread.items():
             styles = dict.fromkeys(f"`{one.meta}` and `{one.content}`" for one in styles_by_path[path])
             for one in own:
-                cited = [self._names_known(target, known) for target in one.targets]
+                cited = [self._has_known_name(target, known) for target in one.targets]
                 if not any(cited):
                     continue
                 count = f"{format_count(sum(cited), 'citation')} here" if sum(cited) > 1 else "this citation"
@@ -420,7 +420,7 @@ class Project:
                 place = one.places[cited.index(True)]
                 yield rules.COMMENT_STYLE_UNREAD.problem(message, path, place, label="not read", hint=hint)
 
-    def _names_known(self, target: str, known: Collection[str]) -> bool:
+    def _has_known_name(self, target: str, known: Collection[str]) -> bool:
         with suppress(DuvetError):
             return resolve_specification(target.partition("#")[0], Format.AUTO, self.root, self.tree).name in known
         return False
@@ -478,14 +478,14 @@ class Project:
 
         cited = [coverage.specification for coverage in self._built.coverages]
         # Specifications that nothing cites have no requirements.
-        known = (*cited, *list_unreferenced_specifications(self._configured(), cited))
+        known = (*cited, *list_unreferenced_specifications(self._list_configured(), cited))
         unavailable = [locator.name for locator in self.library.failures]
         return RequirementsByTarget(known, self._stated, self.tree, self.root, unavailable)
 
     @cached_property
     def catalogue(self) -> Catalogue:
         known = self.finished()
-        found = build_catalogue(known.trace, known.requirements, self._configured())
+        found = build_catalogue(known.trace, known.requirements, self._list_configured())
         excuses = self._settled.excuses if self._settled else {}
         setup = self.setup_problems
         return replace(found, blob_link=known.blob_link, issue_link=known.issue_link, excuses=excuses, setup=setup)
@@ -498,12 +498,12 @@ class Project:
         """The counts of sentences with keywords in configured specifications; none with awslabs duvet's schema."""
         from duvet.specs.census import Census, take_census
 
-        for one in () if self.is_like_upstream else self._configured():
+        for one in () if self.is_like_upstream else self._list_configured():
             key = f"{one.locator.format.name}\n{one.form}"
             count = partial(take_census, one)
             yield one, self.memory.parse_text("census", Census, one.path, key, one.data, count)
 
-    def _configured(self) -> Iterator[Specification]:
+    def _list_configured(self) -> Iterator[Specification]:
         for rule in self.config.specifications if self.config else ():
             # The trace reports those that could not.
             with suppress(DuvetError):
@@ -528,7 +528,7 @@ class Project:
         return spell_paths(patterns, [one.path for one in self.trace.annotations])
 
 
-def _disk_of(tree: Tree | None) -> DiskTree | None:
+def _find_disk(tree: Tree | None) -> DiskTree | None:
     if isinstance(tree, RecordedTree):
         return tree.disk
     return tree if isinstance(tree, DiskTree) else None

@@ -115,7 +115,7 @@ def _find_literals(project: Project, by_path: dict[str, list[int]], places: Anno
         for path, lines in project.memory.parse_files("literals", LiteralLines, relevant, (styles,), read):
             for id in by_path[path] if lines.inside else ():
                 if annotations[id].line in lines.inside:
-                    yield Finding(_problem(rules.CITATION_IN_STRING, message, annotations[id], places, hint), id)
+                    yield Finding(_make_problem(rules.CITATION_IN_STRING, message, annotations[id], places, hint), id)
 
 
 def _find_duplicates(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _find_duplicates(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding
             notes = (Note(places.of(before, before.source.target), "first annotation"),)
             message = "this annotation repeats the one before it"
             hint = "remove one of them"
-            yield Finding(_problem(rules.CITATION_REPEATED, message, annotation, places, hint, notes), id)
+            yield Finding(_make_problem(rules.CITATION_REPEATED, message, annotation, places, hint, notes), id)
 
 
 def _find_cited_exceptions(trace: Trace, places: AnnotationPlaces) -> Iterator[Finding]:
@@ -153,7 +153,7 @@ def _find_cited_exceptions(trace: Trace, places: AnnotationPlaces) -> Iterator[F
         noun = "test" if annotation.kind is Kind.TEST else "code"
         message = f"this {noun} cites text that {exception.path}:{exception.line} excepts"
         hint = "remove the exception or this annotation"
-        yield Finding(_problem(rules.CITATION_EXCEPTED, message, annotation, places, hint), id)
+        yield Finding(_make_problem(rules.CITATION_EXCEPTED, message, annotation, places, hint), id)
 
 
 def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
@@ -203,7 +203,7 @@ _LABELS = {
 }
 
 
-def _problem(
+def _make_problem(
     rule: rules.Rule, message: str, one: Annotation, places: AnnotationPlaces, hint: str, notes: tuple[Note, ...] = ()
 ) -> Problem:
     place = places.of(one, one.source.target)

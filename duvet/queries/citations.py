@@ -34,32 +34,32 @@ class CitationReader:
         self._text = lru_cache(maxsize=None)(files.text)
 
     def by_type(self, numbers: Iterable[int]) -> tuple[records.CitationWithCode, ...]:
-        ordered = sorted(set(numbers), key=lambda number: (_ORDER.index(self._card(number).kind), number))
-        return tuple(records.CitationWithCode(**self._fields(number)) for number in ordered)
+        ordered = sorted(set(numbers), key=lambda number: (_ORDER.index(self._find_card(number).kind), number))
+        return tuple(records.CitationWithCode(**self._make_fields(number)) for number in ordered)
 
     def detail(self, number: int) -> records.CitationDetail:
-        rows = records.make_requirement_rows(self.catalogue, self._card(number).requirements)
-        return records.CitationDetail(**self._fields(number), requirements=rows)
+        rows = records.make_requirement_rows(self.catalogue, self._find_card(number).requirements)
+        return records.CitationDetail(**self._make_fields(number), requirements=rows)
 
     def file(self, numbers: Iterable[int]) -> records.FileDetail:
-        ordered = sorted(numbers, key=lambda number: (self._card(number).line, number))
-        first = self._card(ordered[0])
+        ordered = sorted(numbers, key=lambda number: (self._find_card(number).line, number))
+        first = self._find_card(ordered[0])
         return records.FileDetail(
-            file_path=first.path, url=self._blob_url(first), citations=tuple(self.detail(number) for number in ordered)
+            file_path=first.path, url=self._make_url(first), citations=tuple(self.detail(number) for number in ordered)
         )
 
-    def _card(self, number: int) -> CitationCard:
+    def _find_card(self, number: int) -> CitationCard:
         return self.catalogue.citations[number]
 
-    def _blob_url(self, card: CitationCard) -> str | None:
+    def _make_url(self, card: CitationCard) -> str | None:
         return records.make_blob_url(card.blob_link or self.catalogue.blob_link, card.path) or None
 
-    def _fields(self, number: int) -> dict[str, Any]:
-        card = self._card(number)
+    def _make_fields(self, number: int) -> dict[str, Any]:
+        card = self._find_card(number)
         catalogue = self.catalogue
         specification = catalogue.specifications[card.specification] if card.is_valid else None
         snippet = make_snippet(self._text(card.path), card, self.around)
-        url = self._blob_url(card)
+        url = self._make_url(card)
         full_path = None
         if card.requirements:
             requirement = catalogue.requirements[card.requirements[0]]

@@ -45,7 +45,7 @@ def _make_requirement(material: DetailMaterial, indexes: Sequence[int]) -> recor
     card = requirements[worst]
     specification = catalogue.specification_of(card)
     around = range(max(worst - _NEIGHBOURS, 0), min(worst + _NEIGHBOURS + 1, len(requirements)))
-    neighbours = [index for index in around if index != worst and _spot(requirements[index]) == _spot(card)]
+    neighbours = [index for index in around if index != worst and _make_spot(requirements[index]) == _make_spot(card)]
     cited = [number for index in indexes for number in requirements[index].citations]
     together = {index for number in cited for index in catalogue.citations[number].requirements}
     ##= man/spec/show.md#details
@@ -65,14 +65,14 @@ def _make_requirement(material: DetailMaterial, indexes: Sequence[int]) -> recor
     )
 
 
-def _spot(card: RequirementCard) -> tuple[int, str]:
+def _make_spot(card: RequirementCard) -> tuple[int, str]:
     return (card.specification, card.section)
 
 
 def _make_section(material: DetailMaterial, index: int, id: str) -> records.SectionDetail:
     catalogue = material.catalogue
     specification = catalogue.specifications[index]
-    indexes = [number for number, card in enumerate(catalogue.requirements) if _spot(card) == (index, id)]
+    indexes = [number for number, card in enumerate(catalogue.requirements) if _make_spot(card) == (index, id)]
     loaded = material.load(specification)
     section = loaded.sections[loaded.by_id[id]]
     others = [

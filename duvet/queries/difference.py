@@ -230,7 +230,7 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
     A reworded requirement is paired by its id or, without ids, by the most similar text in its section.
     """
     rest = _Unpaired(then, now)
-    same = rest.take(lambda catalogue, card: (*_section_key(catalogue, card), card.text))
+    same = rest.take(lambda catalogue, card: (*_make_section_key(catalogue, card), card.text))
     moved = [
         *rest.take(lambda catalogue, card: (catalogue.specification_of(card).locator, card.text)),
         *rest.take(lambda catalogue, card: card.text),
@@ -271,23 +271,23 @@ class _Unpaired:
         """Pair the most similar requirements within a section, or between a section and its successor."""
 
         def present_section(catalogue: Catalogue, card: RequirementCard) -> _Section:
-            section = _section_key(catalogue, card)
+            section = _make_section_key(catalogue, card)
             return successors.get(section, section)
 
-        ours, theirs = self._group(present_section, _section_key)
+        ours, theirs = self._group(present_section, _make_section_key)
         return self._remove(
             [pair for one in ours.keys() & theirs.keys() for pair in self._pair_alike(ours[one], theirs[one])]
         )
 
     def _pair_alike(self, ours: list[int], theirs: list[int]) -> Iterator[IndexPair]:
         taken_then, taken_now = set(), set()
-        for _, old, new in sorted(self._scores(ours, theirs)):
+        for _, old, new in sorted(self._compute_scores(ours, theirs)):
             if old not in taken_then and new not in taken_now:
                 taken_then.add(old)
                 taken_now.add(new)
                 yield old, new
 
-    def _scores(self, ours: list[int], theirs: list[int]) -> Iterator[tuple[float, int, int]]:
+    def _compute_scores(self, ours: list[int], theirs: list[int]) -> Iterator[tuple[float, int, int]]:
         ratio = load_rapidfuzz().fuzz.ratio
         then, now = (catalogue.requirements for catalogue in self.catalogues)
         for index, old in enumerate(ours):
@@ -323,13 +323,13 @@ def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]
     sections: defaultdict[_Section, Counter[_Section]] = defaultdict(Counter)
     specifications: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for old, new in moved:
-        before, after = _section_key(then, then.requirements[old]), _section_key(now, now.requirements[new])
+        before, after = _make_section_key(then, then.requirements[old]), _make_section_key(now, now.requirements[new])
         sections[before][after] += 1
         specifications[before[0]][after[0]] += 1
     for known in now.specifications:
         specifications.pop(known.locator, None)
     found = {}
-    for locator, name in {_section_key(then, card) for card in then.requirements}:
+    for locator, name in {_make_section_key(then, card) for card in then.requirements}:
         if (locator, name) in sections:
             found[locator, name] = sections[locator, name].most_common(1)[0][0]
         elif locator in specifications:
@@ -337,7 +337,7 @@ def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]
     return found
 
 
-def _section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
+def _make_section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
     return catalogue.specification_of(card).locator, card.section
 
 

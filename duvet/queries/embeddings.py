@@ -84,10 +84,10 @@ class DummySpace:
     width = DUMMY_WIDTH
 
     def rows(self, texts: Sequence[str]) -> bytes:
-        return b"".join(make_vector_row(_numbers(text)) for text in texts)
+        return b"".join(make_vector_row(_make_numbers(text)) for text in texts)
 
     def query(self, text: str) -> bytes:
-        numbers = memoryview(_numbers(text)).cast("b").tolist()
+        numbers = memoryview(_make_numbers(text)).cast("b").tolist()
         length = sum(number * number for number in numbers) ** 0.5 or 1.0
         return pack(f"<{DUMMY_WIDTH}f", *(number / length for number in numbers))
 
@@ -105,7 +105,7 @@ class DummyEmbedder:
         return DummySpace() if data == DummySpace.data else None
 
 
-def _numbers(text: str) -> bytes:
+def _make_numbers(text: str) -> bytes:
     return blake3(text.encode(errors="replace")).digest(DUMMY_WIDTH)
 
 

@@ -80,7 +80,7 @@ class ExplainedRow(PriorityRow, frozen=True, kw_only=True):
 
 def make_priority_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int | None = None) -> list[PriorityRow]:
     cards = [catalogue.requirements[index] for index in ranked[:limit]]
-    return [PriorityRow(**_fields(catalogue, card, rank)) for rank, card in enumerate(cards, 1)]
+    return [PriorityRow(**_make_fields(catalogue, card, rank)) for rank, card in enumerate(cards, 1)]
 
 
 def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int | None = None) -> list[ExplainedRow]:
@@ -89,7 +89,7 @@ def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int 
     nexts = [*cards[1:], None]
     return [
         ExplainedRow(
-            **_fields(catalogue, card, rank),
+            **_make_fields(catalogue, card, rank),
             key=_describe_key(card, compute_priority(catalogue, card).todos),
             before_next=_explain_order(catalogue, card, after) if after else "",
         )
@@ -97,14 +97,14 @@ def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int 
     ]
 
 
-def _fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str, Any]:
+def _make_fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str, Any]:
     priority = compute_priority(catalogue, card)
     citations = [catalogue.citations[number] for number in card.citations]
     ##= man/spec/queries.md#priorities
     ##% With `--explain` and in JSON, `duvet prioritize` MUST explain each rank in words.
     meaning = card.state.meaning
     state = describe_shortfall(card.state, citations) or meaning[0].lower() + meaning[1:].rstrip(".")
-    reason = f"{_level_name(card.level)}, {card.state.words}: {state}"
+    reason = f"{_format_level(card.level)}, {card.state.words}: {state}"
     return {
         **make_row_fields(catalogue, card),
         "rank": rank,
@@ -138,14 +138,14 @@ def describe_shortfall(state: State, citations: Sequence[_Citation]) -> str:
 
 
 def _describe_key(card: RequirementCard, todos: int) -> str:
-    return f"{_level_name(card.level)}, {card.state.words}, {format_count(todos, 'todo')}"
+    return f"{_format_level(card.level)}, {card.state.words}, {format_count(todos, 'todo')}"
 
 
 def _explain_order(catalogue: Catalogue, card: RequirementCard, after: RequirementCard) -> str:
     """Return the first criterion by which two requirements differ, in words."""
     one, other = compute_priority(catalogue, card), compute_priority(catalogue, after)
     if one.level is not other.level:
-        return f"{_level_name(one.level)} comes before {_level_name(other.level)}"
+        return f"{_format_level(one.level)} comes before {_format_level(other.level)}"
     if one.priority_class is not other.priority_class:
         return f"same level; `{card.state.words}` comes before `{after.state.words}`"
     if one.todos != other.todos:
@@ -153,5 +153,5 @@ def _explain_order(catalogue: Catalogue, card: RequirementCard, after: Requireme
     return "same level, progress and todos; occurs earlier in the specifications"
 
 
-def _level_name(level: Level) -> str:
+def _format_level(level: Level) -> str:
     return level.name if level else "no level"

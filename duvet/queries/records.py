@@ -74,7 +74,7 @@ _SAFE_IN_FRAGMENTS = "/!$&'()*+,;=:@?-._~"
 
 
 def make_fragment_link(anchor: str) -> str:
-    return f"#{_quoted(anchor, _SAFE_IN_FRAGMENTS)}"
+    return f"#{_quote_part(anchor, _SAFE_IN_FRAGMENTS)}"
 
 
 def keep_web_url(url: str | None) -> str:
@@ -87,13 +87,13 @@ def keep_web_url(url: str | None) -> str:
 def make_blob_url(base: str | None, path: str) -> str:
     """Return the URL of a source file, without a line; empty without a base URL."""
     found = keep_web_url(base)
-    return f"{found.rstrip('/')}/{_quoted(path)}" if found else ""
+    return f"{found.rstrip('/')}/{_quote_part(path)}" if found else ""
 
 
 def make_issue_url(base: str | None, id: str) -> str:
     """Return the URL of an issue, given as a number or a URL; empty if it can't be determined."""
     found = keep_web_url(base)
-    return keep_web_url(id) or (f"{found.rstrip('/')}/{_quoted(id.removeprefix('#'))}" if found else "")
+    return keep_web_url(id) or (f"{found.rstrip('/')}/{_quote_part(id.removeprefix('#'))}" if found else "")
 
 
 def make_published_url(url: str, section: str | None = None) -> str:
@@ -104,7 +104,7 @@ def make_published_url(url: str, section: str | None = None) -> str:
     return "" if page.endswith(".txt") else page + make_fragment_link(section)
 
 
-def _quoted(text: str, safe: str = "/") -> str:
+def _quote_part(text: str, safe: str = "/") -> str:
     # A file name that is not valid Unicode gives a dead link, which is harmless.
 
     from urllib.parse import quote
@@ -236,18 +236,20 @@ Detail = RequirementDetail | SectionDetail | SpecificationDetail | FileDetail
 
 def count_requirements(found: Iterable[CountedRequirement]) -> RequirementCounts:
     *_, total = compute_level_totals(found)
-    return RequirementCounts(**_fields(total))
+    return RequirementCounts(**_make_fields(total))
 
 
 def count_by_level(found: Iterable[CountedRequirement]) -> tuple[LevelCounts, ...]:
     """Return the counts for each level that occurs, strongest first."""
     *levels, _ = compute_level_totals(found)
     return tuple(
-        LevelCounts(level=format_level(total.level), **_fields(total)) for total in levels if total.level is not None
+        LevelCounts(level=format_level(total.level), **_make_fields(total))
+        for total in levels
+        if total.level is not None
     )
 
 
-def _fields(total: Total) -> dict[str, Any]:
+def _make_fields(total: Total) -> dict[str, Any]:
     by_state = {state.name.lower(): count for state, count in zip(State, total.counts, strict=True)}
     return {**by_state, **{name: getattr(total, name) for name in ("requirements", "applicable", "percent")}}
 

@@ -24,7 +24,7 @@ _THREADS = "OPENBLAS_NUM_THREADS"
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def _limit_threads() -> Iterator[None]:
     """Limit numpy to one thread while it loads, unless the user set a number; child processes are unaffected."""
     if _THREADS in os.environ:
         yield
@@ -37,7 +37,7 @@ def _one_thread() -> Iterator[None]:
         os.environ.pop(_THREADS, None)
 
 
-with _one_thread():
+with _limit_threads():
     import numpy as np
 
 _BLOCK = 4096  # Number of rows to compare at once, so that they fit into a processor's cache.

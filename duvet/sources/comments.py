@@ -224,7 +224,7 @@ class _FieldReader:
         if "source" not in by_key:
             hint = "add a line with the target, such as `spec.md#section`"
             message = "comment is missing source specification"
-            self._report(rules.COMMENT_NO_TARGET, message, self._value_place(fields[0]), hint=hint)
+            self._report(rules.COMMENT_NO_TARGET, message, self._find_value_place(fields[0]), hint=hint)
         target = by_key.get("source", fields)[0]
         reason, feature, issue = (
             " ".join(field.value for field in by_key.get(key, ())) for key in ("reason", "feature", "tracking-issue")
@@ -247,9 +247,9 @@ class _FieldReader:
                 problem = rules.COMMENT_REPEATED_KEY.problem(
                     f'"{field.key}" already specified',
                     self.path,
-                    self._value_place(field),
+                    self._find_value_place(field),
                     label="redefined here",
-                    notes=(Note(self._value_place(by_key[field.key][0]), "already defined here"),),
+                    notes=(Note(self._find_value_place(by_key[field.key][0]), "already defined here"),),
                 )
                 self.problems.append(problem)
             else:
@@ -262,7 +262,7 @@ class _FieldReader:
         field = by_key[choice.key][0]
         if field.value not in choice.known:
             message = f"Invalid {choice.noun} {quote_text(field.value)}, expected one of {choice.expected}"
-            self._report(choice.rule, message, self._value_place(field), label=f"unknown {choice.noun}")
+            self._report(choice.rule, message, self._find_value_place(field), label=f"unknown {choice.noun}")
         return choice.known.get(field.value, default)
 
     def _check_allowed(self, by_key: dict[str, list[CommentField]], kind: Kind) -> None:
@@ -270,7 +270,7 @@ class _FieldReader:
             if key in by_key and kind not in kinds:
                 expected = " or ".join(sorted(kind.name.lower() for kind in kinds))
                 message, hint = f"invalid key for type {kind.name}", f"remove `{key}`, or set `type` to {expected}"
-                place, label = self._value_place(by_key[key][0]), f"allowed only for {expected}"
+                place, label = self._find_value_place(by_key[key][0]), f"allowed only for {expected}"
                 self._report(rules.COMMENT_KEY_NOT_ALLOWED, message, place, label=label, hint=hint)
 
     def _report(
@@ -278,7 +278,7 @@ class _FieldReader:
     ) -> None:
         self.problems.append(rule.problem(message, self.path, place, label=label, hint=hint))
 
-    def _value_place(self, field: CommentField) -> Place:
+    def _find_value_place(self, field: CommentField) -> Place:
         return find_place(self.text, field.value_start, field.value_start + len(field.value))
 
 
@@ -350,7 +350,7 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
             else:
                 ##= man/spec/trace.md#annotations
                 ##% duvet SHOULD warn about quoted text that has no target, or that a gap separates from its target.
-                problems.append(_without_target(path, text, block, before))
+                problems.append(_make_missing_target_problem(path, text, block, before))
             before = block
     return found, problems
 
@@ -371,7 +371,9 @@ def parse_block(
     return [replace(fields.annotation, path=path, line=line, quote=quote, blob_link=link, source=source)]
 
 
-def _without_target(path: str, text: str, block: AnnotationBlock, before: AnnotationBlock | None) -> Problem:
+def _make_missing_target_problem(
+    path: str, text: str, block: AnnotationBlock, before: AnnotationBlock | None
+) -> Problem:
     first, last = block.contents[0], block.contents[-1]
     place = find_place(text, first.start, last.end)
     has_lost_text = before is not None and before.metas and not before.contents

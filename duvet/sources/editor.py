@@ -208,7 +208,7 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
     new = rewrap_words([line.words for line in lines], split_words(quote), rooms)
     changed = [index for index, line in enumerate(lines) if index >= len(new) or line.words != new[index]]
     if len(new) <= len(lines) and all(index < len(new) and lines[index].words for index in changed):
-        return tuple(_line_edit(text, lines, new, index) for index in changed)
+        return tuple(_make_line_edit(text, lines, new, index) for index in changed)
     first = changed[0] if changed else len(lines) - 1
     while not lines[first].words:
         first -= 1
@@ -224,7 +224,7 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
     return (make_edit(text, old_lines[0].first, old_lines[-1].last, joined),)
 
 
-def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], index: int) -> Edit:
+def _make_line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], index: int) -> Edit:
     line = lines[index]
     if new[index]:
         return make_edit(text, line.first, line.last, " ".join(new[index]))
@@ -367,7 +367,7 @@ _FIRST_LINES = {BOM: "its byte order mark", "#!": "its `#!` line", "<?": "its `<
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
     """Raise DuvetError unless the text gains one annotation on the new lines and keeps all others."""
-    old, new = ([_lines_and_content(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
+    old, new = ([_read_range_and_content(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
     for first, last, _ in old:
         if first < line <= last:
             message = f"this line is inside the annotation at {path}:{first}"
@@ -381,7 +381,7 @@ def _check_others(path: str, texts: tuple[str, str], line: int, count: int, styl
         raise DuvetError(message, path=path, line=line, hint="choose another line, or add an empty line between them")
 
 
-def _lines_and_content(one: Annotation, text: str) -> tuple[int, int, tuple[str, ...]]:
+def _read_range_and_content(one: Annotation, text: str) -> tuple[int, int, tuple[str, ...]]:
     last = find_line_index(line_starts(text), one.source.text_end - 1) + 1
     return one.line, last, (one.kind.name, one.target, one.quote, one.reason, one.feature, one.tracking_issue)
 

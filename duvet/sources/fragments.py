@@ -64,20 +64,20 @@ _FAMILIES = (_HASHES, _SLASHES, _BOTH, _CPP, _RUST, _GO, _JAVASCRIPT)
 
 
 @cache
-def _by_extension() -> dict[str, LiteralFamily]:
+def _find_by_extension() -> dict[str, LiteralFamily]:
     found = ((pattern, family) for family in _FAMILIES for one in family.languages for pattern in one.patterns)
     return {pattern.rpartition("*")[2]: family for pattern, family in found}
 
 
-def _family(path: str) -> LiteralFamily | None:
+def _find_family(path: str) -> LiteralFamily | None:
     name = path.rpartition("/")[2]
     dot = name.rfind(".")
-    return _by_extension().get(name[dot:]) if dot > 0 else None
+    return _find_by_extension().get(name[dot:]) if dot > 0 else None
 
 
 def may_have_literals(path: str) -> bool:
     """Return True if duvet knows the multi-line literals of the file's language."""
-    return _family(path) is not None
+    return _find_family(path) is not None
 
 
 def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
@@ -85,12 +85,12 @@ def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
     ##= man/spec/validate.md#checks
     ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about code
     ##% or tests that cite excepted text.
-    family = _family(path)
+    family = _find_family(path)
     if family is None or not any(sign in text for sign in family.signs):
         return []
     waiting = list(lines)
     inside = []
-    for first, last in _spans(family, text):
+    for first, last in _find_spans(family, text):
         while waiting and waiting[0] <= first:
             del waiting[0]
         while waiting and waiting[0] <= last:
@@ -100,7 +100,7 @@ def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
     return inside
 
 
-def _spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
+def _find_spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
     line, counted = 1, 0
     for found in re.compile(family.expression).finditer(text):
         if found.lastgroup == "unsure":

@@ -39,7 +39,7 @@ class _NothingError(Exception):
 
 def parse_gitignore(data: bytes) -> IgnoreRule:
     """Compile a `.gitignore`, in which the last line that matches a path decides."""
-    rules = [rule for rule in map(_rule, reversed(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))) if rule]
+    rules = [rule for rule in map(_parse_rule, reversed(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))) if rule]
     test = re.compile(b"|".join([b"(%s)" % expression for expression, _ in rules]) or b"(?!)", re.DOTALL).fullmatch
     ignores = [None, *(ignored for _, ignored in rules)]
 
@@ -50,7 +50,7 @@ def parse_gitignore(data: bytes) -> IgnoreRule:
     return match_path
 
 
-def _rule(line: bytes) -> tuple[bytes, bool] | None:
+def _parse_rule(line: bytes) -> tuple[bytes, bool] | None:
     """Return the regular expression of a line, and whether it ignores matching paths; None if it matches nothing."""
     if line.startswith(b"#"):
         return None
@@ -65,13 +65,13 @@ def _rule(line: bytes) -> tuple[bytes, bool] | None:
     pattern = pattern.removesuffix(b"/")
     try:
         if b"/" in pattern:
-            return _expression(pattern.removeprefix(b"/"), names_folders=True) + end, ignored
-        return (rb"(?:.*/)?" + _expression(pattern, names_folders=False) + end, ignored) if pattern else None
+            return _make_expression(pattern.removeprefix(b"/"), names_folders=True) + end, ignored
+        return (rb"(?:.*/)?" + _make_expression(pattern, names_folders=False) + end, ignored) if pattern else None
     except _NothingError:
         return None
 
 
-def _expression(pattern: bytes, *, names_folders: bool) -> bytes:
+def _make_expression(pattern: bytes, *, names_folders: bool) -> bytes:
     parts: list[bytes] = []
     at = 0
     is_plain = True
@@ -83,9 +83,9 @@ def _expression(pattern: bytes, *, names_folders: bool) -> bytes:
         if token["stars"]:
             # git compares the text before the first star literally, so `**` after it begins a new pattern.
             is_whole = len(token["stars"]) > 1 and (is_plain or pattern[before - 1 : before] == b"/")
-            expression, at = _stars(pattern, at, is_whole=is_whole and names_folders)
+            expression, at = _convert_stars(pattern, at, is_whole=is_whole and names_folders)
         elif token["open"]:
-            expression, at = _class(pattern, at, negated=len(token["open"]) > 1)
+            expression, at = _convert_class(pattern, at, negated=len(token["open"]) > 1)
         else:
             expression = rb"[^/]" if token["any"] else re.escape(token["escaped"] or token[0])
         is_plain = is_plain and token.lastgroup is None
@@ -93,7 +93,7 @@ def _expression(pattern: bytes, *, names_folders: bool) -> bytes:
     return b"".join(parts)
 
 
-def _stars(pattern: bytes, at: int, *, is_whole: bool) -> tuple[bytes, int]:
+def _convert_stars(pattern: bytes, at: int, *, is_whole: bool) -> tuple[bytes, int]:
     if is_whole and pattern.startswith(b"/", at):
         return rb"(?:.*/)?", at + 1
     if is_whole and (at == len(pattern) or pattern.startswith(rb"\/", at)):
@@ -101,18 +101,18 @@ def _stars(pattern: bytes, at: int, *, is_whole: bool) -> tuple[bytes, int]:
     return rb"[^/]*", at
 
 
-def _class(pattern: bytes, at: int, *, negated: bool) -> tuple[bytes, int]:
+def _convert_class(pattern: bytes, at: int, *, negated: bool) -> tuple[bytes, int]:
     members: list[bytes] = []
     while not members or not pattern.startswith(b"]", at):
         member = _MEMBER.match(pattern, at)
         if not member:
             raise _NothingError
-        members.append(_members(member))
+        members.append(_convert_members(member))
         at = member.end()
     return rb"(?!/)[%s%s]" % (b"^" if negated else b"", b"".join(members)), at + 1
 
 
-def _members(member: re.Match[bytes]) -> bytes:
+def _convert_members(member: re.Match[bytes]) -> bytes:
     if member["name"] is not None:
         if member["name"] not in _NAMED:
             raise _NothingError
@@ -145,7 +145,7 @@ class IgnoredPaths:
         folder = whole.rpartition("/")[0]
         known = self._folders.get(folder)
         if known is None:
-            top = self._top(f"{folder}/")
+            top = self._find_top(f"{folder}/")
             above = (whole[: end.end()] for end in _FOLDER.finditer(f"{folder}/"))
             is_hidden = any(self._is_named(one, top) for one in above if len(one) > len(top))
             known = self._folders[folder] = is_hidden, top
@@ -158,15 +158,15 @@ class IgnoredPaths:
             start = path.rfind("/", 0, start - 1) + 1
             if path[start:].rstrip("/") == ".git":
                 return True
-            verdict = self._verdict(f"{path[:start]}.gitignore", path[start:])
+            verdict = self._decide(f"{path[:start]}.gitignore", path[start:])
             if verdict is not None:
                 return verdict
         if top not in self._tops:
             self._tops[top] = self._repository.shared(self._repository.own(top))
         own = self._tops[top]
-        return bool(own and self._verdict(f"{own}/info/exclude", path[len(top) :]))
+        return bool(own and self._decide(f"{own}/info/exclude", path[len(top) :]))
 
-    def _verdict(self, file: str, path: str) -> bool | None:
+    def _decide(self, file: str, path: str) -> bool | None:
         if file not in self._files:
             try:
                 self._files[file] = parse_gitignore(self.tree.read(self._repository.spelt(file)))
@@ -175,7 +175,7 @@ class IgnoredPaths:
         decide = self._files[file]
         return decide(path) if decide else None
 
-    def _top(self, folder: str) -> str:
+    def _find_top(self, folder: str) -> str:
         """Return the top of the repository; outside any, the working directory, or `/` for other paths."""
         ##= man/spec/trace.md#sources
         ##% duvet MUST skip the files that `exclude` matches. With `gitignore`, duvet MUST skip the files that git

@@ -77,7 +77,7 @@ def compile_pattern(text: str) -> PathPattern:
         if found[0] == ".":
             dots += [len(components)] if components or text.startswith("/") else []
             continue
-        component = _component(found[0], text, found.start())
+        component = _parse_component(found[0], text, found.start())
         if not (component.is_recursive and components and components[-1].is_recursive):
             components.append(component)
     root = "/" if text.startswith("/") else ""
@@ -128,7 +128,7 @@ def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:
     return re.compile("|".join(expressions) or "(?!)", re.DOTALL).fullmatch
 
 
-def _component(name: str, pattern: str, offset: int) -> PatternComponent:
+def _parse_component(name: str, pattern: str, offset: int) -> PatternComponent:
     if name == "**":
         return PatternComponent()
     if not _SPECIAL.search(name):
@@ -141,7 +141,7 @@ def _component(name: str, pattern: str, offset: int) -> PatternComponent:
         if token["star"] or token["any"]:
             expression += "[^/]*" if token["star"] else "[^/]"
         elif token["one"] or token["none"]:
-            expression += _character_class(token["one"] or token["none"], negated=token["none"] is not None)
+            expression += _parse_character_class(token["one"] or token["none"], negated=token["none"] is not None)
         else:
             expression += re.escape(token[0])
     suffix = _SUFFIX_ONLY.fullmatch(name)
@@ -151,7 +151,7 @@ def _component(name: str, pattern: str, offset: int) -> PatternComponent:
     return PatternComponent(matches=re.compile(expression, re.DOTALL).fullmatch, expression=expression)
 
 
-def _character_class(inside: str, *, negated: bool) -> str:
+def _parse_character_class(inside: str, *, negated: bool) -> str:
     choices: list[str] = []
     at = 0
     while at < len(inside):
@@ -223,7 +223,7 @@ class _Walk:
                 elif self.tree.exists(path):
                     self.found.add(path)
             elif component.matches is not None:
-                names = [entry for entry in self._entries(folder) if component.matches(entry.name)]
+                names = [entry for entry in self._list_entries(folder) if component.matches(entry.name)]
                 if is_last:
                     self.found.update(start + entry.name for entry in names)
                 else:
@@ -240,7 +240,7 @@ class _Walk:
             self.todo.append((folder, index + 1, ()))
         start = make_path_start(folder)
         folders: list[tuple[str, bool]] = []
-        for entry in self._entries(folder):
+        for entry in self._list_entries(folder):
             if test is not None and test(entry.name):
                 self.found.add(start + entry.name)
             if is_folder(entry):
@@ -253,7 +253,7 @@ class _Walk:
                 if not rest:
                     self.found.add(path)
 
-    def _entries(self, folder: str) -> Iterator[TreeEntry]:
+    def _list_entries(self, folder: str) -> Iterator[TreeEntry]:
         try:
             ##= man/spec/trace.md#reports
             ##% duvet MUST ignore the temporary files of killed runs, and remove them in a later run. duvet MUST NOT

@@ -346,13 +346,13 @@ class DiskCache(Cache):
             ##= man/spec/watch.md#noticing-changes
             ##% `duvet report --watch` MUST notice changes that happen during a run. `duvet report --watch` MUST ignore
             ##% files that it wrote itself, and changes that do not affect the result.
-            self._files("outputs", bytes).add(path, "", self.tree.note_written(path, content), content)
+            self._list_files("outputs", bytes).add(path, "", self.tree.note_written(path, content), content)
         self._written.clear()
 
     def parse_files(
         self, name: str, kind: type[Value], paths: Iterable[str], key: object, read: Callable[[str], Value | None]
     ) -> Iterator[tuple[str, Value]]:
-        parsed, digest = self._files(name, kind), make_cache_key(key)
+        parsed, digest = self._list_files(name, kind), make_cache_key(key)
         for path, known in parsed.recall(paths, digest):
             value = read(path) if known is None else known
             if value is None:
@@ -364,7 +364,7 @@ class DiskCache(Cache):
     def parse_text(
         self, name: str, kind: type[Value], path: str, key: object, data: bytes, parse: Callable[[], Value]
     ) -> Value:
-        parsed, digest = self._files(name, kind), make_cache_key(key)
+        parsed, digest = self._list_files(name, kind), make_cache_key(key)
         known = parsed.recall_text(path, digest, data)
         if known is not None:
             return known
@@ -376,7 +376,7 @@ class DiskCache(Cache):
         return value
 
     def has_content(self, path: str, data: bytes) -> bool:
-        outputs = self._files("outputs", bytes)
+        outputs = self._list_files("outputs", bytes)
         if outputs.get_last(path, "") != recorder.digest_content(data):
             return False
         # A file's stamp is valid only if nobody touches the file.
@@ -395,7 +395,7 @@ class DiskCache(Cache):
     def forgo(self) -> None:
         self.tree.record.settled = False
 
-    def _files(self, name: str, kind: type[Value]) -> _ParsedFiles[Value]:
+    def _list_files(self, name: str, kind: type[Value]) -> _ParsedFiles[Value]:
         if name not in self._parsed:
             self._parsed[name] = _ParsedFiles(self.blobs, name, kind, self.tree)
         return self._parsed[name]

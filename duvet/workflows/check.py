@@ -106,7 +106,7 @@ def _list_values(workflow: records.Workflow) -> Iterator[tuple[references.ValueP
             yield ("variables", name, "default"), variable.default
     for number, step in enumerate(workflow.steps):
         at: references.ValuePath = ("steps", number)
-        yield (*_params_path(step, at), "params"), step.params
+        yield (*_find_params_path(step, at), "params"), step.params
         yield (*at, "expect"), step.expect
         checks = [((*at, "assert", place), check) for place, check in enumerate(step.asserts)]
         if isinstance(step, records.WaitStep):
@@ -119,7 +119,7 @@ def _list_values(workflow: records.Workflow) -> Iterator[tuple[references.ValueP
     yield ("outputs",), workflow.outputs
 
 
-def _params_path(step: records.Step, keys: references.ValuePath) -> references.ValuePath:
+def _find_params_path(step: records.Step, keys: references.ValuePath) -> references.ValuePath:
     """Return the path of the table with the tool and its arguments."""
     return (*keys, "wait") if isinstance(step, records.WaitStep) else keys
 
@@ -164,7 +164,7 @@ def _check_calls(step: records.Step, keys: references.ValuePath, known: Workflow
             yield WorkflowFault(keys=(*keys, "model"), message=f"unknown model {_quote(step.model)}", hint=hint)
         yield from _check_arguments(step.params, steps.ModelParams, (*keys, "params"), "a model")
         return
-    at = _params_path(step, keys)
+    at = _find_params_path(step, keys)
     tool = find_step_tool(step)
     if tool not in known:
         hint = _suggest(tool, sorted({*known.tools, *map(records.tool_name, known.workflows)}))
@@ -203,7 +203,7 @@ def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> 
     for number, step in enumerate(workflow.steps):
         message = _find_deeper_fault(step, (workflow.name,), known, set())
         if message:
-            yield WorkflowFault(keys=(*_params_path(step, ("steps", number)), "tool"), message=message)
+            yield WorkflowFault(keys=(*_find_params_path(step, ("steps", number)), "tool"), message=message)
 
 
 def _find_deeper_fault(
@@ -233,7 +233,7 @@ class _ReferenceScope:
 
     def check_step(self, step: records.Step, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         """Check the references of the next step; afterwards, the step counts as done."""
-        yield from self.check_value(step.params, (*_params_path(step, keys), "params"))
+        yield from self.check_value(step.params, (*_find_params_path(step, keys), "params"))
         if isinstance(step, records.WaitStep):
             yield from self._check_condition(step.until, (*keys, "wait", "until"))
         if isinstance(step, records.ModelStep):

@@ -157,7 +157,7 @@ class RecipeFile(Struct, frozen=True, kw_only=True):
 
 
 def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
-    name = _stem(path)
+    name = _find_stem(path)
     found = RecipeFile(name=name, path=path, origin=origin, data=data)
     try:
         ##= man/spec/service.md#configuration
@@ -179,7 +179,7 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
 def make_broken_recipe(path: str, origin: str, error: errors.DuvetError) -> RecipeFile:
     """Return a record that contains only the error, for an unreadable file."""
     problem = rules.find_broken_rule(error).problem(error.message, path, Place(error.line), hint=error.hint)
-    return RecipeFile(name=_stem(path), path=path, origin=origin, problems=(problem,))
+    return RecipeFile(name=_find_stem(path), path=path, origin=origin, problems=(problem,))
 
 
 def _find_problems(document: DataDocument) -> Iterator[Problem]:
@@ -187,12 +187,12 @@ def _find_problems(document: DataDocument) -> Iterator[Problem]:
     yield from check_table(Recipe, at)
     yield from _find_faults(document.values, at)
     yield from find_repeated_names(document.values, at)
-    if "name" not in document.values and not _can_be_name(_stem(document.path)):
+    if "name" not in document.values and not _can_be_name(_find_stem(document.path)):
         message, hint = "the file name is not a valid recipe name", "add `name: NAME` to the file"
         yield DocumentLocation(document, {}).problem(rules.CONFIG_MISSING_KEY, message, hint)
 
 
-def _stem(path: str) -> str:
+def _find_stem(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
@@ -278,7 +278,7 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
     workflows = {}
     for name, one in recipes.items():
         # Other recipes check their calls to a faulty recipe against its readable parts.
-        draft = None if one.workflow else _draft(one)
+        draft = None if one.workflow else _read_draft(one)
         nothing = records.Workflow(name=records.recipe_workflow(one.name), description="", steps=())
         workflows[name] = one.workflow or (draft.workflow if draft else nothing)
     ##= man/spec/gateway.md#recipes
@@ -292,7 +292,7 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
     )
 
 
-def _draft(found: RecipeFile) -> RecipeDraft | None:
+def _read_draft(found: RecipeFile) -> RecipeDraft | None:
     """Return the readable parts of a file; None if its references can't be checked at all."""
     values = found.document.values if found.document else {}
     variables, steps = values.get("variables", {}), values.get("steps")
@@ -307,7 +307,7 @@ def _draft(found: RecipeFile) -> RecipeDraft | None:
 def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem, ...]:
     if found.document is None:
         return found.problems
-    draft = None if found.workflow else _draft(found)
+    draft = None if found.workflow else _read_draft(found)
     workflow = found.workflow or (draft.workflow if draft else None)
     faults = [*check_workflow(workflow, known), *_check_called_recipes(workflow, known)] if workflow else []
     at = DocumentLocation(found.document, {}, is_private=True)
