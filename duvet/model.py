@@ -324,7 +324,7 @@ class Locator(Struct, frozen=True, eq=False):
         return isinstance(other, Locator) and self._identity == other._identity
 
     def __hash__(self) -> int:
-        return hash(self._identity)
+        return hash(self.name)
 
     @property
     def _identity(self) -> tuple[str, bool, Format]:

@@ -221,11 +221,10 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
     extraction = Extraction({}, {}, {}, [], config.requirements_folder if is_owner else "")
     library.prefetch(_list_locators(config))
     for index, rule in enumerate(config.specifications):
-        place, label = config.specification_place(index), "configured here"
         try:
             specification = library.load(locate_specification(rule.source, rule.format))
         except ProblemsError as error:
-            extraction.problems.append(replace(error.problems[0], path=config.path, place=place, label=label))
+            extraction.problems.append(_place_problem(error.problems[0], config, index))
             continue
         except DuvetError as error:
             broken = rules.find_broken_rule(error)
@@ -233,19 +232,24 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
             if config.extended and describe_plainly(error.message) != error.message:
                 message = describe_plainly(f"can't read the specification {quote_text(error.path)}: {error.message}")
                 hint = "correct `source`, or create the file"
-            problem = broken.problem(message, config.path, place, label=label, hint=hint)
-            extraction.problems.append(problem)
+            extraction.problems.append(_place_problem(broken.problem(message, hint=hint), config, index))
             continue
         if not rule.has_keywords and (warning := _make_keyword_warning(specification)):
-            extraction.problems.append(replace(warning, path=config.path, place=place, label=label))
+            extraction.problems.append(_place_problem(warning, config, index))
         lost = _extract(config, library, specification, root, extraction)
         if lost:
             more = f" and {format_count(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
             message = f"the requirement files of this specification overwrite those of {lost[0]}{more}"
             hint = "rename one of the specifications: their names must differ in more than the extension"
-            problem = rules.REQUIREMENT_CLASH.problem(message, config.path, place, label=label, hint=hint)
-            extraction.problems.append(problem)
+            extraction.problems.append(
+                _place_problem(rules.REQUIREMENT_CLASH.problem(message, hint=hint), config, index)
+            )
     return extraction
+
+
+def _place_problem(problem: Problem, config: Config, index: int) -> Problem:
+    """Return a problem with the place where its specification is configured."""
+    return replace(problem, path=config.path, place=config.specification_place(index), label="configured here")
 
 
 def _make_keyword_warning(specification: Specification) -> Problem | None:

@@ -77,7 +77,7 @@ def parse_heading(line: str) -> NumberedHeading | None:
     numbers = _parse_numbers(number)
     title = trim(found[1] or "")
     # Some titles come from a table of contents, a table or code.
-    is_odd = any(sign in title for sign in (".....", ". . .", " . . ", " " * 5)) or title.startswith(";")
+    is_odd = "....." in title or ". . ." in title or " . . " in title or " " * 5 in title or title.startswith(";")
     if numbers is None or is_odd or title.endswith(("{", "[", "(", ";")):
         return None
     kind = "appendix" if appendix or not number[0].isdigit() else "section"

@@ -365,8 +365,11 @@ def _match_quotes(
     failures: list[tuple[records.Failure, list[int]]] = []
     for key, ids in target.quotes.items():
         quote, name = (key, "") if isinstance(key, str) else key
-        matching = (_find_quote(one, quote, name, allows_cuts=allows_cuts) for one in matchers)
-        found, section = next(filter(None, matching), None), target.section
+        found, section = None, target.section
+        for matcher in matchers:
+            found = _find_quote(matcher, quote, name, allows_cuts=allows_cuts)
+            if found is not None:
+                break
         if found is None and find_equal:
             section, found = find_equal(quote)
         if found is None:
