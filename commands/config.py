@@ -110,7 +110,7 @@ def check(
 @config.command("schema")
 @click.argument("name", type=click.Choice(_SCHEMAS), default="upstream", metavar="[NAME]")
 def print_schema(name: str) -> None:
-    """Print a configuration's JSON Schema, for use in an editor.
+    """Print the JSON Schema of a configuration.
 
     `upstream`, the default, describes .duvet/config.toml as awslabs duvet reads it. `extended` describes the same file
     with all of duvet's keys. `service` describes duvet.config.*.

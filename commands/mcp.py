@@ -60,9 +60,9 @@ _TERMINAL_NOTICE = (
     "--print-config",
     "client",
     type=click.Choice(["claude", "vscode", "cursor", "codex"]),
-    help="Print the configuration to add to this client.",
+    help="Print a configuration for this client.",
 )
-@click.option("--check", is_flag=True, help="Check the configuration, list what would be served, and exit.")
+@click.option("--check", is_flag=True, help="Check the configuration, list the tools to be served, and exit.")
 @click.option("--describe", is_flag=True, help="Print tools, resources and prompts as JSON, and exit.")
 @add_service_options
 @add_trace_options
@@ -76,7 +76,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
     connections only from this machine, unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN is set; clients must then send
     one of these tokens.
 
-    With KM_GATEWAY_URL, the server forwards calls of the km- tools to a team's server, using KM_READER_TOKEN or
+    With KM_GATEWAY_URL, the server forwards calls to the km- tools to the team's server, with KM_READER_TOKEN or
     KM_ADMIN_TOKEN. Without KM_ADMIN_TOKEN, tools for maintainers are not available.
 
     \b
@@ -340,7 +340,7 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
     if application.line is not None:
         gateway = application.line.gateway
         tokens = f"showing {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"
-        yield f"gateway        {gateway.authority}: calls of km- tools but km-help are forwarded there, {tokens}"
+        yield f"gateway        {gateway.authority}: calls to km- tools, except km-help, are forwarded there, {tokens}"
     for pack in application.tools.shown_packs:
         names = [
             tool.name for tool in application.tools.shown_tools if application.tools.registry.pack_of(tool) is pack

@@ -38,7 +38,7 @@ _EXPLANATION = (
 
 
 @click.command(cls=Subcommand)
-@click.option("--explain", is_flag=True, help="Explain each rank, and why the requirement ranks above the next.")
+@click.option("--explain", is_flag=True, help="Explain the rank of each requirement.")
 @click.option("--all", "finished", is_flag=True, help="Include requirements that are done, excepted or not applicable.")
 @click.option(
     "--prompt",

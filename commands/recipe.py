@@ -78,7 +78,7 @@ def recipe() -> None:
     """A recipe automates a routine task: it is a YAML file in `recipes` or `.duvet/recipes` with steps that call tools,
     wait, check the answers and capture values from them. Agents run one with the tool `km-recipe-run`. duvet
     ships daily-health, release-prep, stale-audit and subsystem-freshness; a recipe of the project with the same name
-    replaces a shipped one. duvet-recipe(1) describes the file.
+    replaces a shipped one. duvet-recipe(1) describes the format.
 
     Without a COMMAND, `duvet recipe` lists the recipes.
 
@@ -173,7 +173,7 @@ recipe.add_old_name("validate", check)
 @recipe.command("run")
 @click.argument("name", type=TEXT_TYPE, shell_complete=complete_recipes)
 @add_variable_options
-@click.option("--dry-run", is_flag=True, help="Show the calls without making them; a literal `${` appears as `$${`.")
+@click.option("--dry-run", is_flag=True, help="Show the calls without making them; `$${` stands for a literal `${`.")
 @add_text_format
 @add_service_options
 @add_trace_options
@@ -191,7 +191,7 @@ def run(
     """Run a recipe and show the result of each step.
 
     duvet enables the tools of the pack `knowledge`. Exits with 1 if a step or a check fails. If `KM_GATEWAY_URL` is
-    set, duvet refuses to run recipes, because that server runs its own.
+    set, duvet refuses to run recipes, because the server at that URL runs its own.
 
     \b
     Examples:

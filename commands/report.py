@@ -33,7 +33,9 @@ _MAX_NAMES = 3
 @file_option("--json-v2", help="Write awslabs duvet's second JSON format, which `duvet merge` reads.")
 @file_option("--html", help="Write the HTML report; `-` is standard output.")
 @folder_option("--lcov", help="Write an LCOV file for each specification.")
-@add_switch("--ci", help="Compare with the committed snapshot; without one, require code and tests everywhere.")
+@add_switch(
+    "--ci", help="Compare with the committed snapshot; without one, require code and tests for every requirement."
+)
 @add_gate("--require-citations", help="Require code for every requirement or for a TARGET.")
 @add_gate("--require-tests", help="Require tests for every requirement or for a TARGET.")
 @click.option("--blob-link", type=TEXT_TYPE, metavar="URL", help="Base URL of links to source files.")
@@ -58,7 +60,8 @@ def report(
     A TARGET is a specification or SPEC#SECTION; a numbered section includes its subsections. Targets are checked with
     and without --ci. --require-citations and --require-tests can be repeated.
 
-    --watch reports again when an input changes. Set WATCHFILES_FORCE_POLLING=1 on network drives that send no events.
+    --watch reports again when an input changes. Set WATCHFILES_FORCE_POLLING=1 on network drives that do not report
+    changes.
     --open uses the browser in the environment variable BROWSER, or else the system's default.
 
     \b

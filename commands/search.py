@@ -51,7 +51,7 @@ _COLUMNS = (
 @filters.add_level_option
 @filters.add_status_option
 @filters.add_kind_option
-@click.option("--raw", is_flag=True, help="Read QUERY as a sqlite FTS5 expression: AND, OR, NOT, NEAR(…), prefix*.")
+@click.option("--raw", is_flag=True, help="Read QUERY as an SQLite FTS5 expression: AND, OR, NOT, NEAR(…), prefix*.")
 @click.option("--semantic", is_flag=True, help="Also search by meaning.")
 @add_limit_option(20)
 @add_list_format
@@ -68,8 +68,8 @@ def search(
     **options: Any,
 ) -> None:
     """The search covers the text of requirements, the titles of their sections and the names of their specifications.
-    Results contain every word in any form (wait, waits, waiting) or, if no requirement does, some of the words. Put
-    phrases in double quotes.
+    Each result contains every word in any form (wait, waits, waiting). If no requirement contains every word, the
+    results contain some of the words. Put phrases in double quotes.
 
     QUERY can also be the first digits of a requirement id, a name such as FR-001, a file, FILE:LINE, a specification, a
     section or SPEC#SECTION. The requirements that it names come first.
@@ -77,8 +77,8 @@ def search(
     --semantic also finds requirements with the same meaning in other words. It runs on your machine and needs
     pip install 'duvet-cli[semantic]'.
 
-    In JSON, `score` says how well a requirement matches (null if QUERY only names it), and `marks` are the offsets of
-    the words that were found. Exits with 1 if nothing is found.
+    In JSON, `score` says how well a requirement matches (null if QUERY only names it), and `marks` contains the offsets
+    of the matching words. Exits with 1 if nothing is found.
 
     \b
     Examples:

@@ -36,8 +36,8 @@ def show(reference: str, context: int, format: str, **options: Any) -> None:
     coverage; a file with its citations.
 
     REF is the first digits of a requirement id, its name in the specification (FR-001 or SPEC#FR-001), a specification,
-    SPEC#SECTION, a file, FILE:LINE, or a path that another command printed. A line of code refers to the citations right
-    above it, and a line of a specification to the requirement that begins there.
+    SPEC#SECTION, a file, FILE:LINE, or the full path of a resource, as in JSON output. A line of code refers to the
+    citations right above it, and a line of a specification to the requirement that begins there.
 
     \b
     Examples:

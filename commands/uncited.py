@@ -36,8 +36,10 @@ _GATE_PROBLEMS = {
 
 
 @click.command(cls=Subcommand)
-@click.option("--untested", is_flag=True, help="Instead, list requirements that need a test.")
-@click.option("--todo", is_flag=True, help="Instead, list requirements with a `todo`, and their features and issues.")
+@click.option("--untested", is_flag=True, help="List the requirements that need a test instead.")
+@click.option(
+    "--todo", is_flag=True, help="List the requirements with a `todo` instead, with their features and issues."
+)
 @add_filters
 @click.option(
     "--fail-on",
@@ -61,9 +63,9 @@ def uncited(
     """The list contains the requirements that nothing cites (`uncited`) and those that only a `todo` cites (`to do`).
     Requirements that are not applicable are never listed. The count goes to standard error.
 
-    --untested lists the requirements without a test; those that are implied, or excepted with a reason, need none.
-    --todo lists those with a `todo`, even if code or tests also cite them. --status alone lists those with this status,
-    cited or not.
+    --untested lists the requirements that need a test. Requirements that are implied, or excepted with a reason, need
+    none. --todo lists the requirements with a `todo`, even if code or tests also cite them. --status alone lists all
+    requirements in that state, cited or not.
 
     --fail-on turns the command into a gate. The gate also fails if the project has errors, because the list may then be
     incomplete.

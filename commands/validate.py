@@ -41,9 +41,9 @@ _MAX_SKIPPED_NAMES = 10
 
 @click.command(cls=Subcommand)
 @click.argument("names", nargs=-1, type=PathType(), metavar="[FILE|DIR|-]...", shell_complete=complete_files)
-@click.option("--fix", is_flag=True, help="Correct targets and quotes if exactly one safe correction fits.")
-@click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that accept a changed requirement.")
-@click.option("--interactive", is_flag=True, help="Apply safe fixes, and ask about each of the others.")
+@click.option("--fix", is_flag=True, help="Correct each target or quote that has exactly one safe correction.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also apply unsafe fixes, such as new words of a requirement.")
+@click.option("--interactive", is_flag=True, help="Apply safe fixes, and ask about each unsafe fix.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @file_option(
@@ -64,15 +64,15 @@ def validate(
     ctx: click.Context, /, explain: str | None, format: str | None, output: str | None, **options: Any
 ) -> None:
     """duvet checks that every annotation names an existing section, and that the section contains the quote. It also
-    reports what `duvet report` accepts: exceptions without a reason, repeated annotations, annotations in string
-    literals, and code or tests for excepted requirements. For a quote that is not found, it shows the most similar text,
-    with differences as `[-removed-]{+added+}`.
+    reports problems that `duvet report` accepts: exceptions without a reason, repeated annotations, annotations in
+    string literals, and code or tests for excepted requirements. For a quote that is not found, it shows the most
+    similar text with the differences marked as `[-removed-]{+added+}`.
 
     duvet checks only the configuration and the named files; a folder means all files in it. Files that no pattern
     matches are skipped, so a pre-commit hook can pass all changed files. `-` checks standard input as the content of
     --stdin-path.
 
-    --fix applies only safe fixes, for quotes that moved, white space, markup, renamed specifications, and typos. A
+    --fix applies only safe fixes: for quotes that moved, white space, markup, renamed specifications, and typos. A
     difference counts as a typo if git or the snapshot shows that the specification has not changed. If it has changed,
     check the code first; then accept the new words with --unsafe-fixes, or one by one with --interactive. Both options
     include --fix. With awslabs duvet's schema, --fix applies all fixes.

@@ -43,7 +43,7 @@ COMMAND_GROUPS = {
         "tools": "List the tools, or describe one.",
         "call": "Call a tool.",
         "pack": "Create a pack of your own tools.",
-        "ask": "Ask a model about requirements and the code citing them.",
+        "ask": "Ask a model about requirements and their code.",
     },
     "Knowledge": {
         "ingest": "Index the project for the search and graph tools.",
@@ -89,9 +89,7 @@ _STAYING = ("init", "query")  # The commands that use the working directory as t
 def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, color: str) -> None:
     """Trace requirements from specifications to code and tests.
 
-    Comments in the code quote the requirements that they implement or test. duvet checks each quote against its
-    specification, and reports which requirements are done, excepted or in progress, which need code or tests, and which
-    are to do or uncited.
+    Comments in the code quote the requirements that they implement or test. duvet checks each quote against its specification, and reports the state of each requirement: done, excepted, needs tests, needs code, in progress, to do or uncited.
 
     \b
     Examples:

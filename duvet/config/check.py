@@ -148,7 +148,7 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
             ##% duvet MUST NOT show the values of secrets and environment variables in messages.
             if kind is Secret and not is_variable(value):
                 hint = "set an environment variable, and write its name here, such as `$API_KEY`"
-                yield at.problem(rules.CONFIG_BAD_VALUE, "a secret must not be written in this file", hint)
+                yield at.problem(rules.CONFIG_BAD_VALUE, "this file must not contain secrets", hint)
         case inspect.StrType() if choice.refuses(value):
             message = f"{quote_text(value)} is not {choice.expected}" if choice.expected else "the value is blank"
             more = f": {reason}" if (reason := choice.fault(value)) else ""

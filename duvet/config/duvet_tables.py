@@ -39,8 +39,8 @@ class PackName(StrEnum):
 
 
 # The server tables of both files share these.
-SERVER_NAME = settings.doc("Name of the server, as clients identify it")
-SERVER_TITLE = settings.doc("Name of the server, as clients show it to people")
+SERVER_NAME = settings.doc("Name by which clients identify the server")
+SERVER_TITLE = settings.doc("Name of the server that clients show to people")
 SERVER_VERSION = settings.doc("Version that the server reports; by default the version of duvet")
 SERVER_DESCRIPTION = settings.doc("One-sentence description of the server")
 ProtocolVersionSetting = Annotated[
@@ -173,9 +173,7 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
     logo: Annotated[str | None, settings.doc("Text before the title, such as a company name")] = None
     spec_text: Annotated[
         SpecText,
-        settings.doc(
-            "How much to show of a specification without requirements: `full` for all sections, `cited` for cited ones"
-        ),
+        settings.doc("Sections without requirements to show: `full` shows all, `cited` only those that are cited"),
     ] = SpecText.CITED
     snippet_lines: Annotated[int, settings.doc("Lines of code to show below each annotation", ge=0, le=50)] = (
         settings.PageRule().snippet_lines
@@ -244,14 +242,16 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
     keywords: Annotated[
         KeywordCase | None,
         settings.doc(
-            "Keywords of a Markdown specification: only those in capitals, or also `must`, `shall` and `should`"
+            "Keywords of a Markdown specification: `uppercase` counts capitals only, `any` also `must`, `shall` and `should`"
         ),
     ] = None
     requirements: Annotated[
         RequirementBasis,
-        settings.doc("Requirements of a Markdown specification: sentences with keywords, or everything with an id"),
+        settings.doc(
+            "Requirements of a Markdown specification: `keywords` for sentences with keywords, `ids` for everything with an id"
+        ),
     ] = RequirementBasis.KEYWORDS
-    ids: Annotated[str, settings.doc("Regular expression for ids of requirements beside the usual ones")] = ""
+    ids: Annotated[str, settings.doc("Regular expression for ids of requirements, in addition to the usual forms")] = ""
 
     def __post_init__(self) -> None:
         if self.ids and (fault := find_pattern_fault(self.ids)):

@@ -325,7 +325,7 @@ _HIDDEN = "***"
 _SHORTEST = 4  # A shorter secret could be part of many words, so it is hidden only between quotes.
 _SHOWN_BITS = 64  # Messages never show larger integers.
 _MOST_SECRETS = 100  # Searching for more secrets would take too long.
-_WITHHELD = f"problem hidden, because this file contains more than {_MOST_SECRETS} secrets"
+_WITHHELD = f"details hidden, because this file contains more than {_MOST_SECRETS} secrets"
 _WITHHELD_HINT = "replace the secrets by environment variables, such as `$API_KEY`"
 
 

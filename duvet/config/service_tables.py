@@ -76,7 +76,8 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
         tuple[ExpandedText, ...], doc("Host headers to accept, such as the name of a proxy; only with `http`")
     ] = ()
     rate: Annotated[
-        float, doc("Requests per second and client; 0 means no limit; only with `http`", ge=0, le=1_000_000)
+        float,
+        doc("Maximum requests per second for each client; 0 means no limit; only with `http`", ge=0, le=1_000_000),
     ] = 1000.0
     log_level: Annotated[LogLevel, doc("Minimum level to log")] = LogLevel.WARN
     log_format: Annotated[LogFormat, doc("Format of log lines")] = LogFormat.TEXT
@@ -292,14 +293,16 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
         _Weight, doc("Weight of a subsystem that the query names; each weight defaults to the profile's weight")
     ] = None
     relationship: Annotated[_Weight, doc("Weight of the file's links to other files and requirements")] = None
-    support: Annotated[_Weight, doc("Weight of existing documents and tests")] = None
+    support: Annotated[_Weight, doc("Weight of the documents and tests of a file's subsystem")] = None
     criticality: Annotated[_Weight, doc("Weight of the subsystem's criticality")] = None
 
 
 class SearchSection(ServiceSection, frozen=True, kw_only=True):
     """Ranking of results that match equally well."""
 
-    profile: Annotated[ProfileName, doc("Set of weights, which each answer of `km-search` lists")] = ProfileName.DEFAULT
+    profile: Annotated[ProfileName, doc("Set of weights for ranking; each answer of `km-search` lists them")] = (
+        ProfileName.DEFAULT
+    )
     weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
     feedback: Annotated[bool, doc("Rank results slightly by the votes of `km-feedback-submit`")] = False
 

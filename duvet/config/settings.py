@@ -156,7 +156,7 @@ class HtmlReport(Table, frozen=True, kw_only=True):
     enabled: Annotated[bool, doc("Write the HTML report")] = True
     path: Annotated[str, doc("Path of the HTML report")] = ".duvet/reports/report.html"
     blob_link: Annotated[TemplateText | None, doc("Base URL of source files, for links")] = None
-    issue_link: Annotated[TemplateText | None, doc("URL for opening issues")] = None
+    issue_link: Annotated[TemplateText | None, doc("Base URL of links to issues")] = None
 
 
 class JsonReport(Table, frozen=True, kw_only=True):

@@ -135,7 +135,7 @@ class GlobalFlag(Struct, frozen=True):
 
 
 QUIET = GlobalFlag(("-q", "--quiet"), "Print only errors.", "quiet")
-VERBOSE = GlobalFlag(("-v", "--verbose"), "Print more, such as each annotated file.", "verbose")
+VERBOSE = GlobalFlag(("-v", "--verbose"), "Print details, such as each annotated file.", "verbose")
 NO_CACHE = GlobalFlag(("--no-cache",), "Neither read nor write .duvet/cache.", "cache", False)
 
 

@@ -235,7 +235,8 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
         help="The format of problems [default: text; with GITHUB_ACTIONS=true also github].",
     )
     output_option = file_option(
-        "--output", help="Write problems to this file [default: standard error for text, else standard output]."
+        "--output",
+        help="Write problems to this file [default: standard error for text, standard output for other formats].",
     )
     return format_option(output_option(function))
 

@@ -105,7 +105,7 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
             lines = ["(only the line endings differ)"]
         diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
         print_notice(f"\nDifferences detected in {escape_cell(show_path(path))}:\n\n{diff}\n")
-        hint = f"if you intended the change, run `duvet report` and commit {path}"
+        hint = f"if the change is intended, run `duvet report` and commit {path}"
         return _choose_words(project, [rules.SNAPSHOT_DIFFERS.problem("the snapshot is out of date", path, hint=hint)])
     project.progress.end(f"Checked {show_path(path)}")
     return []

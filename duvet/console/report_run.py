@@ -125,7 +125,7 @@ def check_counts(project: CountedProject) -> Iterator[Problem]:
         ##% `duvet report` MUST warn about each sentence with a keyword that it does not count without a reason.
         for line in census.lost:
             message = (
-                "duvet lost this sentence: it has a keyword, but duvet neither made it a requirement nor knows why"
+                "duvet lost this sentence: it has a keyword, but is not a requirement, and no known reason applies"
             )
             hint = "this is a bug in duvet; please report it with the sentence"
             yield rules.SENTENCE_LOST.problem(message, path, Place(line), hint=hint)
@@ -182,7 +182,7 @@ def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]
             _remove_requirement_file(project, path)
             removed += 1
     if removed:
-        print_remark(f"removed {format_count(removed, 'requirement file')} that duvet wrote and nothing needs")
+        print_remark(f"removed {format_count(removed, 'requirement file')} that duvet wrote and no longer needs")
         _remove_empty_folders(project, {path.rpartition("/")[0] for path in unneeded}, extracted.all_below)
     return [] if config.writes_requirements else list(extraction.find_ignored_files(extracted, project.tree))
 

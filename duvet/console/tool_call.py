@@ -145,7 +145,7 @@ def _decode_object(json: bytes) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(json)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ToolError(ErrorCode.INVALID_REQUEST, f"--json is not JSON: {error}", "pass one object") from error
+        raise ToolError(ErrorCode.INVALID_REQUEST, f"--json is not JSON: {error}", "pass one JSON object") from error
     if not isinstance(value, dict):
         raise ToolError(ErrorCode.INVALID_REQUEST, "--json is not an object", """write it as '{"name": "value"}'""")
     return value

@@ -240,7 +240,7 @@ class FollowedReading:
             try:
                 self._places = WatchedPlaces(answers.record, answers.tree.disk)
             except FileNotFoundError as error:
-                raise UnreadableError("the folder is gone", path=answers.tree.disk.at("")) from error
+                raise UnreadableError("the folder no longer exists", path=answers.tree.disk.at("")) from error
             if anew or self._places.folders != self._source.folders:
                 self._source.open(self._places.folders)
             known = len(self.answers.record.folders)

@@ -453,7 +453,7 @@ class AnnotationFixer:
             return changed.partition(";")[0]
         spot = self.texts.spot(replace(annotation, target=correction.target or annotation.target))
         if spot is None:
-            return "no earlier text of the specification is known"
+            return "no earlier version of the specification is available"
         doubt = self.history.find_doubt(spot.near.specification, annotation, new, text)
         is_typo = not old or load_rapidfuzz().fuzz.ratio(squeeze_text(old), squeeze_text(new)) >= _TYPO
         return doubt or ("" if is_typo else "the quote and the specification differ in more than a typo")
@@ -474,7 +474,7 @@ class AnnotationFixer:
             return ""
         if own is None or not own.is_clear or self.history.has_moved(spot.near.specification, annotation.quote):
             return ""
-        return "the section that is cited has similar text"
+        return "the cited section contains similar text"
 
     def _make_edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:
         """Return the edits for a correction; none if the file no longer contains the annotation."""
@@ -537,7 +537,7 @@ def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fi
 
 
 def _drop_fix(problem: Problem) -> Problem:
-    note = "note: another citation with other words is similar to this text, too; correct the quotes by hand"
+    note = "note: a citation with a different quote is also similar to this text; correct both quotes by hand"
     return replace(problem, hint=f"{problem.hint}\n{note}", fix=None)
 
 

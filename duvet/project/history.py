@@ -104,7 +104,7 @@ class TextHistory:
             return (
                 ""
                 if new_words in self._find_snapshot_text(specification)
-                else "no earlier text of the specification is known"
+                else "no earlier version of the specification is available"
             )
         if new_words not in revisions.known[0].text:
             return "the specification has uncommitted changes"

@@ -36,7 +36,9 @@ def find_obstacles(
         )
         yield rules.NO_REQUIREMENTS.problem("the specifications contain no requirements", config.path, hint=hint)
     elif not requirements:
-        hint = "run `duvet init --yes` to add those in this folder, or `duvet init --specification URL|FILE`"
+        hint = (
+            "run `duvet init --yes` to add the specifications in this folder, or `duvet init --specification URL|FILE`"
+        )
         yield rules.NO_SPECIFICATION.problem("no specification is configured", config.path, hint=hint)
 
 

@@ -394,7 +394,7 @@ def _make_stale_rows(now: Catalogue, stale: Iterable[IndexPair]) -> Iterator[Sta
             kind=card.kind.name.lower(),
             target=card.target,
             quote=_normalize(card.quote),
-            message=next(below, "its target or quote does not exist"),
+            message=next(below, "its target or its quote was not found"),
         )
 
 

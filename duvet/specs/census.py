@@ -32,7 +32,7 @@ _REGIONS = {
     "MetadataBlock": "in front matter",
     "Heading": "in a heading",
     "Image": "in the description of an image",
-    "TableHead": "in the head of a table",
+    "TableHead": "in a table header",
 }
 _TAG = re.compile(
     rb"<!--.*?(?:-->|\Z)|<(script|style|pre|textarea)\b.*?(?:</\1\s*>|\Z)|</?[a-z][\w-]*+[^<>]*+>|<[!?][^<>]*+>",
@@ -269,5 +269,5 @@ def _list_text_stretches(specification: Specification) -> Iterator[_Stretch]:
     last = min((section.heading[0] for section in specification.sections), default=len(specification.data))
     for start, end in sorted(lines):
         if start > last:
-            yield _Stretch(last, start, "in the header or footer of a page")
+            yield _Stretch(last, start, "in a page header or footer")
         last = max(last, end)

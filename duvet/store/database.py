@@ -395,13 +395,13 @@ def read_file_text(database: Database, id: int) -> TitledText:
         decompressor = zlib.decompressobj(zdict=records.decode_bytes(row[1] or b""))
         data = decompressor.decompress(records.decode_bytes(row[0]), _MAX_TEXT_BYTES)
         if not decompressor.eof:
-            raise zlib.error("a text is incomplete")
+            raise zlib.error("a stored text is incomplete")
         try:
             parts = msgpack.decode(data, type=tuple[bytes, ...])
             if not parts:
                 raise ValueError
         except (DecodeError, ValueError) as error:
-            raise zlib.error("a text is invalid") from error
+            raise zlib.error("a stored text is invalid") from error
         whole, *titles = [part.decode(errors="surrogatepass") for part in parts]
     return TitledText(whole, tuple(titles))
 

@@ -260,7 +260,7 @@ def _list_texts(name: str, value: object) -> list[str]:
     ##= man/spec/service.md#calls
     ##% The server MUST refuse arguments that are nested more than 64 levels deep. The server MUST end a chain of tools
     ##% that call each other endlessly.
-    hint = "nest it less deeply"
+    hint = "reduce its nesting"
     raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} is nested more than {_MAX_DEPTH} levels deep", hint)
 
 

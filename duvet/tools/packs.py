@@ -301,5 +301,5 @@ def _find_unknown_names(
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
-    every = f"available: {join_names(known, _MAX_NAMES)}" if known else "none is available"
+    every = f"available: {join_names(known, _MAX_NAMES)}" if known else "nothing is available"
     return suggest_nearest(name, known) or every

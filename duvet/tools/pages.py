@@ -217,7 +217,7 @@ class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 
 @_declare("get_connections", "Page connections", GetConnectionsInput, GetConnectionsOutput)
 async def get_connections(arguments: GetConnectionsInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """Return the pages that link to a page or that it links to, as a small graph, and the requirements it names."""
+    """Return a small graph of the pages that a page links to and that link to it, and the requirements it names."""
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
@@ -260,7 +260,7 @@ class SearchPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 @_declare("search", "Search pages", SearchPagesInput, tuple[search.PageHit, ...])
 async def run_page_search(arguments: SearchPagesInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """Find the 20 best pages with all words of a query in their title or text, each with an excerpt. To search
+    """Find the 20 best pages that contain all words of a query in title or text, each with an excerpt. To search
     requirements, call search_requirements."""
     query = require_argument("query", arguments.query, "set it to one or more words")
 

@@ -101,7 +101,7 @@ def find_server_hint(error: DuvetError) -> str:
     ##= man/spec/mcp.md#freshness
     ##% While the project cannot be read, the server MUST answer each request with the reason. Once the project can be
     ##% read again, the server MUST answer without a restart.
-    return error.hint or ("fix this and ask again; the server reads the files again" if is_project_error else "")
+    return error.hint or ("fix this and try again; the server reads the files again" if is_project_error else "")
 
 
 class Scope(StrEnum):

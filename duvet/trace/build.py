@@ -383,7 +383,7 @@ def _match_quotes(
             ##= man/spec/names.md#targets
             ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
             ##% `duvet validate --fix` MUST add the missing quote.
-            message = f"this annotation quotes nothing of {target.named[0].name}, so it covers nothing"
+            message = f"this annotation has no quote of {target.named[0].name}, so it covers nothing"
             failures.append((records.Failure(rules.NAME_UNQUOTED, message, "quote the requirement"), ids))
     return matches, failures
 

@@ -205,7 +205,7 @@ def test_a_quote_of_which_another_section_has_the_old_words(tmp_path: Path, duve
     folder = history(tmp_path, {**TEXTS, "spec.md": spec, "src/a.py": cite(STOP)})
     (folder / "spec.md").write_text(spec.replace(STOP, STOP.replace("when", "soon after"), 1), encoding="utf-8")
     done = run(duvet_command, folder, "validate", "--fix")
-    note = f"the quote is in #cleaning\n          note: the section that is cited has similar text; {STEP}\n"
+    note = f"the quote is in #cleaning\n          note: the cited section contains similar text; {STEP}\n"
     assert (done.code, note in done.err, done.err.endswith(f"{UNSAFE}{WRONG}")) == (1, True, True)
 
 
@@ -219,7 +219,7 @@ def test_two_quotes_for_one_requirement(tmp_path: Path, duvet_command: str) -> N
     folder = history(tmp_path, {**TEXTS, "spec.md": spec, "src/a.py": cite(one, other)})
     (folder / "spec.md").write_text(spec.replace(f"{one}\n{other}", new), encoding="utf-8")
     done = run(duvet_command, folder, "validate", "--unsafe-fixes")
-    note = "note: another citation with other words is similar to this text, too; correct the quotes by hand\n"
+    note = "note: a citation with a different quote is also similar to this text; correct both quotes by hand\n"
     assert (done.code, done.err.count(note), "fixed" in done.err) == (1, 2, False)
 
 
@@ -239,7 +239,7 @@ def test_a_snapshot_without_git(tmp_path: Path, duvet_command: str) -> None:
     said = drifted(BOIL, change, f"the snapshot has the quoted words; {STEP}")
     assert duvet("validate", "--fix") == Done(1, "", f"{said}{UNSAFE}{WRONG}")
     (tmp_path / ".duvet/snapshot.txt").unlink()
-    said = drifted(BOIL, change, f"no earlier text of the specification is known; {STEP}")
+    said = drifted(BOIL, change, f"no earlier version of the specification is available; {STEP}")
     assert duvet("validate", "--fix") == Done(1, "", f"{said}{UNSAFE}{WRONG}")
 
 
@@ -324,4 +324,7 @@ def test_history_is_read_for_changed_words_only(tmp_path: Path, duvet_command: s
     assert not marker.exists()
     (folder / "src/a.py").write_text(cite(BOIL.replace("two", "tow")), encoding="utf-8")
     done = run(duvet_command, folder, "validate", environ=environ)
-    assert (marker.exists(), f"no earlier text of the specification is known; {STEP}" in done.err) == (True, True)
+    assert (marker.exists(), f"no earlier version of the specification is available; {STEP}" in done.err) == (
+        True,
+        True,
+    )

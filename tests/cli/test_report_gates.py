@@ -36,7 +36,7 @@ Differences detected in .duvet/snapshot.txt:
 DIFFERS = failed_like_upstream(
     "Report snapshot does not match with CI mode enabled. [DUV061]",
     SNAPSHOT,
-    "if you intended the change, run `duvet report` and commit .duvet/snapshot.txt",
+    "if the change is intended, run `duvet report` and commit .duvet/snapshot.txt",
 )
 
 
@@ -503,7 +503,7 @@ def test_a_gate_in_plain_words(tmp_path: Path, duvet_command: str) -> None:
     error = failed("no snapshot yet [DUV060]", SNAPSHOT, hint).err
     assert run(duvet_command, tmp_path, "report", "--ci").err.startswith(error)
     make(tmp_path, {SNAPSHOT: "old\n"})
-    error = failed("the snapshot is out of date [DUV061]", SNAPSHOT, f"if you intended the change, {hint}").err
+    error = failed("the snapshot is out of date [DUV061]", SNAPSHOT, f"if the change is intended, {hint}").err
     assert error in run(duvet_command, tmp_path, "report", "--ci").err
 
 
@@ -564,7 +564,7 @@ def test_a_gate_that_nothing_can_break_fails(args: str, problem: str, tmp_path: 
 def test_the_gate_of_uncited_without_requirements(tmp_path: Path, duvet_command: str) -> None:
     make(tmp_path, SETUPS["no specification"][0])
     environ = {"GITHUB_ACTIONS": "true"}
-    hint = "run `duvet init --yes` to add those in this folder, or `duvet init --specification URL|FILE`"
+    hint = "run `duvet init --yes` to add the specifications in this folder, or `duvet init --specification URL|FILE`"
     said = (
         f"error: no specification is configured [DUV065]\n --> .duvet/config.toml\n  = help: {hint}\n"
         "FAIL: --fail-on must: not checked because of 1 error\n"

@@ -16,7 +16,7 @@ WRITING = f"{QUIET}[report.requirements]\nenabled = true\n"
 PROJECT = {**KETTLE, CONFIG: OURS + QUIET}
 FOLDER = ".duvet/requirements"
 HEATING, POURING = f"{FOLDER}/spec/heating.toml", f"{FOLDER}/spec/pouring.toml"
-REMOVED = "removed {} that duvet wrote and nothing needs\n"
+REMOVED = "removed {} that duvet wrote and no longer needs\n"
 COUNTED = """\
 specification  MUST  SHOULD  MAY  done       uncited
 Kettle          1/1     0/1  0/1   1/3  33%        2

@@ -187,7 +187,7 @@ class ModelWantedError(PendingError):
     def __init__(self, key: str, request: types.CreateMessageRequest, rounds: CallState) -> None:
         super().__init__()
         if rounds.count >= MAX_ROUNDS:
-            message = f"a call may ask the client's model at most {MAX_ROUNDS} times"
+            message = f"a call can ask the client's model at most {MAX_ROUNDS} times"
             raise ModelError(
                 ModelFault.REFUSED,
                 message,

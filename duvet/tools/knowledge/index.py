@@ -71,14 +71,14 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     if ctx.caller.face == tool.SHELL_SOURCE:
         hint = _find_shell_hint(error)
     elif isinstance(error, StoreMissingError):
-        hint = "index the project, then ask again"
+        hint = "index the project, then try again"
     elif isinstance(error, _REPAIRED):
-        hint = "index the project again, then ask again"
+        hint = "index the project again, then try again"
     elif isinstance(error, StoreBusyError):
         hint = error.hint
     else:
         # Agents may have no shell.
-        hint = f"{error.hint}, then ask again" if error.hint else "ask again in a moment"
+        hint = f"{error.hint}, then try again" if error.hint else "try again in a moment"
     return tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint)
 
 

@@ -45,7 +45,7 @@ async def _make_report(
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR,
                 index.NOTHING_INGESTED,
-                "index the project with km-ingest-trigger or `duvet ingest`, then ask again",
+                "index the project with km-ingest-trigger or `duvet ingest`, then try again",
             )
         report = make(facts, now)
         count = index.cap_count(arguments.history, index.MAX_HISTORY)

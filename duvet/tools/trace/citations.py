@@ -36,7 +36,7 @@ _DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
 class ValidateCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
     citation: Annotated[CitationText, Meta(description="The whole comment, or just spec#section")]
-    file: Annotated[str, Meta(description="The file that it is for, to check the comment style")] | None = None
+    file: Annotated[str, Meta(description="The file that will contain it, to check the comment style")] | None = None
 
 
 class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
@@ -135,7 +135,9 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
     reason = (arguments.reason or "").strip()
     if kind is model.Kind.EXCEPTION and not reason:
         raise ToolError(
-            ErrorCode.INVALID_REQUEST, "an exception needs a reason", "set reason to why the requirement does not apply"
+            ErrorCode.INVALID_REQUEST,
+            "an exception needs a reason",
+            "set `reason` to the reason why the requirement is not met",
         )
     if line is not None and not context.project.tree.exists(path):
         message = f"{path} does not exist, so it has no line {line}"
@@ -262,7 +264,7 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
     if not found:
         known = sorted({card.path for card in context.catalogue.citations})
         hint = suggest_nearest(place.path, known) or "find citations with get_requirement or list_invalid_citations"
-        raise errors.NotFoundError(f"no citation in {quote_text(place.path)}", hint=hint)
+        raise errors.NotFoundError(f"no citations in {quote_text(place.path)}", hint=hint)
     path = found[0].path
     near = ", ".join(
         f"{path}:{line}" for line in locations.find_nearest_lines([one.lines.first for one in found], place.line)

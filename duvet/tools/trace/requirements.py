@@ -290,7 +290,7 @@ def make_requirement_list_answer(
 
 
 class GetRequirementStatusInput(Struct, frozen=True):
-    req_identifier: Annotated[str, Meta(description="Its id (4 or more digits), name or full_path")]
+    req_identifier: Annotated[str, Meta(description="The requirement: its id (4 or more digits), name or full_path")]
 
 
 class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):

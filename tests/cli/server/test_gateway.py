@@ -182,7 +182,7 @@ def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
     ##% server would offer, and name the gateway that receives forwarded calls.
     here = desk("http://127.0.0.1:8931/team", **ONLY_READER)
     lines = here.run("mcp", "--check").out.splitlines()
-    about = "127.0.0.1:8931: calls of km- tools but km-help are forwarded there, showing KM_READER_TOKEN"
+    about = "127.0.0.1:8931: calls to km- tools, except km-help, are forwarded there, showing KM_READER_TOKEN"
     assert lines[3] == f"gateway        {about}"
     assert "               km-search" in lines and "               km-ingest-status" not in lines
     described = here.run("mcp", "--describe").out

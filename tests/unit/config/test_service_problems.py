@@ -161,7 +161,7 @@ def test_a_secret_is_not_shown_where_it_stands_a_second_time(provider: str, told
 def test_problems_are_not_shown_beside_many_secrets() -> None:
     keys = ", ".join(f"p{number}: {{apiKey: secret-{number}, kind: secret-{number}}}" for number in range(101))
     assert {one.message for one in service_problems(f"providers: {{{keys}}}")} == {
-        "problem hidden, because this file contains more than 100 secrets"
+        "details hidden, because this file contains more than 100 secrets"
     }
 
 

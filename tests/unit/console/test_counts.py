@@ -33,6 +33,6 @@ def test_a_lost_sentence_is_a_problem() -> None:
         ("DUV039", "warning", "spec.md", 9),
     ]
     assert show_problem(problems[0]) == (
-        "spec.md:4 warning DUV039 duvet lost this sentence: it has a keyword, but duvet neither made it a requirement "
-        "nor knows why; this is a bug in duvet; please report it with the sentence"
+        "spec.md:4 warning DUV039 duvet lost this sentence: it has a keyword, but is not a requirement, and no known "
+        "reason applies; this is a bug in duvet; please report it with the sentence"
     )

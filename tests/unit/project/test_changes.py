@@ -161,7 +161,7 @@ def test_the_working_directory_is_gone(kettle: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(kettle)
     following = Following(Path())
     delete("")(kettle)
-    with pytest.raises(UnreadableError, match="the folder is gone"):
+    with pytest.raises(UnreadableError, match="the folder no longer exists"):
         following.next()
     following.changes.__exit__(None, None, None)
 

@@ -95,7 +95,7 @@ def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
 
 def test_a_requirement_file_and_a_source_that_is_right() -> None:
     step = "check the code, then use `--unsafe-fixes` or `--interactive`"
-    doubt = f"note: no earlier text of the specification is known; {step}"
+    doubt = f"note: no earlier version of the specification is available; {step}"
     hint = f"{NEAREST}The pot MUST be rinsed with [-vinegar-]{{+water,+}}\n{doubt}"
     path = ".duvet/exceptions/cleaning.toml"
     assert found(project(), path) == [(4, "DUV050", hint, "update the quote")]

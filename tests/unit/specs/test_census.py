@@ -109,7 +109,7 @@ def test_ietf_text() -> None:
         "in quotation marks": (7,),
         "in lower case": (8,),
         "repeated in its section": (10,),
-        "in the header or footer of a page": (12,),
+        "in a page header or footer": (12,),
     }
     assert found == Census(8, 2, 0, tuple(CensusReason(*item) for item in reasons.items()), ())
     assert found.reasons[0].description == "1 above the first heading (line 3)"

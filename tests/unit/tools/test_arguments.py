@@ -44,7 +44,7 @@ def nested(levels: int, within: str = "") -> object:
     return json.decode("[" * levels + within + "]" * levels)
 
 
-NO_WORD, SHALLOW = "give a word, a requirement id, FILE:LINE or SPEC#SECTION", "nest it less deeply"
+NO_WORD, SHALLOW = "give a word, a requirement id, FILE:LINE or SPEC#SECTION", "reduce its nesting"
 IN_PARTS = "split it, or upload it as a file with km-upload"
 TYPES = "use one of implementation, test, exception, todo, implication"
 WAYS = "use one of outgoing, incoming, all, none"

@@ -49,7 +49,7 @@ def test_all_services_are_closed_even_where_others_fail_or_hang(context: Project
     assert closed == [True]
 
 
-AGAIN = "fix this and ask again; the server reads the files again"
+AGAIN = "fix this and try again; the server reads the files again"
 FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Place(3, 1))
 
 

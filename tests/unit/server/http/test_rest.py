@@ -33,7 +33,7 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
     tools = {tool["name"]: tool for tool in manifest["tools"]}
     assert list(tools) == [tool.name for tool in server.dispatcher.registry if tool.only_reads]
     assert list(everything)[-1] == "fix"
-    about_id = "Its id (4 or more digits), name or full_path"
+    about_id = "The requirement: its id (4 or more digits), name or full_path"
     assert tools["get_requirement_status"] == {
         "name": "get_requirement_status",
         "title": "Status of a requirement",

@@ -270,7 +270,7 @@ async def test_state_of_another_call_is_refused(project: Path) -> None:
     ("name", "asked", "message"),
     [
         ("large", 0, "the results so far are too large to send through the client to its model"),
-        ("long", MAX_ROUNDS, "a call may ask the client's model at most 32 times"),
+        ("long", MAX_ROUNDS, "a call can ask the client's model at most 32 times"),
     ],
 )
 async def test_rounds_and_results_are_limited(project: Path, name: str, asked: int, message: str) -> None:

@@ -71,7 +71,7 @@ def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
     known = Asking(tmp_path)
     for tool, arguments in CALLS.items():
-        told = "this project has no index yet", "index the project, then ask again"
+        told = "this project has no index yet", "index the project, then try again"
         assert known.refusal(tool, **arguments) == ("upstream_error", *told)
         assert known.refusal(tool, "shell", **arguments)[2].endswith(": run `duvet ingest`")
     assert list(tmp_path.iterdir()) == []
@@ -167,7 +167,7 @@ def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(t
     for tool, arguments in {**CALLS, STATUS: {}}.items():
         code, message, hint = known.refusal(tool, **arguments)
         assert code == "upstream_error" and message.startswith(FAULTS[fault]), message
-        assert hint.endswith(", then ask again") and str(tmp_path) not in message + hint
+        assert hint.endswith(", then try again") and str(tmp_path) not in message + hint
         assert "duvet ingest" not in hint
     shutil.rmtree(known.file.parent)
     shutil.copytree(whole, known.file.parent)

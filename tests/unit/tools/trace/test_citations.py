@@ -71,7 +71,7 @@ def test_lines_of_a_file_without_citations_are_not_shown(tmp_path: Path, path: s
     make(tmp_path, {"secret.txt": "secret\n"})
     assert refusal(context_in(folder), CONTEXT, citation_id=f"{path}:1") == (
         "not_found",
-        f'no citation in "{path}"',
+        f'no citations in "{path}"',
         "find citations with get_requirement or list_invalid_citations",
     )
 

@@ -50,7 +50,7 @@ REFERENCES = [
     (CITATION, "src/main.rs:6", NOT_FOUND, "no citation at src/main.rs:6", NEAR),
     (CITATION, "src/main.rs", INVALID, '"src/main.rs" is not file:line', FILE_LINE),
     (CITATION, ":1", INVALID, '":1" is not file:line', FILE_LINE),
-    (CITATION, "src/mian.rs:3", NOT_FOUND, 'no citation in "src/mian.rs"', "did you mean src/main.rs?"),
+    (CITATION, "src/mian.rs:3", NOT_FOUND, 'no citations in "src/mian.rs"', "did you mean src/main.rs?"),
     (
         CITATION,
         "/specifications/rfc2324/sections/section-2.1",
@@ -90,7 +90,7 @@ NO_TARGET = "only requirements and sections can be cited"
             {"type": "exception"},
             INVALID,
             "an exception needs a reason",
-            "set reason to why the requirement does not apply",
+            "set `reason` to the reason why the requirement is not met",
         ),
         ({"requirement": "1dd64a535306"}, NOT_FOUND, "requirement 1dd64a535306 occurs in 2 places", PLACES),
         ({"requirement": "tea"}, NOT_FOUND, NO_TARGET, "give a requirement id or SPEC#SECTION"),
