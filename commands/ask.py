@@ -97,7 +97,7 @@ def ask(
         answer = _ask_model(question, sources, router, model)
     except (NoModelError, ModelError):
         ##= man/spec/ask.md#answers
-        ##% When no model answers, `duvet ask` MUST still print the sources and exit with 1.
+        ##% If no model answers, `duvet ask` MUST still print the sources, and exit with 1.
         _print_answer(ModelAnswer(None, sources), format)
         raise
     _print_answer(answer, format)

@@ -173,7 +173,7 @@ def _format_value(value: str | bool | int | tuple[str, ...] | None) -> str:
         case tuple():
             return escape_cell(", ".join(value)) or "-"
     ##= man/spec/trace.md#diagnostics
-    ##% No input MUST cause a traceback, or send control characters to the terminal.
+    ##% An input MUST NOT cause a traceback or send control characters to the terminal.
     return escape_cell(value or "-")
 
 

@@ -99,8 +99,8 @@ def _choose_renderer(format: str, gate: str, now: Catalogue) -> Callable[[DiffBa
     if format != "markdown":
         return _RENDERERS[format]
     ##= man/spec/gates.md#verdicts
-    ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. In Markdown, `duvet diff` MUST say
-    ##% if its gate was not checked.
+    ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. With `--format markdown`, `duvet
+    ##% diff` MUST say if its gate was not checked.
     obstacles = promote_setup_problems(now.setup) if gate else []
     verdict = f"{gate} failed: {describe_obstacles(obstacles)}" if obstacles else ""
     if gate and not obstacles and not now.requirements:
@@ -197,8 +197,8 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
         return FAILED
     if fail_on and not difference.now.requirements:
         ##= man/spec/gates.md#verdicts
-        ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. In Markdown, `duvet diff` MUST
-        ##% say if its gate was not checked.
+        ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. With `--format markdown`,
+        ##% `duvet diff` MUST say if its gate was not checked.
         print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: the project has no requirements\n")
         return FAILED
     if fail_on:

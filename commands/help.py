@@ -30,8 +30,8 @@ def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
         ##% `duvet help TOPIC` MUST print that topic of the guide, through a pager only if standard output is a
         ##% terminal.
         ##= man/spec/help.md#topics
-        ##% `duvet help` MUST accept as a TOPIC each page of the guide, each section of *concepts*, and `reference`, and
-        ##% ignore case.
+        ##% `duvet help` MUST accept as a TOPIC each page of the guide, each section of the page *concepts*, and
+        ##% `reference`, in any case.
         print_markdown(text, uses_pager=True)
     else:
         _show_usage(ctx.parent, names)

@@ -281,9 +281,9 @@ def _run_recipe(
         # That server runs its own recipes, with the scopes of the token.
         ##= man/spec/gateway.md#forwarding
         ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-        ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, they MUST forward calls to the
-        ##% tools of the pack `knowledge`, except `km-help`, to the gateway. With `KM_GATEWAY_URL`, `duvet recipe run`
-        ##% MUST refuse to run recipes.
+        ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on
+        ##% standard input and output MUST forward calls to the tools of the pack `knowledge`, except `km-help`, to the
+        ##% gateway. With `KM_GATEWAY_URL`, `duvet recipe run` MUST refuse to run recipes.
         raise DuvetError(_FORWARDED, hint=_FORWARDED_HINT)
     if records.RECIPE_TOOL not in application.tools.registry:
         hint = "enable the pack `knowledge` under `toolPacks`, and don't set its `mode` to `read-only`"

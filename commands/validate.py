@@ -221,7 +221,7 @@ def _describe_fix(problem: Problem) -> str:
 def _open_project_with_stdin(options: Mapping[str, Any], request: ValidateRequest) -> tuple[Project, dict[str, str]]:
     """Open the project with standard input in place of a file; return it, and that text by path."""
     ##= man/spec/validate.md#choosing-files
-    ##% With `-`, `duvet validate` MUST check standard input in place of the file that `--stdin-path` names.
+    ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
     from duvet.knowledge.pages.files import find_page_files
     from duvet.project.validation import overlay_project
 

@@ -107,8 +107,8 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
             message = f"can't change to this folder: {describe_os_error(error)}"
             raise DuvetError(message, path=directory, hint="name an existing folder after -C") from error
     ##= man/spec/init.md#project-discovery
-    ##% `duvet init` MUST use only the working directory, and so MUST every command that has a flag of awslabs duvet
-    ##% such as `--source-pattern`.
+    ##% `duvet init`, and every command with a flag of awslabs duvet such as `--source-pattern`, MUST NOT search the
+    ##% folders above the working directory.
     if ctx.invoked_subcommand not in _STAYING and not ctx.obj.has_legacy_flags:
         ctx.obj = enter_project(ctx.obj)
 
@@ -150,7 +150,7 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None, 
         return error.exit_code
     except DuvetError as error:
         ##= man/spec/trace.md#diagnostics
-        ##% No input MUST cause a traceback, or send control characters to the terminal.
+        ##% An input MUST NOT cause a traceback or send control characters to the terminal.
         ##= man/spec/trace.md#diagnostics
         ##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error,
         ##% with 3 for a bug in duvet, and with 130 when it is interrupted.

@@ -222,8 +222,8 @@ _SIGNS = {"-": "then", "+": "now"}
 def _format_code(text: str) -> str:
     """Format a text as code, in which GitHub does not interpret Markdown, HTML, mentions or issue numbers."""
     ##= man/spec/diff.md#output
-    ##% In Markdown, `duvet diff` MUST escape text from files. In Markdown, `duvet diff` MUST stay within the size limit
-    ##% of a GitHub comment, and say how much it left out.
+    ##% With `--format markdown`, `duvet diff` MUST escape text from files. With `--format markdown`, `duvet diff` MUST
+    ##% stay within the size limit of a GitHub comment, and say how much it left out.
     shown = escape_cell(shorten_text(text, _LONGEST))
     fence = "`"
     while fence in shown:

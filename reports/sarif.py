@@ -124,6 +124,6 @@ def _fix(artifact: JsonObject, fix: Fix) -> JsonObject:
     ]
     changes = [{"artifactLocation": artifact, "replacements": replacements}]
     ##= man/spec/validate.md#safe-fixes
-    ##% JSON and SARIF MUST contain whether a fix is safe or unsafe.
+    ##% JSON and SARIF MUST say whether a fix is safe or unsafe.
     properties = {"applicability": fix.applicability.value}
     return {"description": {"text": fix.description}, "artifactChanges": changes, "properties": properties}

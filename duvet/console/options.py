@@ -90,7 +90,7 @@ def _note_config(ctx: click.Context, param: click.Parameter, value: str | None) 
     if value is None or ctx.resilient_parsing:
         return
     ##= man/spec/service.md#configuration
-    ##% For a command that has `--service-config`, duvet MUST read a `--config` that names `duvet.config.*`,
+    ##% In a command that has `--service-config`, duvet MUST treat a `--config` that names `duvet.config.*`,
     ##% `contextive.config.*`, a JSON file or a YAML file as `--service-config`.
     is_service = any(one.name == SERVICE_KEY for one in ctx.command.params) and _is_service_file(value)
     other = SERVICE_KEY if is_service else "config_path"

@@ -54,8 +54,7 @@ def make_report_data(
 
         embedded = render_bytes(partial(render_json_v1, finished))
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the code below each citation, as far as the next annotation and at
-    ##% most `snippet-lines` lines.
+    ##% The report MUST show the code below each citation, up to the next annotation and at most `snippet-lines` lines.
     citations = enumerate(one for one in finished.trace.annotations if one.kind is not Kind.SPEC)
     comments = ((index, one.path, one.source.text) for index, one in citations if not one.from_file)
     snippets = read_code_below(comments, _make_reader(project), rule.snippet_lines)
@@ -64,8 +63,8 @@ def make_report_data(
     ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
     # So the data contains neither the date nor the path of the project.
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo. Without a configured title, the report MUST have the name
-    ##% of the repository to which it links as its title, or else the names of its specifications.
+    ##% The report MUST have the configured title and logo. Without a configured title, the title of the report MUST be
+    ##% the name of the repository in its links, or else the names of its specifications.
     return ReportData(
         finished=finished,
         catalogue=catalogue,

@@ -114,7 +114,7 @@ def check_counts(project: CountedProject) -> Iterator[Problem]:
     """Yield notes about keywords in sentences that are not requirements, and a problem if there is no reason for it."""
     ##= man/spec/trace.md#count-check
     ##% For each specification, `duvet report --verbose` MUST list the reasons for not counting sentences, each with the
-    ##% number of sentences and their first lines.
+    ##% number of sentences and the lines of the first few.
     for specification, census in project.censuses:
         path = specification.path
         if project.progress.wants_notes:
@@ -122,7 +122,7 @@ def check_counts(project: CountedProject) -> Iterator[Problem]:
             for reason in census.reasons:
                 project.progress.note(path, f"not counted: {reason.description}")
         ##= man/spec/trace.md#count-check
-        ##% `duvet report` MUST warn about each sentence with a keyword that it does not count without a reason.
+        ##% `duvet report` MUST warn about a sentence with a keyword that it neither counts nor leaves out for a reason.
         for line in census.lost:
             message = (
                 "duvet lost this sentence: it has a keyword, but is not a requirement, and no known reason applies"
@@ -195,7 +195,7 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
         return list(stale.values())
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed. With `--prune`, duvet MUST remove exactly
-    ##% these files.
+    ##% the requirement files that are no longer needed.
     for path in stale:
         _remove_requirement_file(project, path)
     return []
@@ -313,8 +313,8 @@ def _render_files(
             yield os.path.join(request.lcov, name), partial(bytes, data)
     snapshot_path = project.snapshot_path
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the configured snapshot
-    ##% with the current one instead of overwriting it.
+    ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the current coverage with
+    ##% the configured snapshot instead of overwriting the snapshot.
     if snapshot_path is None or not _is_ci(project, request):
         for path in (snapshot_path, _find_internal_path(project, "SNAPSHOT")):
             if path is not None:

@@ -47,8 +47,7 @@ class OpenStore:
         from duvet.queries.embeddings import find_embedder
 
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST use the configured weights only to order results with equal scores. `km-search` MUST use
-        ##% changed weights from the next search on.
+        ##% `km-search` MUST use the configured weights only to order results with equal scores.
         ingest, search = self.rules.ingest, self.rules.search
         return SearchEngine(
             self.store,

@@ -260,8 +260,7 @@ def compute_score(
     criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
     count = context.relationship_count
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST use the configured weights only to order results with equal scores. `km-search` MUST use
-    ##% changed weights from the next search on.
+    ##% `km-search` MUST use the configured weights only to order results with equal scores.
     signals = (
         weights.subsystem * affinity
         + weights.relationship * min(count, 5)

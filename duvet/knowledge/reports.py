@@ -316,7 +316,8 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     before = now - facts.rule.stale_days * _DAY_SECONDS
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` MUST list the documents that have not changed for `ingest.staleDays` days (30 by default).
-    ##% `km-lifecycle-report` MUST list the requirements that only such old files cite.
+    ##% `km-lifecycle-report` MUST list the requirements that are cited only by files that have not changed for
+    ##% `ingest.staleDays` days.
     old = (
         StaleDoc(one.path, one.subsystem, one.git_timestamp)
         for one in facts.artifacts.values()

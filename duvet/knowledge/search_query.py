@@ -182,7 +182,7 @@ def parse_search_request(arguments: Mapping[str, Any]) -> SearchRequest:
     """Parse the arguments of a search; raise QueryError if they are invalid."""
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST reject a missing query, an unknown field, a field of the wrong type, and a filter that is blank
-    ##% or too long. When `km-search` rejects a field, it MUST name the field.
+    ##% or too long, and name the field.
     query = arguments.get("query")
     unknown = _find_unknown(arguments, tuple(_CHECKS), "field")
     if query is None or (isinstance(query, str) and not query.strip()):

@@ -149,9 +149,9 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 def check_destination(root: str, path: str) -> str:
     """Return the shortest form of a path under the root; raise QueryError if writing there is forbidden."""
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration file, or not a valid file name on
-    ##% every system. The server MUST refuse a destination outside the content root, even through `..` or a symbolic
-    ##% link.
+    ##% The server MUST refuse a destination that is absolute, is hidden, is a configuration file, or contains a name
+    ##% that some systems do not allow. The server MUST refuse a destination outside the content root, even through `..`
+    ##% or a symbolic link.
     if reason := find_path_fault(path):
         raise _refuse(path, reason)
     if _CONFIGURATION.fullmatch(posixpath.basename(path)):

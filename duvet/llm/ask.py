@@ -85,7 +85,7 @@ async def answer_question(
     sources = tuple(sources)
     if not sources:
         ##= man/spec/ask.md#answers
-        ##% When it finds nothing, `duvet ask` MUST say so without calling a model.
+        ##% If `duvet ask` finds no sources, it MUST say so without calling a model.
         return ModelAnswer(NOTHING_FOUND, ())
     response = await router.invoke(make_model_request(question, sources, model))
     checked = check_source_numbers(strip_invisible(response.text), [source.number for source in sources])

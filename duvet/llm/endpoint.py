@@ -62,7 +62,7 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
-        ##% duvet MUST NOT send the key in `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` to another host than OpenAI's or
+        ##% duvet MUST NOT send the key in `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` to any host except OpenAI's or
         ##% Anthropic's, unless the configuration names the variable.
         text = environ.get(PROVIDER_DEFAULTS[section.kind].variable)
     text = (text or "").strip()
@@ -115,7 +115,7 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
             f"provider `{name}` has an invalid `baseUrl`", hint="write https://HOST/PATH, and put a key into `apiKey`"
         )
     ##= man/spec/ask.md#keys
-    ##% duvet MUST use HTTPS for every provider on another machine, and MUST NOT follow redirects.
+    ##% duvet MUST use HTTPS for every provider on another machine, and MUST NOT follow a provider's redirects.
     if not is_safe_address(parts):
         raise DuvetError(
             f"the `baseUrl` of provider `{name}` is not https",
@@ -152,9 +152,9 @@ class ProviderClient:
             return None if is_over else seconds
 
         ##= man/spec/ask.md#calls
-        ##% duvet MUST retry a call after a temporary failure, as often as the configuration says. Before a retry, duvet
-        ##% MUST wait as long as the provider asks, but at most 30 seconds. duvet MUST give up a call when the
-        ##% provider's time limit expires.
+        ##% duvet MUST repeat a model call after a temporary failure, as often as the configuration says. Before it
+        ##% repeats a model call, duvet MUST wait as long as the provider asks, but at most 30 seconds. duvet MUST give
+        ##% up a model call when the provider's time limit expires.
         with anyio.move_on_after(endpoint.timeout):
             return await retry(
                 lambda: self._send(endpoint, "POST", f"{endpoint.base}{path}", headers, content),

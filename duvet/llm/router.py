@@ -204,9 +204,9 @@ class StaticRouter:
         route = self.routing.get(request.task or "")
         if route is not None:
             ##= man/spec/ask.md#choosing-a-model
-            ##% duvet MUST use the model or provider that a request names. If a request names neither, duvet MUST use
-            ##% the first working model of the task's route in the configuration. If the task has no route, duvet MUST
-            ##% use the default model of the first usable provider.
+            ##% duvet MUST use the model or provider that a request names. If a request names no model and no provider,
+            ##% duvet MUST use the first working model of the task's route in the configuration. If the task has no
+            ##% route, duvet MUST use the default model of the first usable provider.
             return self._resolve([route.model, *route.fallbacks], f"selected by `routing.{request.task}`")
         names = list(self.providers)
         usable = (count for count, name in enumerate(names, 1) if not self._find_fault(name))

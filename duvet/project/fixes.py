@@ -521,8 +521,8 @@ class AnnotationFixer:
 def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fixed: Sequence[Problem]) -> set[int]:
     """Return the indexes of unsafe fixes that would replace different quotes with the same words."""
     ##= man/spec/validate.md#safe-fixes
-    ##% If citations with different quotes would quote the same requirement after their fixes, these fixes MUST NOT be
-    ##% applied unless they are safe.
+    ##% If citations with different quotes would quote the same requirement after their fixes, duvet MUST NOT apply
+    ##% these fixes unless they are safe.
     quotes: dict[tuple[str, str], set[str]] = {}
     keys: dict[int, tuple[str, str]] = {}
     for index, (annotation, _, correction) in enumerate(corrected):

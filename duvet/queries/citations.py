@@ -113,7 +113,7 @@ def read_code_below(
             for (start, stop), number in reversed(ordered):
                 after = text.find("\n", max(stop - 1, 0)) + 1 or len(text)
                 ##= man/spec/page.md#requirements-and-citations
-                ##% The report MUST show the code below each citation, as far as the next annotation and at most
+                ##% The report MUST show the code below each citation, up to the next annotation and at most
                 ##% `snippet-lines` lines.
                 code = _cut_code(text, after, end, max_lines) or code
                 if code:

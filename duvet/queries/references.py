@@ -165,8 +165,8 @@ def find_requirements_by_id(
 def _find_by_earlier_id(catalogue: Catalogue, prefix: str, files: locations.ProjectFiles) -> list[int]:
     """Return the requirements that had this id when ids still depended on Markdown markup."""
     ##= man/spec/show.md#references
-    ##% If no requirement has an id of 12 or more digits, duvet SHOULD look for the requirement to which awslabs duvet,
-    ##% which keeps Markdown markup, gives this id.
+    ##% If no requirement has an id of 12 or more digits, duvet SHOULD look for the requirement to which awslabs duvet
+    ##% gives this id, because awslabs duvet keeps Markdown markup in the text.
     from duvet.specs.extraction import list_extracted_sections
     from duvet.specs.library import Library
     from duvet.specs.locator import locate_specification

@@ -39,8 +39,8 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     head = revisions.find("HEAD")
     if head is None:
         ##= man/spec/diff.md#output
-        ##% `duvet diff` MUST report a missing git, a missing commit and an unknown revision, and suggest similar names
-        ##% for an unknown revision.
+        ##% `duvet diff` MUST report that git is not installed, that a commit is missing or that a revision is unknown,
+        ##% and suggest similar names for an unknown revision.
         raise NotFoundError("the repository has no commits", hint="make a commit to compare with")
     revision = name
     if revision is None:

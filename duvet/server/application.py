@@ -108,8 +108,9 @@ class Application:
     def _connect_gateway(self) -> GatewayConnection | None:
         ##= man/spec/gateway.md#forwarding
         ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-        ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, they MUST forward calls to the
-        ##% tools of the pack `knowledge`, except `km-help`, to the gateway.
+        ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on
+        ##% standard input and output MUST forward calls to the tools of the pack `knowledge`, except `km-help`, to the
+        ##% gateway.
         environ = self.settings.environ
         # An HTTP server answers from its own index: otherwise two servers could forward calls to each other forever.
         if not is_forwarded(environ) or self.mode == HTTP_MODE:

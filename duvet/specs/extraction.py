@@ -377,7 +377,7 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
     """Return True if extraction wrote exactly this file; duvet never removes files that people wrote or edited."""
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed. With `--prune`, duvet MUST remove exactly
-    ##% these files.
+    ##% the requirement files that are no longer needed.
     try:
         data = tree.read(path)
     except DuvetError:

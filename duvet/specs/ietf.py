@@ -217,7 +217,8 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
         placed.append((_cut(section, end), path, above))
     ##= man/spec/trace.md#sections
     ##% With its own schema, duvet MUST keep all sections with the same heading or number. With its own schema, duvet
-    ##% MUST distinguish such sections by the headings above them or, in IETF text, by their titles.
+    ##% MUST distinguish sections with the same heading or number by the headings above them or, in IETF text, by their
+    ##% titles.
     counts = Counter((*above, section.id) for section, _, above in placed)
     taken: Counter[str] = Counter()
     found = []

@@ -297,8 +297,8 @@ class _Outline:
             if not self.is_like_upstream:
                 ##= man/spec/trace.md#sections
                 ##% With its own schema, duvet MUST keep all sections with the same heading or number. With its own
-                ##% schema, duvet MUST distinguish such sections by the headings above them or, in IETF text, by their
-                ##% titles.
+                ##% schema, duvet MUST distinguish sections with the same heading or number by the headings above them
+                ##% or, in IETF text, by their titles.
                 above = [each for each in above if each[0] < part.level]
                 path = tuple([each[1] for each in above])
                 above.append((part.level, title, wanted))

@@ -222,8 +222,8 @@ class ChunkSearch(tables.StoreTables):
             id for id, spellings in subsystems if any(records.encode_text(fold_name(one)) in names for one in spellings)
         ]
         ##= man/spec/knowledge.md#search
-        ##% The filter by subsystem MUST include the files that are linked to the subsystem. If a search has several
-        ##% filters by symbol, one symbol MUST match all of them.
+        ##% The filter by subsystem MUST include the files that are linked to the subsystem. `km-search` MUST apply all
+        ##% filters by symbol to the same symbol.
         own = _TRAIT.format(db.Trait.SUBSYSTEM, db.make_placeholders(names))
         return f"({own} OR artifact.{_LINKED.format(db.make_placeholders(nodes))})", [*names, *nodes]
 

@@ -165,7 +165,8 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     ##= man/spec/gateway.md#access
     ##% The server MUST list tools that require the scope `maintainer` only to maintainers. If another caller calls a
     ##% tool for maintainers, the server MUST answer `unauthorized` if tokens are configured and the call has none, and
-    ##% otherwise `forbidden`. The server MUST refuse such a call before it checks the arguments.
+    ##% otherwise `forbidden`. The server MUST refuse a call without the required scope before it checks the arguments
+    ##% of the call.
     if tool.withheld is not None:
         raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:

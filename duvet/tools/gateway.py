@@ -229,8 +229,9 @@ def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with tools that forward their calls."""
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-    ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, they MUST forward calls to the tools of
-    ##% the pack `knowledge`, except `km-help`, to the gateway.
+    ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on
+    ##% standard input and output MUST forward calls to the tools of the pack `knowledge`, except `km-help`, to the
+    ##% gateway.
     tools = EnabledPack(KNOWLEDGE).tools()
     return structs.replace(
         KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, connection) for tool in tools]

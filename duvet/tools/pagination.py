@@ -85,8 +85,8 @@ def _find_start(items: Sequence[_Item], request: PageRequest, key: Callable[[_It
     if position < len(items) and _digest(key(items[position])) == anchors[1]:
         return position
     ##= man/spec/mcp.md#tools
-    ##% The server MUST continue a list at its cursor even if entries were added or removed, and refuse the cursor in a
-    ##% call with other arguments.
+    ##% The server MUST continue a list at the given cursor even if entries were added or removed, and refuse the cursor
+    ##% in a call with other arguments.
     places = {_digest(key(item)): index for index, item in enumerate(items)}
     last, *coming = anchors
     found = next((places[anchor] for anchor in coming if anchor in places), None)

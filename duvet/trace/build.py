@@ -336,8 +336,8 @@ def link_annotations(
             # Many targets may name requirements of one section.
             shared[place] = matcher
         ##= man/spec/names.md#targets
-        ##% If a target names a requirement id, its quote MUST be a part of that requirement. If another requirement of
-        ##% the specification contains the quote, duvet MUST name that requirement.
+        ##% If a target names a requirement id, its quote MUST be a part of that requirement. If a quote is not in the
+        ##% requirement that its target names, but in another requirement, duvet MUST name the other requirement.
         matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
         find_equal = partial(_find_in_equal_section, target, nears, matcher_of) if target.equal else None
@@ -526,8 +526,8 @@ def _name_specifications(
 ) -> tuple[Specification, ...]:
     """Give each cited specification its id; the order stays."""
     ##= man/spec/trace.md#specifications
-    ##% If several specifications have the same name, duvet MUST number the ids of all but one: the configured
-    ##% specification or, without one, the specification with the most annotations.
+    ##% If several specifications have the same name, duvet MUST give the id without a number to the configured
+    ##% specification or, if none is configured, to the specification with the most annotations.
     wanted = {(one.locator.name, one.format) for one in configured}
     own = {one.locator for one in cited if (one.locator.name, one.format) in wanted}
     others = select_unreferenced_specifications(configured, cited)

@@ -42,7 +42,8 @@ def check_gates(
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
     ##% code cites, unless `--require-citations false` is given. With `--ci` and without a configured snapshot, `duvet
-    ##% report` MUST list the lines that code cites but no test, unless `--require-tests false` is given.
+    ##% report` MUST list the lines of the specifications that code cites but no test does, unless `--require-tests
+    ##% false` is given.
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
@@ -238,8 +239,9 @@ def resolve_not_applicable(
         has_expired = False
         if rule.expiry is not None:
             ##= man/spec/gates.md#not-applicable
-            ##% An entry of `[[not-applicable]]` MUST apply until the end of its expiry date. After its expiry date,
-            ##% duvet MUST report the entry and count its requirements as applicable again.
+            ##% An entry of `[[not-applicable]]` MUST apply until the end of its expiry date. After the expiry date of
+            ##% an entry of `[[not-applicable]]`, duvet MUST report the entry and count its requirements as applicable
+            ##% again.
             has_expired = today is not None and rule.expiry < today
             memory.note_day(rule.expiry.isoformat(), has_expired)
         if has_expired:

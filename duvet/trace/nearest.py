@@ -482,7 +482,7 @@ def _mark_words(old: list[str], new: list[str]) -> Iterator[str]:
 def describe_changed_meaning(old: str, new: str) -> str:
     """Return a note if only one of the texts contains a keyword, negation or number; otherwise empty."""
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate` MUST point out that a fix changes a keyword, a negation or a number.
+    ##% `duvet validate` MUST point out if a fix changes a keyword, a negation or a number.
     changed = [name for name, words in _CHANGES.items() if sorted(words.findall(old)) != sorted(words.findall(new))]
     if "the keyword" in changed and len(changed) > 1:
         # `NOT` is both a part of a keyword and a negation.

@@ -70,8 +70,8 @@ class FolderWatcher:
         except (OSError, WatchfilesRustInternalError) as error:
             reason = str(error)
             ##= man/spec/watch.md#noticing-changes
-            ##% If the operating system does not let duvet watch all of these folders, duvet MUST say so and suggest
-            ##% what to do.
+            ##% If the operating system does not let duvet watch all folders that contain inputs, duvet MUST say so and
+            ##% suggest what to do.
             if "watch limit" in reason:
                 raise DuvetError(
                     f"can't watch {format_count(len(folders), 'folder')}: the system's limit is reached",

@@ -83,8 +83,8 @@ class GitCommand:
             if isinstance(error, ValueError):
                 raise DuvetError("revision names can't contain NUL characters") from error
             ##= man/spec/diff.md#output
-            ##% `duvet diff` MUST report a missing git, a missing commit and an unknown revision, and suggest similar
-            ##% names for an unknown revision.
+            ##% `duvet diff` MUST report that git is not installed, that a commit is missing or that a revision is
+            ##% unknown, and suggest similar names for an unknown revision.
             if isinstance(error, FileNotFoundError) and os.path.isdir(self.folder or "."):
                 raise DuvetError(
                     "git was not found", hint="install git, which duvet needs to read revisions"

@@ -383,8 +383,7 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
 def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
     """Return the calls that a recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST call nothing, and print the call that each step would make. With
-    ##% `--dry-run`, `duvet recipe run` MUST print a reference to a value that is known only during a run unchanged.
+    ##% With `--dry-run`, `duvet recipe run` MUST call nothing, and print the call that each step would make.
     scope = {"vars": variables}
     steps = [_plan_step(step, scope) for step in workflow.steps]
     return RecipePlan(recipe=records.recipe_name(workflow.name), vars=variables, steps=steps)

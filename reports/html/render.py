@@ -49,8 +49,8 @@ def make_header_view(page: anchors.ReportData) -> HeaderView:
 def make_report_title(page: anchors.ReportData) -> str:
     """Return the configured title, or one made from links and specifications; it never reveals local paths."""
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo. Without a configured title, the report MUST have the name of
-    ##% the repository to which it links as its title, or else the names of its specifications.
+    ##% The report MUST have the configured title and logo. Without a configured title, the title of the report MUST be
+    ##% the name of the repository in its links, or else the names of its specifications.
     if page.title:
         return page.title
     if repository := _find_repository(page.finished.blob_link) or _find_repository(page.finished.issue_link):
@@ -102,7 +102,7 @@ def write_requirement_rows(
 ) -> Markup:
     """Write the rows of the table, least finished first, then by level."""
     ##= man/spec/page.md#requirements-and-citations
-    ##% The table MUST begin with the least finished requirements.
+    ##% The table of requirements MUST begin with the least finished requirements.
     cards = page.catalogue.requirements
     written: list[str] = []
     for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):

@@ -94,7 +94,7 @@ def test_no_model_is_configured(duvet: Run, folder: Path, wire: Wire) -> None:
 )
 def test_a_provider_that_fails(reply: Reply, message: str, hint: str, duvet: Run, folder: Path, wire: Wire) -> None:
     ##= man/spec/ask.md#answers
-    ##% When no model answers, `duvet ask` MUST still print the sources and exit with 1.
+    ##% If no model answers, `duvet ask` MUST still print the sources, and exit with 1.
     timeout = 0.3 if reply.stops_before else 60
     make(folder, {"duvet.config.json": config(wire, apiKey="$MY_KEY", retries=0, timeout=timeout)})
     wire.plan(reply)

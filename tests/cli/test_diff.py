@@ -223,8 +223,8 @@ def test_a_moved_file(folder: Path, diff: Run) -> None:
 
 def test_a_gate_of_a_project_without_requirements_fails(folder: Path, diff: Run) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. In Markdown, `duvet diff` MUST say
-    ##% if its gate was not checked.
+    ##% With `--fail-on`, `duvet diff` MUST fail if the project has no requirements. With `--format markdown`, `duvet
+    ##% diff` MUST say if its gate was not checked.
     commit(make(folder, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n", "src/a.rs": ""}))
     assert diff("--fail-on", "new") == Done(1, diff().out, "FAIL: --fail-on new: the project has no requirements\n")
     done = diff("--fail-on", "new", "--format", "markdown")
@@ -279,8 +279,8 @@ def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str)
 )
 def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#output
-    ##% `duvet diff` MUST report a missing git, a missing commit and an unknown revision, and suggest similar names for
-    ##% an unknown revision.
+    ##% `duvet diff` MUST report that git is not installed, that a commit is missing or that a revision is unknown, and
+    ##% suggest similar names for an unknown revision.
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
     shown = revision.replace("\x1b", "\\u{1b}")

@@ -88,7 +88,7 @@ def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
     assert problem["fix"]["applicability"] == "unsafe"
     sarif = json.loads(duvet("validate", "--format", "sarif").out)["runs"][0]["results"][0]
     ##= man/spec/validate.md#safe-fixes
-    ##% JSON and SARIF MUST contain whether a fix is safe or unsafe.
+    ##% JSON and SARIF MUST say whether a fix is safe or unsafe.
     assert sarif["fixes"][0]["properties"] == {"applicability": "unsafe"}
     ##= man/spec/validate.md#safe-fixes
     ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
@@ -211,8 +211,8 @@ def test_a_quote_of_which_another_section_has_the_old_words(tmp_path: Path, duve
 
 def test_two_quotes_for_one_requirement(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
-    ##% If citations with different quotes would quote the same requirement after their fixes, these fixes MUST NOT be
-    ##% applied unless they are safe.
+    ##% If citations with different quotes would quote the same requirement after their fixes, duvet MUST NOT apply
+    ##% these fixes unless they are safe.
     frame = "A frame of type {} MUST be ignored by the kettle."
     one, other, new = map(frame.format, ("one", "other", "new"))
     spec = f"# Kettle\n\n## Heating\n\n{one}\n{other}\n"

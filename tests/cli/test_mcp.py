@@ -218,7 +218,7 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
 )
 def test_config_may_name_the_configuration_of_the_service(name: str, duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#configuration
-    ##% For a command that has `--service-config`, duvet MUST read a `--config` that names `duvet.config.*`,
+    ##% In a command that has `--service-config`, duvet MUST treat a `--config` that names `duvet.config.*`,
     ##% `contextive.config.*`, a JSON file or a YAML file as `--service-config`.
     text = "[server]\nname = 'team'\n" if name.endswith(".toml") else '{"server": {"name": "team"}}'
     (folder / name).parent.mkdir(exist_ok=True)

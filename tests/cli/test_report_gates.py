@@ -98,8 +98,8 @@ def test_a_snapshot_is_compared(reported: Path, duvet: Run) -> None:
 )
 def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the configured snapshot
-    ##% with the current one instead of overwriting it.
+    ##% With `--ci`, or if the environment variable `CI` is true, `duvet report` MUST compare the current coverage with
+    ##% the configured snapshot instead of overwriting the snapshot.
     environ = {} if ci is None else {"CI": ci}
     assert duvet("-q", "report", *args.split(), environ=environ) == (MISSING if code else Done(0, "", ""))
     assert (kettle / SNAPSHOT).exists() == (code == 0)
@@ -134,7 +134,8 @@ def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet:
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
     ##% code cites, unless `--require-citations false` is given. With `--ci` and without a configured snapshot, `duvet
-    ##% report` MUST list the lines that code cites but no test, unless `--require-tests false` is given.
+    ##% report` MUST list the lines of the specifications that code cites but no test does, unless `--require-tests
+    ##% false` is given.
     lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
     make(kettle, {**WITHOUT_SNAPSHOT, "src/a.rs": HALF, "spec.md": lines})
     assert duvet("-q", "report", "--ci", *args.split()) == ended(problems)

@@ -259,7 +259,7 @@ def test_reasons_for_not_counting_sentences(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#count-check
     ##= type=test
     ##% For each specification, `duvet report --verbose` MUST list the reasons for not counting sentences, each with the
-    ##% number of sentences and their first lines.
+    ##% number of sentences and the lines of the first few.
     more = "The cup should be clean.\n\n```\nIt MUST be red.\n```\n"
     make(folder, {"a.rs": RIGHT, "kettle.md": SPECIFICATION + more})
     counts = [
@@ -292,8 +292,8 @@ OTHER = "https://www.rfc-editor.org/rfc/rfc9114.txt"
 def test_a_stray_citation_never_takes_the_id_of_a_configured_specification(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#specifications
     ##= type=test
-    ##% If several specifications have the same name, duvet MUST number the ids of all but one: the configured
-    ##% specification or, without one, the specification with the most annotations.
+    ##% If several specifications have the same name, duvet MUST give the id without a number to the configured
+    ##% specification or, if none is configured, to the specification with the most annotations.
     ##= man/spec/show.md#references
     ##= type=test
     ##% If the project configures specifications, duvet MUST NOT suggest any others.

@@ -118,7 +118,7 @@ COOKED = RIGHT.replace("boil", "cook").encode()
 @pytest.mark.parametrize("path", ["src/right.py", "./src/right.py", "src/new/file.py"])
 def test_standard_input(path: str, folder: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% With `-`, `duvet validate` MUST check standard input in place of the file that `--stdin-path` names.
+    ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
     before = files(folder)
     args = ("validate", "--stdin-path", path, "-")
     assert duvet(*args, input=RIGHT.encode()) == Done(0, "", RIGHT_COUNT)

@@ -209,7 +209,8 @@ ANOTHER_USER = ("unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 > "/
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_limit_of_the_system(limit: str, reported: Path, duvet: Run) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% If the operating system does not let duvet watch all of these folders, duvet MUST say so and suggest what to do.
+    ##% If the operating system does not let duvet watch all folders that contain inputs, duvet MUST say so and suggest
+    ##% what to do.
     before = (*ANOTHER_USER, limit)
     if not shutil.which("unshare") or subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system has no users of users")

@@ -92,8 +92,7 @@ class SubsystemIndex:
         """
         ##= man/spec/knowledge.md#subsystems
         ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
-        ##% longest matching pattern, or else to the subsystem that its path contains. `duvet ingest` MUST ignore case
-        ##% in the names of subsystems.
+        ##% longest matching pattern, or else to the subsystem whose name its path contains, ignoring case.
         name = named or self._code.get(path) or self._find_by_path(path) or self._find_by_subject(path, kind, imports)
         if not name:
             return SubsystemMembership()
@@ -393,7 +392,8 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     """Return the subsystems in the first catalogue file found; raise ProblemsError with all its errors."""
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
-    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail with the line of each error in this file.
+    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail if the file of subsystems has errors, and
+    ##% report the line of each error.
     path = next((path for path in SUBSYSTEM_PATHS if tree.is_file(path)), None)
     if path is None:
         return ()

@@ -72,17 +72,17 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             problems += (_make_clash_problem(slug, first, path), _make_clash_problem(slug, path, first))
         else:
             ##= man/spec/pages.md#files
-            ##% duvet MUST use the date in the front matter of a page, or else the date of its first commit, even under
-            ##% another name, or else the date of the file. duvet MUST find the first commit of a page regardless of the
-            ##% user's git configuration.
+            ##% The date of a page MUST be the date in its front matter, or else the date of its first commit under any
+            ##% name, or else the date of the file. duvet MUST find the first commit of a page regardless of the user's
+            ##% git configuration.
             created = parsed.created
             if created is None:
                 created = dates.first.get(path)
             if created is None:
                 created = find_modification_time(project, path)
             ##= man/spec/pages.md#files
-            ##% duvet MUST use the title in the front matter of a page unchanged, or else its first heading, or else its
-            ##% slug.
+            ##% The title of a page MUST be the unchanged title in its front matter, or else its first heading, or else
+            ##% its slug.
             title = parsed.title or slug
             pages[slug] = Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
     ##= man/spec/pages.md#tools

@@ -125,8 +125,8 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
 def decode_page(data: bytes, path: str) -> str:
     """Return the text of a page with its front matter; raise DuvetError if it is not text."""
     ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST read at most the first 4 MiB of a page, skip a file that is not text, and ignore front matter that is
-    ##% invalid or too large. In each of these cases, duvet MUST warn.
+    ##% duvet MUST read only the first 4 MiB of a page, and warn about a larger page. duvet MUST skip a page that is not
+    ##% text, and warn about it. duvet MUST ignore front matter that is invalid or too large, and warn about it.
     if len(data) > MAX_PAGE_BYTES:
         data = _drop_cut_character(data[:MAX_PAGE_BYTES])
     if b"\0" in data:
@@ -180,7 +180,8 @@ def parse_front_matter(text: str, path: str) -> DataDocument:
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     ##= man/spec/pages.md#files
-    ##% duvet MUST use the title in the front matter of a page unchanged, or else its first heading, or else its slug.
+    ##% The title of a page MUST be the unchanged title in its front matter, or else its first heading, or else its
+    ##% slug.
     document = parse_yaml(text.rstrip().removesuffix("...").removesuffix("---"), path, parse_scalar_as_text)
     check_document_size(document)
     return document
@@ -247,7 +248,8 @@ def normalise_slug(text: str) -> str:
 
 def make_slug(path: str, prefix: str) -> str:
     ##= man/spec/pages.md#files
-    ##% duvet MUST use the slug in the front matter of a page, or else its path in the configured folder without `.md`.
+    ##% The slug of a page MUST be the slug in its front matter, or else its path below the configured folder without
+    ##% `.md`.
     ##= man/spec/pages.md#files
     ##% duvet MUST find a page by every Unicode normalization of its slug.
     return normalise_slug(_ENDING.sub("", path.removeprefix(prefix)))

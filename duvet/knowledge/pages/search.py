@@ -185,8 +185,8 @@ def search_pages(index: PageIndex, query: str) -> list[PageHit]:
 def _rank(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) -> Iterator[Page]:
     """Yield the best pages first, and read texts only as the caller asks for more pages."""
     ##= man/spec/pages.md#tools
-    ##% `search` MUST list matches in titles first, then matches of the exact phrase, then all others, and newer pages
-    ##% first. `search` MUST show an excerpt around each match.
+    ##% `search` MUST list matches in titles first, then matches of the exact phrase, then other matches, and in each
+    ##% group newer pages first. `search` MUST show an excerpt around each match.
     exact: list[Page] = []
     with_phrase: list[Page] = []
     with_words: list[Page] = []

@@ -297,7 +297,7 @@ class MediaTypes(Guard):
 
     def refuse(self, scope: Scope) -> HttpRefusal | None:
         ##= man/spec/mcp.md#http
-        ##% The server MUST answer with JSON and with 404 for an unknown path, 405 for an unsupported method, 415 for an
+        ##% The server MUST answer in JSON, with 404 for an unknown path, 405 for an unsupported method, 415 for an
         ##% unsupported media type, and 406 for an unsupported `Accept` header.
         method = scope["method"]
         if method == "POST" and _parse_media_types(scope, b"content-type") != ["application/json"]:

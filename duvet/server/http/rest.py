@@ -176,7 +176,8 @@ class ReportEndpoint:
     async def _report(self, scope: Scope) -> object:
         ##= man/spec/gateway.md#access
         ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return the stored reports
-        ##% to callers that may call the corresponding tools. Before the first ingest run, these paths MUST answer 404.
+        ##% to callers that may call the corresponding tools. Before the first ingest run, the server MUST answer 404 to
+        ##% a request for a stored report.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
         caller = call_context.Caller(scopes=current_caller().scopes, face=REST_SOURCE)

@@ -346,8 +346,6 @@ class Subscriptions:
             if outbox.put(uri):
                 ##= man/spec/mcp.md#freshness
                 ##% A slow client MUST NOT delay notifications to other clients.
-                ##= man/spec/mcp.md#freshness
-                ##% Over HTTP, the server MUST start to notify a client as soon as the client opens a stream.
                 group.start_soon(outbox.deliver)
 
 

@@ -58,7 +58,7 @@ async def show_help(arguments: KmHelpInput, ctx: call_context.CallContext) -> To
     tools = {tool.name: tool for tool in await ctx.pack()}
     ##= man/spec/knowledge.md#answers
     ##% `km-help` MUST describe exactly the enabled tools. With `include_spec`, `km-help` MUST return one document about
-    ##% all of them.
+    ##% all enabled tools.
     spec = render_usage(list(tools.values())) if arguments.include_spec else UNSET
     name = arguments.tool.strip()
     if not name:

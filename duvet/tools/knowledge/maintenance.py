@@ -456,8 +456,6 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST return the status and the outputs of the run, and the id, status, duration, message and
     ##% result of each step.
-    ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST record its runs as workflow runs.
     done = make_recipe_output(name, run)
     if run.error is None:
         return tool.ToolAnswer(value=done)

@@ -162,7 +162,7 @@ async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -
             raise
     ##= man/spec/knowledge.md#reports
     ##% `km-ingest-status` MUST return the outcome of the last ingest run or, with `profile`, of the last run with that
-    ##% profile. If there was no such run, `km-ingest-status` MUST answer `not_found`.
+    ##% profile. If there is no matching ingest run, `km-ingest-status` MUST answer `not_found`.
     if not runs:
         return ToolAnswer(value=KmIngestStatusOutput(status="not_found", profile=UNSET if profile is None else profile))
     last = reports.make_run_row(runs[0])

@@ -70,13 +70,14 @@ def test_calls_are_forwarded_with_the_token_of_the_reader_or_else_of_the_admin(
 ) -> None:
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-    ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, they MUST forward calls to the tools of
-    ##% the pack `knowledge`, except `km-help`, to the gateway.
+    ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on
+    ##% standard input and output MUST forward calls to the tools of the pack `knowledge`, except `km-help`, to the
+    ##% gateway.
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-    ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, they MUST forward calls to the tools of
-    ##% the pack `knowledge`, except `km-help`, to the gateway. With `KM_GATEWAY_URL`, `duvet recipe run` MUST refuse to
-    ##% run recipes.
+    ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on
+    ##% standard input and output MUST forward calls to the tools of the pack `knowledge`, except `km-help`, to the
+    ##% gateway. With `KM_GATEWAY_URL`, `duvet recipe run` MUST refuse to run recipes.
     with Command(duvet_command, project, **TOKENS) as command:
         both, readers = desk(command.url, **TOKENS), desk(command.url, **ONLY_READER)
         for tool in ("km-search", "km-ingest-status", "km-help"):

@@ -179,7 +179,8 @@ def report(client: HttpClient, path: str, **query: str) -> tuple[int, Any]:
 def test_reports_are_those_of_their_tools(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
     ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return the stored reports to
-    ##% callers that may call the corresponding tools. Before the first ingest run, these paths MUST answer 404.
+    ##% callers that may call the corresponding tools. Before the first ingest run, the server MUST answer 404 to a
+    ##% request for a stored report.
     with Command(duvet_command, project, **TOKENS) as command:
         with command.client(ADMIN) as client:
             for path, tool in REPORTS.items():

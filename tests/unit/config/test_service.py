@@ -313,9 +313,9 @@ def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
 @pytest.mark.parametrize("folder", ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b", *REFUSED])
 def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration file, or not a valid file name on
-    ##% every system. The server MUST refuse a destination outside the content root, even through `..` or a symbolic
-    ##% link.
+    ##% The server MUST refuse a destination that is absolute, is hidden, is a configuration file, or contains a name
+    ##% that some systems do not allow. The server MUST refuse a destination outside the content root, even through `..`
+    ##% or a symbolic link.
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems

@@ -68,7 +68,7 @@ KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPT
 )
 def test_options(args: tuple[str, ...], wanted: RequirementFilter) -> None:
     ##= man/spec/trace.md#coverage
-    ##% Commands, reports and tools MUST use these names of states. Filters MUST also accept the names of states of
-    ##% earlier versions.
+    ##% Commands, reports and tools MUST use the names of states in this section. Filters MUST also accept the names of
+    ##% states of earlier versions.
     assert chosen(*args) == (wanted, {"own": None})
     assert chosen(*args, "--own", "x") == (wanted, {"own": "x"})

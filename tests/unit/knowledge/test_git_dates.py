@@ -100,8 +100,8 @@ def test_dates_in_front_matter(moment: float, dates: tuple[str, ...]) -> None:
 
 def test_the_date_of_a_page_is_from_front_matter_or_git_or_the_file(tmp_path: Path) -> None:
     ##= man/spec/pages.md#files
-    ##% duvet MUST use the date in the front matter of a page, or else the date of its first commit, even under another
-    ##% name, or else the date of the file. duvet MUST find the first commit of a page regardless of the user's git
+    ##% The date of a page MUST be the date in its front matter, or else the date of its first commit under any name, or
+    ##% else the date of the file. duvet MUST find the first commit of a page regardless of the user's git
     ##% configuration.
     files = {**TRACE, "docs/front.md": "---\ncreated: 1970-01-02\n---\n", "docs/\u00e9.md": "x"}
     for folder, expected in (

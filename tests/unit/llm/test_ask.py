@@ -169,7 +169,7 @@ async def test_answers(text: str, answer: str, warnings: tuple[str, ...]) -> Non
 @pytest.mark.anyio
 async def test_a_question_without_sources_or_a_model() -> None:
     ##= man/spec/ask.md#answers
-    ##% When it finds nothing, `duvet ask` MUST say so without calling a model.
+    ##% If `duvet ask` finds no sources, it MUST say so without calling a model.
     router = FakeRouter("never")
     assert await ask.answer_question("When?", (), router) == ask.ModelAnswer(ask.NOTHING_FOUND, ())
     assert (ask.NOTHING_FOUND, router.asked) == ("No relevant information found", [])

@@ -62,7 +62,7 @@ async def test_a_prompt_that_is_not_text_is_not_sent(wire: Wire) -> None:
 
 async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#keys
-    ##% duvet MUST use HTTPS for every provider on another machine, and MUST NOT follow redirects.
+    ##% duvet MUST use HTTPS for every provider on another machine, and MUST NOT follow a provider's redirects.
     other.plan(FINE)
     error, _ = await fails(wire, Reply(307, headers={"location": f"{other.url}/v1/chat/completions"}), apiKey="$K")
     assert (error.code, error.message) == (ModelFault.REFUSED, "provider `one` redirects to another URL (307)")
@@ -94,9 +94,9 @@ async def test_a_compressed_answer_is_not_unpacked(status: int, message: str, wi
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
 async def test_server_errors_are_retried_as_often_as_configured(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
-    ##% duvet MUST retry a call after a temporary failure, as often as the configuration says. Before a retry, duvet
-    ##% MUST wait as long as the provider asks, but at most 30 seconds. duvet MUST give up a call when the provider's
-    ##% time limit expires.
+    ##% duvet MUST repeat a model call after a temporary failure, as often as the configuration says. Before it repeats
+    ##% a model call, duvet MUST wait as long as the provider asks, but at most 30 seconds. duvet MUST give up a model
+    ##% call when the provider's time limit expires.
     refusal = refuses(status, "overloaded")
     async with one(wire, refusal, refusal, FINE) as made:
         assert ((await made.ask()).text, made.clock.waits) == ("Hi", [0.5, 1.0])

@@ -71,9 +71,9 @@ FIRST = ResolvedModel("local", "small", "first usable provider", warnings=SKIPPE
 )
 def test_a_model_is_picked_by_name_by_route_or_as_the_first(request_: dict[str, Any], expected: ResolvedModel) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##% duvet MUST use the model or provider that a request names. If a request names neither, duvet MUST use the first
-    ##% working model of the task's route in the configuration. If the task has no route, duvet MUST use the default
-    ##% model of the first usable provider.
+    ##% duvet MUST use the model or provider that a request names. If a request names no model and no provider, duvet
+    ##% MUST use the first working model of the task's route in the configuration. If the task has no route, duvet MUST
+    ##% use the default model of the first usable provider.
     assert pick(**request_) == expected
 
 
@@ -155,7 +155,7 @@ def test_a_key_that_no_header_can_contain() -> None:
 )
 def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[str, Any], sent: bool) -> None:
     ##= man/spec/ask.md#keys
-    ##% duvet MUST NOT send the key in `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` to another host than OpenAI's or
+    ##% duvet MUST NOT send the key in `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` to any host except OpenAI's or
     ##% Anthropic's, unless the configuration names the variable.
     environ = {"OPENAI_API_KEY": "key-openai", "ANTHROPIC_API_KEY": "key-anthropic"}
     made = Made({"providers": {"one": {**section, "defaultModel": "m"}}}, environ)

@@ -147,7 +147,7 @@ def test_no_fix_lowers_a_state() -> None:
 )
 def test_notes_on_changed_meaning(old: str, new: str, note: str) -> None:
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate` MUST point out that a fix changes a keyword, a negation or a number.
+    ##% `duvet validate` MUST point out if a fix changes a keyword, a negation or a number.
     assert describe_changed_meaning(old, new) == note
 
 

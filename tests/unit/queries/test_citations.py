@@ -70,8 +70,7 @@ CODE_BELOW = {
 @pytest.mark.parametrize("case", CODE_BELOW)
 def test_the_code_below_an_annotation(case: str) -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the code below each citation, as far as the next annotation and at most `snippet-lines`
-    ##% lines.
+    ##% The report MUST show the code below each citation, up to the next annotation and at most `snippet-lines` lines.
     text, expected = CODE_BELOW[case]
     assert below(text) == expected
 

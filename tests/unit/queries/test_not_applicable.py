@@ -192,8 +192,8 @@ UNTIL = entry("tea.md#cup", expiry="2030-01-31")
 )
 def test_an_entry_applies_until_the_end_of_its_last_day(entries: str, today: date | None, count: int) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% An entry of `[[not-applicable]]` MUST apply until the end of its expiry date. After its expiry date, duvet MUST
-    ##% report the entry and count its requirements as applicable again.
+    ##% An entry of `[[not-applicable]]` MUST apply until the end of its expiry date. After the expiry date of an entry
+    ##% of `[[not-applicable]]`, duvet MUST report the entry and count its requirements as applicable again.
     assert len(excluded(settled(entries, today))) == count
 
 

@@ -229,8 +229,8 @@ def test_all_requirements_and_sections_of_an_ambiguous_reference_are_listed() ->
 
 def test_ids_that_were_saved_before() -> None:
     ##= man/spec/show.md#references
-    ##% If no requirement has an id of 12 or more digits, duvet SHOULD look for the requirement to which awslabs duvet,
-    ##% which keeps Markdown markup, gives this id.
+    ##% If no requirement has an id of 12 or more digits, duvet SHOULD look for the requirement to which awslabs duvet
+    ##% gives this id, because awslabs duvet keeps Markdown markup in the text.
     text = "# Tea\n\n- **FR-001**: The *pot* MUST be `hot`.\n- [x] It MUST be full.\n\nTea SHOULD be __good__.\n"
     tables = '[[source]]\npattern = "*.py"\n[[specification]]\nsource = "tea.md"\n'
     schemas = ("https://awslabs.github.io/duvet/config/v0.4.0.json", "duvet-cli/config/v1")

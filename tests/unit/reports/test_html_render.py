@@ -35,7 +35,7 @@ def test_whole_pages(name: str, snapshot: Snapshot) -> None:
     ##% The report MUST list each requirement in its section and in a table, with its state, its level, its number of
     ##% citations by type, and the code or tests that it needs.
     ##= man/spec/page.md#requirements-and-citations
-    ##% The table MUST begin with the least finished requirements.
+    ##% The table of requirements MUST begin with the least finished requirements.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
     expired = not_applicable(today=date(2030, 2, 1))
     pages = {
@@ -126,8 +126,8 @@ def test_embedded_json_is_the_same_value() -> None:
 )
 def test_the_report_is_named_after_its_repository_or_its_specifications(link: str, title: str) -> None:
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo. Without a configured title, the report MUST have the name of
-    ##% the repository to which it links as its title, or else the names of its specifications.
+    ##% The report MUST have the configured title and logo. Without a configured title, the title of the report MUST be
+    ##% the name of the repository in its links, or else the names of its specifications.
     assert make_report_title(html_pages.page_of(finished(STATES, link))) == title
     assert make_report_title(html_pages.page_of(finished(STATES, None, link))) == title
 

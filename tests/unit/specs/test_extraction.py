@@ -92,7 +92,7 @@ def test_each_section_that_asks_for_something_has_a_file() -> None:
 def test_a_file_that_nothing_asks_for() -> None:
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed. With `--prune`, duvet MUST remove exactly
-    ##% these files.
+    ##% the requirement files that are no longer needed.
     message = "this extracted file is outdated: its section no longer contains requirements"
     warning = Problem("DUV036", message, CUP, Place(1), hint="remove it with `--prune`", severity=Severity.WARNING)
     assert list(map(extraction.make_stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]

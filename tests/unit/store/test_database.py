@@ -75,7 +75,8 @@ HINTS = {
 @pytest.mark.parametrize("name", ALL)
 def test_damage_is_reported_with_the_file_and_the_remedy(file: Path, name: str) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% If the index is damaged or not an index, or if the disk is full, duvet MUST name the file and say what to do.
+    ##% If the index file is damaged or is not an index, or if the disk is full, duvet MUST name the file and say what
+    ##% to do.
     ALL[name](file)
     if name not in ODD:
         with pytest.raises(StoreDamagedError) as caught, closing(open_store(str(file))) as store:

@@ -219,8 +219,8 @@ def test_a_filter_is_a_choice_and_all_filters_apply(kitchen: Store, filters: Any
 
 def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##% The filter by subsystem MUST include the files that are linked to the subsystem. If a search has several filters
-    ##% by symbol, one symbol MUST match all of them.
+    ##% The filter by subsystem MUST include the files that are linked to the subsystem. `km-search` MUST apply all
+    ##% filters by symbol to the same symbol.
     assert allowed(kitchen, kinds=("doc",)) == DOC
     with kitchen.writing() as writing:
         nodes = [node("Subsystem:Cellar"), node("TestCase:tests/test_kettle.py"), node("DesignDoc:docs/guide.md")]

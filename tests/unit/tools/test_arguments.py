@@ -29,7 +29,8 @@ def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, argument
     ##= man/spec/gateway.md#access
     ##% The server MUST list tools that require the scope `maintainer` only to maintainers. If another caller calls a
     ##% tool for maintainers, the server MUST answer `unauthorized` if tokens are configured and the call has none, and
-    ##% otherwise `forbidden`. The server MUST refuse such a call before it checks the arguments.
+    ##% otherwise `forbidden`. The server MUST refuse a call without the required scope before it checks the arguments
+    ##% of the call.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
     with pytest.raises(ToolError) as raised:
         call(tool, context, arguments, frozenset([Scope.READER]))

@@ -40,8 +40,8 @@ def cursor_of(items: Sequence[str], wish: PageRequest) -> str:
 @given(st.lists(st.text(max_size=4)), st.integers(min_value=1, max_value=9), st.integers(min_value=0, max_value=5))
 def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
     ##= man/spec/mcp.md#tools
-    ##% The server MUST continue a list at its cursor even if entries were added or removed, and refuse the cursor in a
-    ##% call with other arguments.
+    ##% The server MUST continue a list at the given cursor even if entries were added or removed, and refuse the cursor
+    ##% in a call with other arguments.
     wish = PageRequest(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
     rows, page = make_result_page(items, wish, key=str, row=str)
     while page.next_cursor:

@@ -102,8 +102,8 @@ def test_a_section_with_that_id_wins() -> None:
 
 def test_a_quote_must_be_in_the_named_requirement() -> None:
     ##= man/spec/names.md#targets
-    ##% If a target names a requirement id, its quote MUST be a part of that requirement. If another requirement of the
-    ##% specification contains the quote, duvet MUST name that requirement.
+    ##% If a target names a requirement id, its quote MUST be a part of that requirement. If a quote is not in the
+    ##% requirement that its target names, but in another requirement, duvet MUST name the other requirement.
     trace = trace_of(
         ("tea.md#FR-001", "The pot MUST be clean."),
         ("tea.md#FR-001", "The lid MUST be gone."),

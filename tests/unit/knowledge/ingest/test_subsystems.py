@@ -58,7 +58,8 @@ BAD = {
 def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
-    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail with the line of each error in this file.
+    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail if the file of subsystems has errors, and
+    ##% report the line of each error.
     with pytest.raises(ProblemsError) as error:
         read_catalogue(text)
     line, message = BAD[text]
@@ -190,8 +191,7 @@ Book of books:
 def test_front_matter_comes_before_patterns_and_paths() -> None:
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else to the subsystem with the
-    ##% longest matching pattern, or else to the subsystem that its path contains. `duvet ingest` MUST ignore case in
-    ##% the names of subsystems.
+    ##% longest matching pattern, or else to the subsystem whose name its path contains, ignoring case.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
     front = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}

@@ -58,7 +58,8 @@ def test_prefixes_of_patterns() -> None:
 
 def test_titles() -> None:
     ##= man/spec/pages.md#files
-    ##% duvet MUST use the title in the front matter of a page unchanged, or else its first heading, or else its slug.
+    ##% The title of a page MUST be the unchanged title in its front matter, or else its first heading, or else its
+    ##% slug.
     files = {
         "docs/a.md": "---\ntitle: From the  front\n---\n# Heading\n",
         "docs/b.md": "text\n\n## The `code` of [[a|it]] & *more*\nmore\n\n# Second\n",
@@ -116,7 +117,8 @@ def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
 
 def test_a_slug_is_found_in_every_unicode_form() -> None:
     ##= man/spec/pages.md#files
-    ##% duvet MUST use the slug in the front matter of a page, or else its path in the configured folder without `.md`.
+    ##% The slug of a page MUST be the slug in its front matter, or else its path below the configured folder without
+    ##% `.md`.
     ##= man/spec/pages.md#files
     ##% duvet MUST find a page by every Unicode normalization of its slug.
     names = ("cafe\u0301", "two  blanks", "no\u00a0break")
@@ -185,8 +187,8 @@ def test_a_page_of_20_megabytes_is_read_in_part() -> None:
 
 def test_a_file_that_is_missing_or_not_text_is_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST read at most the first 4 MiB of a page, skip a file that is not text, and ignore front matter that is
-    ##% invalid or too large. In each of these cases, duvet MUST warn.
+    ##% duvet MUST read only the first 4 MiB of a page, and warn about a larger page. duvet MUST skip a page that is not
+    ##% text, and warn about it. duvet MUST ignore front matter that is invalid or too large, and warn about it.
     files = {"docs/a.md": b"PNG\0\0", "docs/b.md": b"", "docs/c.md/d.txt": b"", "docs/e.md": b"# Caf\xe9\n"}
     assert slugs(files) == ["b"]
     problems = [(one.code, one.path, one.severity) for one in find_page_problems(project_of(files)).problems]

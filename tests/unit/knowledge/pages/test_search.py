@@ -37,8 +37,8 @@ def test_queries(query: str, expected: str) -> None:
     ##% `search` MUST find up to 20 pages that contain every word of the query, ignoring case, even as a part of a
     ##% longer word.
     ##= man/spec/pages.md#tools
-    ##% `search` MUST list matches in titles first, then matches of the exact phrase, then all others, and newer pages
-    ##% first. `search` MUST show an excerpt around each match.
+    ##% `search` MUST list matches in titles first, then matches of the exact phrase, then other matches, and in each
+    ##% group newer pages first. `search` MUST show an excerpt around each match.
     assert " ".join(hit.slug for hit in search.search_pages(index_of(FILES), query)) == expected
 
 

@@ -56,8 +56,8 @@ REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
 ##% On every path, the server MUST refuse an unexpected `Host` header with 421 and an unexpected `Origin` header with
 ##% 403.
 ##= man/spec/mcp.md#http
-##% The server MUST answer with JSON and with 404 for an unknown path, 405 for an unsupported method, 415 for an
-##% unsupported media type, and 406 for an unsupported `Accept` header.
+##% The server MUST answer in JSON, with 404 for an unknown path, 405 for an unsupported method, 415 for an unsupported
+##% media type, and 406 for an unsupported `Accept` header.
 async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -> None:
     for method, path, headers, status, body in REFUSED:
         answer = await http.request(method, path, headers=headers)

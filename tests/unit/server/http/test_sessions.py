@@ -72,8 +72,6 @@ async def test_sessions_with_streams_stay(server: DuvetServer) -> None:
 async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##% A slow client MUST NOT delay notifications to other clients.
-    ##= man/spec/mcp.md#freshness
-    ##% Over HTTP, the server MUST start to notify a client as soon as the client opens a stream.
     async def notified(lines: AsyncIterator[str], count: int) -> set[str]:
         found: set[str] = set()
         with anyio.fail_after(serving.LONGEST):

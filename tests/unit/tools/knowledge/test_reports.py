@@ -98,7 +98,7 @@ FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False
 def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-ingest-status` MUST return the outcome of the last ingest run or, with `profile`, of the last run with that
-    ##% profile. If there was no such run, `km-ingest-status` MUST answer `not_found`.
+    ##% profile. If there is no matching ingest run, `km-ingest-status` MUST answer `not_found`.
     assert known.value(STATUS) == {"status": "ok", **LAST, "run": LAST}
     demo = replace(RUN, run_id="r2", profile="demo", started_at=NOW - 30)
     runs = Asking(fill(tmp_path / "runs", [RUN, demo, FAILED]))
@@ -136,7 +136,7 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking
         assert usage.keys() == {"description", "details"} and usage["description"] and usage["details"]
     ##= man/spec/knowledge.md#answers
     ##% `km-help` MUST describe exactly the enabled tools. With `include_spec`, `km-help` MUST return one document about
-    ##% all of them.
+    ##% all enabled tools.
     found = known.value("km-help", tool="km-graph-search")
     assert found == {
         "status": "ok",

@@ -341,8 +341,7 @@ LITERAL = "${captures.c}"
 )
 def test_a_plan_keeps_references_that_only_a_run_can_fill(written: str, shown: object) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST call nothing, and print the call that each step would make. With
-    ##% `--dry-run`, `duvet recipe run` MUST print a reference to a value that is known only during a run unchanged.
+    ##% With `--dry-run`, `duvet recipe run` MUST call nothing, and print the call that each step would make.
     text = "variables: { q: x, deep: {} }\n" + steps(
         "{ id: a, tool: pot-hold, capture: [{ name: c, path: value }] }",
         f"{{ id: b, wait: {{ tool: x, params: {{ value: '{written}' }}, until: {{ path: a, equals: '{written}' }} }} }}",

@@ -122,8 +122,6 @@ def test_a_run_answers_status_outputs_and_steps(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST return the status and the outputs of the run, and the id, status, duration, message and
     ##% result of each step.
-    ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST record its runs as workflow runs.
     kitchen.write("brew", FILLED)
     found = kitchen.run("brew", pot=None)
     assert all(isinstance(step.pop("duration_seconds"), float) for step in found["steps"])
