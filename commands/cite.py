@@ -128,9 +128,6 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
         raise DuvetError("an exception needs a reason", hint="add --reason TEXT")
     before = project.tree.read(path)
     ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
-    ##% indentation of the line.
-    ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST leave out the type of the annotation if it is the default for the file.
     annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
     new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)

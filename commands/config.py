@@ -172,8 +172,6 @@ def _format_value(value: str | bool | int | tuple[str, ...] | None) -> str:
             return str(value)
         case tuple():
             return escape_cell(", ".join(value)) or "-"
-    ##= man/spec/trace.md#diagnostics
-    ##% An input MUST NOT cause a traceback or send control characters to the terminal.
     return escape_cell(value or "-")
 
 

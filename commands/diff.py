@@ -186,9 +186,6 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
     message = "this requirement is new, and nothing cites it"
     problems = [*lost, *(make_gate_problem(row, REQUIREMENT_UNCITED, message) for row in uncited)]
     if annotate:
-        ##= man/spec/problems.md#formats
-        ##% If the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as workflow commands, unless it writes another result to standard output.
         print_annotations(problems)
     if problems:
         losses = difference.losses if "regression" in fail_on else ""

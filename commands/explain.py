@@ -8,8 +8,8 @@ from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_rule_codes, complete_topics
 from duvet.console.explanations import explain_topic, list_rule_rows, list_topics
 from duvet.console.markdown import print_markdown
-from duvet.console.options import TEXT_TYPE
-from duvet.console.output import add_list_format, print_list
+from duvet.console.options import TEXT_TYPE, add_list_format
+from duvet.console.output import print_list
 from duvet.reports.tables import Column, Listing
 
 _TOPIC_COLUMNS = (

@@ -62,9 +62,6 @@ def list_feedback(format: str | None, service_path: str | None) -> None:
       duvet feedback list
       duvet feedback list --format json
     """
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `duvet feedback` MUST list feedback, newest first. `duvet feedback export` MUST write all feedback as JSON
-    ##% Lines, CSV or JSON.
     votes = read_votes(locate_store(service_path).feedback)
     print_list(Listing(_LISTED, votes[::-1]), format)
     if not votes:

@@ -60,8 +60,6 @@ def list_pages(format: str | None, **options: Any) -> None:
       duvet pages list
       duvet pages list --format json
     """
-    ##= man/spec/pages.md#tools
-    ##% `list_pages` and `duvet pages` MUST list all pages, newest first.
     store = _load_pages(options)[1]
     print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in store.pages]), format)
     print_remark(format_count(len(store.pages), "page"))
@@ -83,9 +81,6 @@ def show_page(slug: str, format: str, **options: Any) -> None:
       duvet pages show decisions/0001-cache
       duvet pages show decisions/0001-cache --format markdown
     """
-    ##= man/spec/pages.md#tools
-    ##% `get_page` and `duvet pages show` MUST show the requirements that a page links to, and the code that cites these
-    ##% requirements.
     project, store = _load_pages(options)
     collection = catalogue.PageCollection(store, load_catalogue(options))
     page = collection.require(slug)

@@ -9,8 +9,8 @@ import click
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_requirement_prompts
 from duvet.console.filters import add_filters, split_filter
-from duvet.console.options import add_trace_options
-from duvet.console.output import add_limit_option, add_list_format, print_list
+from duvet.console.options import add_list_format, add_trace_options
+from duvet.console.output import add_limit_option, print_list
 from duvet.console.project import open_cache, open_project_quietly, print_error_notice, require_catalogue
 from duvet.console.streams import print_remark, write_stdout
 from duvet.errors import DuvetError

@@ -9,8 +9,14 @@ import click
 from duvet.console.application import make_application
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_prompt_arguments, complete_prompts
-from duvet.console.options import TEXT_TYPE, add_service_options, add_trace_options, select_trace_options
-from duvet.console.output import add_list_format, print_list
+from duvet.console.options import (
+    TEXT_TYPE,
+    add_list_format,
+    add_service_options,
+    add_trace_options,
+    select_trace_options,
+)
+from duvet.console.output import print_list
 from duvet.console.project import load_catalogue, open_cache, open_project_quietly, print_error_notice
 from duvet.console.streams import write_stdout
 from duvet.errors import QueryError

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from duvet.console import filters
 from duvet.console.command import Subcommand
 from duvet.console.discovery import ReferenceType
-from duvet.console.options import add_trace_options
-from duvet.console.output import add_limit_option, add_list_format, print_list
+from duvet.console.options import add_list_format, add_trace_options
+from duvet.console.output import add_limit_option, print_list
 from duvet.console.project import open_cache, open_project_files, print_error_notice, require_catalogue
 from duvet.console.streams import FAILED, OK, print_remark
 from duvet.errors import QueryError

@@ -10,8 +10,8 @@ import click
 from duvet import rules
 from duvet.console.command import Subcommand
 from duvet.console.filters import add_filters, split_filter
-from duvet.console.options import GATE_LEVELS, add_trace_options
-from duvet.console.output import add_limit_option, add_list_format, print_list
+from duvet.console.options import GATE_LEVELS, add_list_format, add_trace_options
+from duvet.console.output import add_limit_option, print_list
 from duvet.console.problems import list_error_problems, print_annotations, print_gate_failure
 from duvet.console.project import load_catalogue, print_error_notice, require_catalogue
 from duvet.console.streams import FAILED, OK, print_notice, print_remark

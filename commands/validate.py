@@ -173,13 +173,11 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
     ##% ask about each unsafe fix, and show the changed words and the code around the citation. Without a terminal,
     ##% `duvet validate --interactive` MUST refuse to run.
-    approve: Callable[[Problem, str], bool] = is_safely_fixed
-    if request.interactive:
-        approve = FixPrompt().approve
-    elif request.unsafe_fixes:
-        approve = _approve_all
+    approve: Callable[[Problem, str], bool] = FixPrompt().approve if request.interactive else is_safely_fixed
     fixes = fix_project(
-        project, lambda trace: _select_inputs(ProjectFindings(trace, pages), request, texts).paths, approve
+        project,
+        lambda trace: _select_inputs(ProjectFindings(trace, pages), request, texts).paths,
+        (lambda problem, text: True) if request.unsafe_fixes else approve,
     )
     before = ProjectFindings(fixes.first, pages)
     ##= man/spec/validate.md#fixes
@@ -199,14 +197,6 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST report the problems that it did not fix.
     return _report_findings(ProjectFindings(fixes.findings, pages), request, output)
-
-
-def _is_unsafe(problem: Problem) -> bool:
-    return problem.fix is not None and problem.fix.applicability is Applicability.UNSAFE
-
-
-def _approve_all(problem: Problem, text: str) -> bool:
-    return True
 
 
 def _describe_fix(problem: Problem) -> str:
@@ -264,7 +254,7 @@ def _report_findings(
         names = ", ".join(escape_cell(show_path(name)) for name in skipped[:_MAX_SKIPPED_NAMES])
         more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
         print_remark(f"skipped, because no pattern matches: {names}{more}")
-    unsafe = sum(map(_is_unsafe, found_problems))
+    unsafe = sum(one.fix is not None and one.fix.applicability is Applicability.UNSAFE for one in found_problems)
     if unsafe and (request.diff or request.writes):
         noun = "fix is" if unsafe == 1 else "fixes are"
         print_remark(f"{unsafe:,} {noun} unsafe: use --unsafe-fixes, or --interactive to decide on each")

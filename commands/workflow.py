@@ -173,8 +173,6 @@ def _call_workflow(application: Application, tool: Tool, arguments: Mapping[str,
     runs: list[WorkflowRun] = []
     on_terminal = wants_bar(current_settings())
     try:
-        ##= man/spec/workflows.md#steps
-        ##% The engine MUST report progress before each step and at the end of the run.
         answer = invoke_tool(
             application, tool, arguments, prints_progress=on_terminal, services={RUNS_SERVICE: runs.append}
         )

@@ -93,7 +93,6 @@ def find_conflicts(id: str, earlier: json_v2.V2Record, later: json_v2.V2Record) 
         yield MergeConflict(rule.words.format(id=id, old=rule.show(old), new=rule.show(new)), rule.broken)
 
 
-_Coverage = dict[str, tuple[json_v2.ByteRange, ...]]
 _TEXTS = ("comment", "feature", "tracking_issue")
 T = TypeVar("T", bound=json_v2.V2Record)
 
@@ -121,10 +120,6 @@ def join_records(earlier: T, later: T) -> T:
         case json_v2.NotApplicableRecord(), json_v2.NotApplicableRecord():
             return replace(earlier, requirements=max(earlier.requirements, later.requirements))
     return earlier
-
-
-def _sort(coverage: _Coverage) -> _Coverage:
-    return {cite: tuple(sorted(set(ranges))) for cite, ranges in sorted(coverage.items())}
 
 
 NamedReports = Sequence[tuple[str, json_v2.V2Report]]  # Reports with their file names.
@@ -174,7 +169,7 @@ def merge_reports(inputs: NamedReports) -> tuple[json_v2.V2Report, tuple[Problem
         )
     _raise([problem for problem in problems if problem.severity is Severity.ERROR])
     requirements = {
-        id: replace(record, coverage=_sort(record.coverage)) if record.coverage else record
+        id: replace(record, coverage={cite: tuple(sorted(set(all))) for cite, all in sorted(record.coverage.items())})
         for id, record in merged.annotations.requirement.items()
     }
     return replace(merged, annotations=replace(merged.annotations, requirement=requirements)), tuple(problems)

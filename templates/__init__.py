@@ -71,7 +71,7 @@ def guide_topics() -> dict[str, str]:
 @cache
 def guide_parts() -> dict[str, str]:
     """Return the sections of the guide that are topics of their own, by name."""
-    concepts = {_name_section(text): text for text in _split_sections("concepts")}
+    concepts = {text.split(maxsplit=2)[1].lower(): text for text in _split_sections("concepts")}
     return {**concepts, "reference": next(text for text in _split_sections("index") if text.startswith("# Reference"))}
 
 
@@ -84,10 +84,6 @@ def find_topic(name: str) -> str:
 def _split_sections(page: str) -> list[str]:
     """Split a page into its sections, with their titles as first-level headings."""
     return [f"# {section.strip()}\n" for section in guide_text(page).split("\n## ")[1:]]
-
-
-def _name_section(text: str) -> str:
-    return text.split(maxsplit=2)[1].lower()
 
 
 def guide_text(topic: str) -> str:

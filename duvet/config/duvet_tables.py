@@ -215,9 +215,6 @@ _SECTION_OF_QUOTE = {"if": {"required": ["quote"]}, "then": {"properties": {"tar
 _NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_OF_QUOTE)]
 
 
-##= man/spec/trace.md#configuration
-##% duvet MUST read a configuration with the schema of awslabs duvet in the same way as awslabs duvet. duvet's own
-##% schema MUST accept all keys of the schema of awslabs duvet.
 class KeywordCase(project_file.ConfigChoice):
     """The keywords that make a requirement."""
 

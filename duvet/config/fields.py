@@ -129,9 +129,6 @@ def describe_value(value: Any) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a suggestion of the most similar word; empty if none is similar."""
-    ##= man/spec/trace.md#configuration
-    ##% duvet MUST report each unknown key, missing key and value of the wrong type with its path and line, and SHOULD
-    ##% suggest the most similar key.
     from difflib import get_close_matches
 
     by_lower = {name.lower(): name for name in known}

@@ -52,9 +52,6 @@ class SourceGroup(Struct, frozen=True):
 
 def detect_languages(exists: Callable[[str], bool]) -> tuple[Starter, ...]:
     """Return the languages whose manifests are in a folder."""
-    ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
-    ##% vendored folders and files that git ignores.
     return tuple(starter for starter in STARTERS if any(map(exists, starter.signs)))
 
 

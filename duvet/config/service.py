@@ -120,9 +120,6 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
 
 def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
     if project and "server" in project.values:
-        ##= man/spec/mcp.md#handshake
-        ##% The server MUST answer `initialize` before it loads the SDK or the project, even if the configuration is
-        ##% invalid. The server MUST give the same answer to `initialize` before and after it has loaded the SDK.
         with suppress(ValidationError):
             return build_table(project.values["server"], ServerTable)
     return None
@@ -206,9 +203,6 @@ def load_service_pages(
     ##= man/spec/service.md#configuration
     ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables of the service configuration are
     ##% invalid.
-    ##= man/spec/pages.md#files
-    ##% duvet MUST read pages from the Markdown files that the configuration names, by default from the Markdown files
-    ##% in `docs` that are not specifications.
     found = load_service_tables(_PageTables, tree, environ, project_path, folder=folder)
     return tuple(one.rule() for one in found.pages) or None if found else None
 

@@ -330,10 +330,6 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
         ExpandedText | None,
         doc("Content root, the folder for uploads; by default the project. Files outside the project are not indexed"),
     ] = None
-    ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, is hidden, is a configuration file, or contains a name
-    ##% that some systems do not allow. The server MUST refuse a destination outside the content root, even through `..`
-    ##% or a symbolic link.
     docs_subdir: Annotated[
         str,
         doc(

@@ -72,9 +72,6 @@ class CheckSection(ServiceSection, frozen=True, kw_only=True):
     exists: Annotated[bool | UnsetType, doc("Whether the path must exist")] = UNSET
 
     def __post_init__(self) -> None:
-        ##= man/spec/workflows.md#checks
-        ##% duvet MUST be able to check a workflow without running it. The check of a workflow MUST list every problem
-        ##% with the path of its key.
         keys = {"equals": self.equals, "notEquals": self.not_equals, "exists": self.exists}
         check_exactly_one([name for name, value in keys.items() if value is not UNSET], list(keys))
 

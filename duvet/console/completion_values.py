@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -125,11 +124,9 @@ def complete_specification_ids(ctx: click.Context, param: click.Parameter, incom
 
 def complete_section_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     def list_sections(catalogue: Catalogue) -> _NamedTexts:
-        sections = (
-            (one.name, one.breadcrumb or one.title) for card in catalogue.specifications for one in card.sections
-        )
-        named = ((name, catalogue.requirements[indexes[0]].text) for name, indexes in catalogue.named.items())
-        return chain(sections, named)
+        for card in catalogue.specifications:
+            yield from ((one.name, one.breadcrumb or one.title) for one in card.sections)
+        yield from _list_named(catalogue)
 
     return _complete_from_project(ctx, incomplete, list_sections)
 
@@ -138,17 +135,20 @@ def complete_references(ctx: click.Context, param: click.Parameter, incomplete: 
     """Complete the ids of specifications and requirements, or files if no id matches."""
     from duvet.trace.catalogue import SHORT_ID_DIGITS
 
-    def list_requirements(catalogue: Catalogue) -> _NamedTexts:
-        named = ((name, catalogue.requirements[indexes[0]].text) for name, indexes in catalogue.named.items())
-        return chain(named, ((card.id[:SHORT_ID_DIGITS], card.text) for card in catalogue.requirements))
+    def list_names(catalogue: Catalogue) -> _NamedTexts:
+        yield from _list_specifications(catalogue)
+        yield from _list_named(catalogue)
+        yield from ((card.id[:SHORT_ID_DIGITS], card.text) for card in catalogue.requirements)
 
-    specifications = _complete_from_project(ctx, incomplete, _list_specifications)
-    requirements = _complete_from_project(ctx, incomplete, list_requirements)
-    return [*specifications, *requirements] or complete_files(ctx, param, incomplete)
+    return _complete_from_project(ctx, incomplete, list_names) or complete_files(ctx, param, incomplete)
 
 
 def _list_specifications(catalogue: Catalogue) -> _NamedTexts:
     return ((card.id, card.name) for card in catalogue.specifications)
+
+
+def _list_named(catalogue: Catalogue) -> _NamedTexts:
+    return ((name, catalogue.requirements[indexes[0]].text) for name, indexes in catalogue.named.items())
 
 
 def _make_items(names: _NamedTexts, incomplete: str) -> _Items:

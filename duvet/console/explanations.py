@@ -54,7 +54,7 @@ def list_topics() -> list[Topic]:
     return [
         *(Topic(row.code, "rule", row.summary) for row in list_rule_rows()),
         *(
-            Topic(name, kind, _join_lines(text.split("\n\n")[1]))
+            Topic(name, kind, " ".join(text.split("\n\n")[1].split()))
             for kind, found in pages
             for name, text in found.items()
         ),
@@ -82,7 +82,8 @@ def explain_topic(name: str) -> str:
         return "\n".join(map(_render_key, keys))
     if name.strip().isdigit() and _load_rule_page(code := f"DUV{name.strip():0>3}"):
         raise NotFoundError(f"no rule, state, level or key is named {quote_text(name)}", hint=f"did you mean {code}?")
-    names = [*_list_rule_names(), *load_state_pages(), *(key.path for key in list_keys())]
+    aliases = [alias for rule in list_rules().values() for alias in (rule.code, rule.name)]
+    names = [*aliases, *load_state_pages(), *(key.path for key in list_keys())]
     hint = suggest_nearest(name, names) or _LIST_HINT
     raise NotFoundError(f"no rule, state, level or key is named {quote_text(name)}", hint=hint)
 
@@ -108,18 +109,10 @@ def _load_rule_page(name: str) -> str:
     return text
 
 
-def _list_rule_names() -> list[str]:
-    return [alias for rule in list_rules().values() for alias in (rule.code, rule.name)]
-
-
 def _normalise_state(name: str) -> str:
     # Some former names mean several states; the most typical one comes first.
     states = STATES_BY_WORD.get(fold_word(name))
     return states[0].words if states else ""
-
-
-def _join_lines(paragraph: str) -> str:
-    return " ".join(paragraph.split())
 
 
 def _render_key(key: ConfigurationKey) -> str:

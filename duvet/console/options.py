@@ -266,7 +266,7 @@ def add_list_format(function: Function) -> Function:
     return click.option(
         "--format",
         type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown"]),
-        help="Output format [default: table on a terminal, else plain].",
+        help="The format of the list [default: table on a terminal, else plain].",
     )(function)
 
 

@@ -14,12 +14,6 @@ from duvet.reports.tables import ListFormat, Listing, encode_json, render_listin
 if TYPE_CHECKING:
     from duvet.reports.detail import Block
 
-add_list_format = click.option(
-    "--format",
-    type=click.Choice([one.value for one in ListFormat]),
-    help="The format of the list [default: table on a terminal, else plain].",
-)
-
 
 def add_limit_option(default: int | None = None) -> Callable[[click.decorators.FC], click.decorators.FC]:
     note = "" if default is None else f" [default: {default}]"

@@ -158,8 +158,6 @@ def _find_reasonless_exceptions(project: Project) -> Iterator[Problem]:
 
 
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    ##= man/spec/trace.md#diagnostics
-    ##% If the configuration is valid, duvet MUST report all problems of a run, sorted by path and place.
     return tuple(sorted(problems, key=lambda problem: problem.sort_key))
 
 
@@ -353,8 +351,6 @@ def _write_files(project: Project, files: ReportFiles) -> list[Problem]:
                     write(path, data)
                     replaced.add(_identify_file(path))
                     progress.end(f"Wrote {show_path(path)}")
-                ##= man/spec/cache.md#freshness
-                ##% duvet MUST give the same answer with and without the cache.
                 if is_stream:
                     memory.forgo()
                 else:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from duvet.tree.outputs import FileWriter, OutputData
 
-##= man/spec/trace.md#diagnostics
-##% duvet MUST exit with 0 on success, with 1 if a check fails or nothing is found, with 2 for a usage error, with 3 for
-##% a bug in duvet, and with 130 when it is interrupted.
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"

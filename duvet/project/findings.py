@@ -84,15 +84,10 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
     def find(whole: str) -> list[str]:
         if whole in known:
             return [known[whole]]
-        ##= man/spec/validate.md#choosing-files
-        ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
-        ##% project if none are named.
         start = whole.rstrip("/") + "/"
         return [path for known_path, path in known.items() if known_path.startswith(start)]
 
     for name in names:
-        ##= man/spec/show.md#references
-        ##% duvet MUST find a file by its relative or absolute path, with slashes or backslashes.
         path = _use_slashes(name, tree)
         whole = posixpath.normpath(posixpath.join(root, path))
         exists = tree.exists(path)

@@ -184,9 +184,6 @@ def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correc
 
 
 def _add_named_quote(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    ##= man/spec/names.md#targets
-    ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing. `duvet
-    ##% validate --fix` MUST add the missing quote.
     spot = texts.spot(annotation)
     is_sure = spot is not None and len(spot.named) == 1
     return Correction(quote=" ".join(split_words(spot.named[0].text))) if spot and is_sure else Correction()

@@ -239,7 +239,7 @@ def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpec
             if is_likely and is_specification and (lower := count_lower_case_requirements(path, library)):
                 yield FoundSpecification(path, lower, any_case=True)
                 continue
-            count = _count_requirements(path, library) if _KEYWORD.search(data) else 0
+            count = _count_in(library.load(locate_specification(path))) if _KEYWORD.search(data) else 0
         except DuvetError:
             continue
         if count >= (1 if is_likely else _FEWEST) or (is_likely and not count and _UNMARKED.search(data)):
@@ -257,10 +257,6 @@ def count_lower_case_requirements(path: str, library: Library) -> int:
         return 0
     specification = library.load_from(path, locator, RequirementForm(any_case=True))
     return _count_in(specification) if specification.format is Format.MARKDOWN else 0
-
-
-def _count_requirements(path: str, library: Library) -> int:
-    return _count_in(library.load(locate_specification(path)))
 
 
 def _count_in(specification: Specification) -> int:

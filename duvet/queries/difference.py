@@ -76,17 +76,13 @@ class Difference(Struct, frozen=True, kw_only=True):
     @property
     def losses(self) -> str:
         """The regressions in words, such as `2 requirements lost coverage, 1 citation went stale`."""
-        requirements = (
-            format_count(len(self.coverage_lost), "requirement") + " lost coverage" if self.coverage_lost else ""
-        )
-        citations = format_count(len(self.citations_stale), "citation") + " went stale" if self.citations_stale else ""
-        return ", ".join(filter(None, (requirements, citations)))
+        found = (self.coverage_lost, "requirement", "lost coverage"), (self.citations_stale, "citation", "went stale")
+        return ", ".join(f"{format_count(len(rows), noun)} {verb}" for rows, noun, verb in found if rows)
 
     @property
     def uncited(self) -> tuple[RequirementRow, ...]:
         """The new requirements that nothing cites, or only todos."""
-        states = {state.words for state in (State.UNCITED, State.TO_DO)}
-        return tuple(row for row in self.requirements_added if row.status in states)
+        return tuple(row for row in self.requirements_added if row.status in (State.UNCITED.words, State.TO_DO.words))
 
 
 class CitationChange(Struct, frozen=True, kw_only=True):
@@ -116,14 +112,14 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     relabelled = [
         (old, new)
         for old, new in (*pairing.same, *pairing.moved)
-        if _have_other_labels(then.requirements[old], now.requirements[new])
+        for before, after in ((then.requirements[old], now.requirements[new]),)
+        if before.level is not after.level or (before.name and after.name and before.name != after.name)
     ]
     coverage = list(_find_coverage_changes(then, now, pairing.pairs))
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list each citation that was added or removed, and each unedited citation that became invalid,
     ##% with its path and line.
     stale = _pair_citations(then, now, are_valid=False)
-    stale_then = [old for old, _ in stale]
     # Skip unchanged citations whose text has become a requirement, or is no longer one.
     unchanged = _pair_citations(then, now, are_valid=True)
     present = dict(pairing.pairs)
@@ -131,10 +127,8 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
         old: ("now", present[old]) if old in present else ("then", old) for old in range(len(then.requirements))
     }
     their_keys: dict[int, _CitedText] = {new: ("now", new) for new in range(len(now.requirements))}
-    ours, theirs = (
-        _CitationIndex(then, our_keys, [*stale_then, *(old for old, _ in unchanged)]),
-        _CitationIndex(now, their_keys, [new for _, new in unchanged]),
-    )
+    ours = _CitationIndex(then, our_keys, [old for old, _ in (*stale, *unchanged)])
+    theirs = _CitationIndex(now, their_keys, [new for _, new in unchanged])
     return Difference(
         then=_count_coverage(then),
         now=_count_coverage(now),
@@ -148,10 +142,6 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
         citations_removed=ours.subtract(theirs),
         citations_added=theirs.subtract(ours),
     )
-
-
-def _have_other_labels(then: RequirementCard, now: RequirementCard) -> bool:
-    return then.level is not now.level or bool(then.name and now.name and then.name != now.name)
 
 
 def _count_coverage(catalogue: Catalogue) -> CoverageCount:
@@ -189,8 +179,8 @@ def _find_coverage_changes(
         state_then, state_now = (max(one.state, State.TO_DO) for one in (before, after))
         is_loss = state_now < state_then or bool(lost)
         if is_loss or gained or state_now > state_then:
-            rows = make_requirement_row(then, before), make_requirement_row(now, after)
-            yield CoverageChange(then=rows[0], now=rows[1], lost=lost, gained=gained), is_loss
+            old_row, new_row = make_requirement_row(then, before), make_requirement_row(now, after)
+            yield CoverageChange(then=old_row, now=new_row, lost=lost, gained=gained), is_loss
 
 
 def _find_layers(catalogue: Catalogue, card: RequirementCard) -> set[str]:
@@ -231,11 +221,8 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
     """
     rest = _Unpaired(then, now)
     same = rest.take(lambda catalogue, card: (*_make_section_key(catalogue, card), card.text))
-    moved = [
-        *rest.take(lambda catalogue, card: (catalogue.specification_of(card).locator, card.text)),
-        *rest.take(lambda catalogue, card: card.text),
-    ]
-    moved.sort(key=lambda pair: pair[1])
+    moved = rest.take(lambda catalogue, card: (catalogue.specification_of(card).locator, card.text))
+    moved = sorted([*moved, *rest.take(lambda catalogue, card: card.text)], key=lambda pair: pair[1])
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list the requirements that were added, removed, reworded, or moved to another section. `duvet
     ##% diff` MUST recognise requirements whose section or specification was renamed.
@@ -275,30 +262,31 @@ class _Unpaired:
             return successors.get(section, section)
 
         ours, theirs = self._group(present_section, _make_section_key)
-        return self._remove(
-            [pair for one in ours.keys() & theirs.keys() for pair in self._pair_alike(ours[one], theirs[one])]
-        )
-
-    def _pair_alike(self, ours: list[int], theirs: list[int]) -> Iterator[IndexPair]:
-        taken_then, taken_now = set(), set()
-        for _, old, new in sorted(self._compute_scores(ours, theirs)):
-            if old not in taken_then and new not in taken_now:
-                taken_then.add(old)
-                taken_now.add(new)
-                yield old, new
+        pairs: dict[int, int] = {}  # By the index then.
+        for one in ours.keys() & theirs.keys():
+            taken: set[int] = set()
+            for _, old, new in sorted(self._compute_scores(ours[one], theirs[one])):
+                if old not in pairs and new not in taken:
+                    pairs[old] = new
+                    taken.add(new)
+        return self._remove(pairs.items())
 
     def _compute_scores(self, ours: list[int], theirs: list[int]) -> Iterator[tuple[float, int, int]]:
         ratio = load_rapidfuzz().fuzz.ratio
         then, now = (catalogue.requirements for catalogue in self.catalogues)
         for index, old in enumerate(ours):
             for new in theirs[max(0, index - _MAX_DISTANCE) : index + _MAX_DISTANCE]:
-                score = ratio(then[old].text, now[new].text, score_cutoff=_MIN_LIKENESS)
-                if score:
+                if score := ratio(then[old].text, now[new].text, score_cutoff=_MIN_LIKENESS):
                     yield -score, old, new
 
     def _group(self, then_key: _Key, now_key: _Key) -> tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]]:
+        ours, theirs = (defaultdict[Hashable, list[int]](list) for _ in range(2))
         then, now = self.catalogues
-        return _group_by(then, self.then, then_key), _group_by(now, self.now, now_key)
+        for old in self.then:
+            ours[then_key(then, then.requirements[old])].append(old)
+        for new in self.now:
+            theirs[now_key(now, now.requirements[new])].append(new)
+        return ours, theirs
 
     def _remove(self, pairs: Iterable[IndexPair]) -> list[IndexPair]:
         found = sorted(pairs, key=lambda pair: pair[1])
@@ -306,13 +294,6 @@ class _Unpaired:
         self.then = [index for index in self.then if index not in ours]
         self.now = [index for index in self.now if index not in theirs]
         return found
-
-
-def _group_by(catalogue: Catalogue, indexes: list[int], key: _Key) -> dict[Hashable, list[int]]:
-    groups: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for index in indexes:
-        groups[key(catalogue, catalogue.requirements[index])].append(index)
-    return groups
 
 
 def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
@@ -344,9 +325,8 @@ def _make_section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
 def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:
     """Pair citations that were valid with equal ones that are valid now or, with `are_valid=False`, invalid now."""
     valid = _group_citations(then, are_valid=True)
-    found: list[IndexPair] = []
-    for words, numbers in _group_citations(now, are_valid=are_valid).items():
-        found += _match_citations(then, valid.get(words, []), now, numbers)
+    groups = _group_citations(now, are_valid=are_valid).items()
+    found = (pair for words, numbers in groups for pair in _match_citations(then, valid.get(words, []), now, numbers))
     return sorted(found, key=lambda pair: pair[1])
 
 
@@ -371,8 +351,7 @@ def _match_citations(then: Catalogue, ours: _Numbers, now: Catalogue, theirs: _N
         waiting[then.citations[number].path].append(number)
     pairs, others = [], []
     for number in theirs:
-        same_file = waiting[now.citations[number].path]
-        if same_file:
+        if same_file := waiting[now.citations[number].path]:
             pairs.append((same_file.pop(), number))
         else:
             others.append(number)

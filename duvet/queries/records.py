@@ -106,7 +106,6 @@ def make_published_url(url: str, section: str | None = None) -> str:
 
 def _quote_part(text: str, safe: str = "/") -> str:
     # A file name that is not valid Unicode gives a dead link, which is harmless.
-
     from urllib.parse import quote
 
     return quote(text, safe=safe, errors="replace")
@@ -258,7 +257,6 @@ def format_section_text(section: Section) -> str:
     """Return the text of a section without its title, common indentation and page headers."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave page headers and page footers out of sections.
-
     return dedent("\n".join(section.lines)).strip("\n")
 
 

@@ -59,9 +59,6 @@ def resolve_reference(
     An unknown or ambiguous reference raises NotFoundError with suggestions. `files` is needed for absolute paths, for
     lines of code below an annotation, and for ids of earlier versions.
     """
-    ##= man/spec/show.md#references
-    ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as an id or as a
-    ##% variant of another name.
     name = reference.strip()
     resource = locations.parse_resource(name)
     if resource is not None and not resource.is_collection:

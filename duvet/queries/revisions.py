@@ -107,9 +107,6 @@ def compare_snapshots(committed: str, today: str) -> SnapshotDiff:
         if then != now:
             for kind, change in _compare_sections(spot, then or "", now or ""):
                 found[kind].append(change)
-    ##= man/spec/page.md#overview
-    ##% If the commit `HEAD` contains a snapshot, the overview MUST list the coverage that was gained and lost since
-    ##% that commit.
     return SnapshotDiff(**{kind: tuple(changes) for kind, changes in found.items()})
 
 

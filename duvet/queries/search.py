@@ -222,9 +222,6 @@ def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) ->
     if "#" in name or "/specifications/" in name:
         with suppress(NotFoundError):
             yield references.resolve_reference(catalogue, name, files)
-    ##= man/spec/names.md#references
-    ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
-    ##% requirement's hash.
     yield references.RequirementRef(catalogue.named.get(name) or catalogue.named_in_any_case.get(name.casefold(), ()))
     yield from map(references.SpecRef, match_whole_specifications(catalogue, name))
     for index, card in enumerate(catalogue.specifications):

@@ -197,8 +197,6 @@ def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
     """Remove the cache, except for files that are not duvet's and the folder that contains them."""
-    ##= man/spec/cache.md#storage
-    ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
     found = tuple(item for item in list_cache_files(blobs) if item.state is not CacheFileState.FOREIGN)
     names = [item.name for item in found] + blobs.names(unfinished=True)
     with suppress(UnreadableError):
@@ -343,9 +341,6 @@ class DiskCache(Cache):
     def settle(self) -> None:
         """Record the stamps of the files that the run wrote, after they were moved into place."""
         for path, content in self._written.items():
-            ##= man/spec/watch.md#noticing-changes
-            ##% `duvet report --watch` MUST notice changes that happen during a run. `duvet report --watch` MUST ignore
-            ##% files that it wrote itself, and changes that do not affect the result.
             self._list_files("outputs", bytes).add(path, "", self.tree.note_written(path, content), content)
         self._written.clear()
 

@@ -158,8 +158,6 @@ class _Run:
                 late = error.code is not records.FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
                 if not late:
                     raise
-        ##= man/spec/workflows.md#steps
-        ##% A step that exceeds its own time limit or that of the workflow MUST fail with `timeout`.
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"the step took longer than {limit:g} s"

@@ -104,17 +104,11 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
     """Yield problems that the schema can't express; the file may have others, too."""
     version = values.get("version", RECIPE_VERSION)
     if type(version) is int and version != RECIPE_VERSION:
-        message, hint = (
-            f"unsupported recipe version {version}",
-            f"write `version: {RECIPE_VERSION}`",
-        )
+        message, hint = f"unsupported recipe version {version}", f"write `version: {RECIPE_VERSION}`"
         yield (at / "version").problem(rules.CONFIG_BAD_VALUE, message, hint)
     for step, here in _list_tables(values.get("steps"), at / "steps"):
         actions = ["tool", "wait"]
         try:
-            ##= man/spec/gateway.md#recipes
-            ##% duvet MUST list every problem of a recipe with its file, its line and the path of its key. duvet MUST
-            ##% NOT run a step of a faulty recipe, or of a recipe that calls a faulty recipe.
             workflow_tables.check_exactly_one([name for name in actions if step.get(name) is not None], actions)
         except settings.TableError as error:
             below = here / error.key if error.key else here
@@ -124,10 +118,9 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
             yield (here / "params").problem(rules.CONFIG_BAD_VALUE, message, "move `params` into `wait`")
         for check, where in _list_tables(step.get("assert"), here / "assert"):
             yield from _find_check_faults(check, where)
-        wait = step.get("wait")
-        until = wait.get("until") if isinstance(wait, dict) else None
-        if isinstance(until, dict):
-            yield from _find_check_faults(until, here / "wait" / "until")
+        match step.get("wait"):
+            case {"until": dict() as until}:
+                yield from _find_check_faults(until, here / "wait" / "until")
 
 
 def _list_tables(value: Any, at: DocumentLocation) -> Iterator[tuple[dict[str, Any], DocumentLocation]]:
@@ -157,12 +150,8 @@ class RecipeFile(Struct, frozen=True, kw_only=True):
 
 
 def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
-    name = _find_stem(path)
-    found = RecipeFile(name=name, path=path, origin=origin, data=data)
+    found = RecipeFile(name=_find_stem(path), path=path, origin=origin, data=data)
     try:
-        ##= man/spec/service.md#configuration
-        ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, that is nested more than 64 levels
-        ##% deep, or whose aliases expand to more than 100,000 values or 4 Mi characters.
         document = respell_keys(document_formats.read_document(data, path), Recipe)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
@@ -170,8 +159,7 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
     problems = sort_problems(_find_problems(document))
     # The name in the file counts even if the rest is wrong.
     own_name = document.values.get("name")
-    if isinstance(own_name, str) and _can_be_name(own_name):
-        name = own_name
+    name = own_name if isinstance(own_name, str) and _can_be_name(own_name) else found.name
     workflow = None if problems else make_recipe_workflow(name, project_file.build_table(document.values, Recipe))
     return structs.replace(found, name=name, document=document, problems=problems, workflow=workflow)
 
@@ -188,8 +176,8 @@ def _find_problems(document: DataDocument) -> Iterator[Problem]:
     yield from _find_faults(document.values, at)
     yield from find_repeated_names(document.values, at)
     if "name" not in document.values and not _can_be_name(_find_stem(document.path)):
-        message, hint = "the file name is not a valid recipe name", "add `name: NAME` to the file"
-        yield DocumentLocation(document, {}).problem(rules.CONFIG_MISSING_KEY, message, hint)
+        message = "the file name is not a valid recipe name"
+        yield DocumentLocation(document, {}).problem(rules.CONFIG_MISSING_KEY, message, "add `name: NAME` to the file")
 
 
 def _find_stem(path: str) -> str:
@@ -238,7 +226,7 @@ class _DraftReader:
     def read_step(self, raw: Any, keys: references.ValuePath) -> StepTable:
         table, wait = self._check_table(raw, keys), None
         # If the action is missing, it has no name to check.
-        if table.get("tool") is None and table.get("wait") is None:
+        if table.get("tool") is table.get("wait") is None:
             self.unread.add((*keys, "tool"))
         if table.get("wait") is not None:
             at = (*keys, "wait")
@@ -350,8 +338,8 @@ def _check_called_recipes(workflow: records.Workflow, known: WorkflowEnvironment
             yield WorkflowFault(keys=keys, message=f"unknown recipe {shown}", hint=hint)
         # A recipe that calls itself has a separate error.
         elif name in known.faulty and records.recipe_workflow(name) != workflow.name:
-            hint = "run `duvet recipe check` to list them"
-            yield WorkflowFault(keys=keys, message=f"the recipe {shown} has errors", hint=hint)
+            message, hint = f"the recipe {shown} has errors", "run `duvet recipe check` to list them"
+            yield WorkflowFault(keys=keys, message=message, hint=hint)
 
 
 class WaitCondition(Struct, frozen=True, kw_only=True):
@@ -384,8 +372,7 @@ def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) ->
     """Return the calls that a recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
     ##% With `--dry-run`, `duvet recipe run` MUST call nothing, and print the call that each step would make.
-    scope = {"vars": variables}
-    steps = [_plan_step(step, scope) for step in workflow.steps]
+    steps = [_plan_step(step, {"vars": variables}) for step in workflow.steps]
     return RecipePlan(recipe=records.recipe_name(workflow.name), vars=variables, steps=steps)
 
 

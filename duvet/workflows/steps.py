@@ -311,8 +311,6 @@ class StepRunner(msgspec.Struct, frozen=True):
         )
         try:
             answer = await self.backend.model(request)
-            ##= man/spec/workflows.md#steps
-            ##% The warnings of a run MUST include the warnings of its tools and models.
             value = {"text": answer.text, "model": answer.model, "warnings": [*answer.warnings]}
             return StepResult(references.copy_plain_value(value, MAX_STEP_BYTES, "the answer"), answer.warnings)
         except (ToolError, DuvetError) as error:

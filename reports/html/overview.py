@@ -42,8 +42,6 @@ def make_next_views(
         for card, spot in zip(page.catalogue.requirements, places.requirements, strict=True)
         if card.text in wanted
     }
-    ##= man/spec/page.md#overview
-    ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
     return [
         NextView(
             _LOOKS[row.status],

@@ -129,20 +129,6 @@ def java(tmp_path: Path, folder: Path) -> Path:
         ("test", ("-c", "test", "--verbose"), 1),
         ("duplicates", ("-c", "duplicates", "-v"), 1),
         ("filtered", ("-c", "test,implementation", "-s", "spec.md#pouring", "-q", "POUR", "-q", "boil"), 0),
-    ],
-)
-def test_checks(name: str, args: tuple[str, ...], code: int, duvet: Run, gold: Snapshot) -> None:
-    ##= man/spec/query.md#results
-    ##= type=test
-    ##% `duvet query` MUST print the results of the checks in the requested order, and then whether all checks passed.
-    done = duvet("query", *args)
-    assert (done.code, done.out) == (code, "")
-    gold.assert_match(done.err, f"{name}.txt")
-
-
-@pytest.mark.parametrize(
-    ("name", "args", "code"),
-    [
         ("coverage", ("-c", "coverage", "-r", "all.xml"), 1),
         ("coverage-verbose", ("-c", "coverage", "-r", "all.xml", "-r", "wh*.xml", "-v", "-s", "spec.md#heating"), 1),
         ("coverage-idle", ("-c", "coverage", "-r", "idle.xml", "-q", "boil", "-q", "drip"), 1),
@@ -150,22 +136,26 @@ def test_checks(name: str, args: tuple[str, ...], code: int, duvet: Run, gold: S
         ("no-report", ("-c", "coverage", "-r", "none/*.xml", "-q", "whistle"), 1),
     ],
 )
-def test_coverage(name: str, args: tuple[str, ...], code: int, duvet: Run, java: Path, gold: Snapshot) -> None:
+def test_checks(
+    name: str, args: tuple[str, ...], code: int, duvet: Run, request: pytest.FixtureRequest, gold: Snapshot
+) -> None:
+    ##= man/spec/query.md#results
+    ##% `duvet query` MUST print the results of the checks in the requested order, and then whether all checks passed.
     ##= man/spec/query.md#checks
-    ##= type=test
     ##% The check `coverage` MUST pass only if each test and each implementation that quotes the same text ran. The
     ##% check `coverage` MUST fail for a test that quotes text that no implementation quotes.
     ##= man/spec/query.md#checks
-    ##= type=test
     ##% The check `executed-coverage` MUST equal the check `coverage`, except that it ignores tests that did not run.
-    done = duvet("query", "-f", "jacoco-xml", *args)
+    if "-r" in args:
+        request.getfixturevalue("java")
+        args = ("-f", "jacoco-xml", *args)
+    done = duvet("query", *args)
     assert (done.code, done.out) == (code, "")
     gold.assert_match(done.err, f"{name}.txt")
 
 
 def test_java_that_cannot_be_parsed(duvet: Run, java: Path, gold: Snapshot) -> None:
     ##= man/spec/query.md#executed-lines
-    ##= type=test
     ##% If duvet cannot parse a covered Java file, `duvet query` MUST name the file and report its annotations as
     ##% unknown. If a coverage report lists lines that a Java file does not have, `duvet query` MUST report the
     ##% annotations of the file as unknown.
@@ -186,7 +176,6 @@ sys.exit(run_command_line(sys.argv[1:]))
 
 def test_without_the_grammar(java: Path) -> None:
     ##= man/spec/query.md#executed-lines
-    ##= type=test
     ##% If a coverage report covers a Java file and the extra `symbols` is not installed, `duvet query` MUST fail and
     ##% print the command that installs the extra.
     def query(pattern: str) -> tuple[int, str]:
@@ -240,7 +229,6 @@ def test_without_the_grammar(java: Path) -> None:
 )
 def test_wrong_usage(args: str, message: str, duvet: Run) -> None:
     ##= man/spec/query.md#results
-    ##= type=test
     ##% `duvet query` MUST exit with 0 if all checks pass, with 1 if a check fails or cannot run, and with 2 for a usage
     ##% error.
     message = message.replace("CHECKS", "implementation, test, coverage, executed-coverage, duplicates")
@@ -297,7 +285,6 @@ def test_no_check(duvet: Run) -> None:
 
 def test_what_is_written(duvet: Run, folder: Path) -> None:
     ##= man/spec/query.md#results
-    ##= type=test
     ##% `duvet query` MUST write the same requirement files as `duvet report`, but no report and no snapshot.
     before = files(folder)
     assert duvet("query", "-c", "implementation,duplicates", "-r", "none.xml").code == 1
@@ -314,7 +301,6 @@ def test_quiet(duvet: Run) -> None:
 
 def test_annotations_that_are_wrong(duvet: Run, folder: Path) -> None:
     ##= man/spec/query.md#results
-    ##= type=test
     ##% If an annotation is invalid, `duvet query` MUST NOT run any check.
     make(folder, {"src/c.rs": annotate("heating", "It MUST explode.")})
     done = duvet("query", "-c", "implementation")
@@ -344,7 +330,6 @@ def test_quotes_with_one_wrong_character(duvet: Run, folder: Path, gold: Snapsho
 @pytest.mark.parametrize("schema", ["https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1"])
 def test_tables_of_duplicates(schema: str, duvet: Run, folder: Path) -> None:
     ##= man/spec/query.md#duplicates
-    ##= type=test
     ##% duvet MUST accept and ignore the tables `[duplicates.claims]` and `[duplicates.targets]` in its own schema and
     ##% in that of awslabs duvet.
     tables = (

@@ -52,7 +52,6 @@ RIGHT = FIXED.partition("//= kettle.md#acceptance-criteria")[0]
 
 def test_a_target_that_several_sections_match(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#sections
-    ##= type=test
     ##% If several sections match a target, duvet MUST report the target, list the names of the sections, and propose
     ##% the section that contains the quote as a fix.
     done = duvet("validate", "--fix")
@@ -97,7 +96,6 @@ LID = "//= kettle.md#{}\n//# The lid MUST be shut.\nfn lid() {{}}\n"
 
 def test_sections_with_one_path_have_numbers(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#sections
-    ##= type=test
     ##% If a citation's quote is not in the numbered section of its target, but in only one other section with the same
     ##% path, the citation MUST refer to that section.
     make(folder, {"kettle.md": NOTES, "a.rs": LID.format("notes")})
@@ -145,7 +143,6 @@ def test_sections_with_one_path_have_numbers(duvet: Run, folder: Path) -> None:
 )
 def test_a_section_is_shown_by_its_path(name: str, duvet: Run, folder: Path) -> None:
     ##= man/spec/show.md#references
-    ##= type=test
     ##% duvet MUST accept the path of headings to a section wherever it accepts a section. If the name of a section is
     ##% ambiguous, duvet MUST list the names of all sections that match.
     make(folder, {"a.rs": RIGHT})
@@ -195,7 +192,6 @@ def test_an_ambiguous_name_lists_all_sections(
 
 def test_lists_and_reports_name_sections_by_their_paths(duvet: Run, folder: Path) -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##= type=test
     ##% If several sections have the same title, the report MUST show the headings above each of them.
     make(folder, {"a.rs": RIGHT})
     done = duvet("prioritize", "--section", "requirement-2/acceptance-criteria", "--format", "json")
@@ -220,7 +216,6 @@ def test_lists_and_reports_name_sections_by_their_paths(duvet: Run, folder: Path
 
 def test_an_entry_for_a_requirement_has_the_id_of_its_section(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#sections
-    ##= type=test
     ##% In a requirement file, an entry for a requirement MUST belong to the section whose id equals its target exactly.
     entry = 'target = "kettle.md#acceptance-criteria"\n[[spec]]\nlevel = "MUST"\nquote = "The pot MUST be warm."\n'
     requirement = '[[requirement]]\npattern = "entries/*.toml"\n'
@@ -257,7 +252,6 @@ def test_an_exemption_names_a_section_by_its_path(duvet: Run, folder: Path) -> N
 
 def test_reasons_for_not_counting_sentences(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#count-check
-    ##= type=test
     ##% For each specification, `duvet report --verbose` MUST list the reasons for not counting sentences, each with the
     ##% number of sentences and the lines of the first few.
     more = "The cup should be clean.\n\n```\nIt MUST be red.\n```\n"
@@ -291,11 +285,9 @@ OTHER = "https://www.rfc-editor.org/rfc/rfc9114.txt"
 
 def test_a_stray_citation_never_takes_the_id_of_a_configured_specification(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#specifications
-    ##= type=test
     ##% If several specifications have the same name, duvet MUST give the id without a number to the configured
     ##% specification or, if none is configured, to the specification with the most annotations.
     ##= man/spec/show.md#references
-    ##= type=test
     ##% If the project configures specifications, duvet MUST NOT suggest any others.
     quote = "4.1\n//# A client MUST send only one request.\n"
     files = {

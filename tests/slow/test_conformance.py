@@ -51,19 +51,19 @@ def test_probes(area: str, shared: Path, duvet_command: str, record_property: Re
     record_property(CONFORMANCE, ("probes", cases))
 
 
-def test_query(shared: Path, duvet_command: str, record_property: Record) -> None:
-    cases = run_cases(shared / "probes" / "run.py", duvet_command, str(shared / "probes" / "query"))
-    record_property(CONFORMANCE, ("probes of duvet query", cases))
-
-
-def test_golden(shared: Path, duvet_command: str, record_property: Record) -> None:
-    cases = run_cases(shared / "probes" / "run.py", duvet_command, str(shared / "golden"))
-    record_property(CONFORMANCE, ("golden projects", cases))
-
-
-@pytest.mark.parametrize(("kind", "noun"), [("rfc", "RFCs"), ("markdown", "Markdown files")])
-def test_documents(kind: str, noun: str, shared: Path, duvet_command: str, record_property: Record) -> None:
-    cases = run_cases(shared / "tools" / "oracle.py", duvet_command, kind, str(shared / kind))
+@pytest.mark.parametrize(
+    ("words", "noun"),
+    [
+        ("probes/run.py probes/query", "probes of duvet query"),
+        ("probes/run.py golden", "golden projects"),
+        ("tools/oracle.py rfc", "RFCs"),
+        ("tools/oracle.py markdown", "Markdown files"),
+    ],
+)
+def test_sets(words: str, noun: str, shared: Path, duvet_command: str, record_property: Record) -> None:
+    program, folder = words.split()
+    kind = [folder] if "oracle" in program else []
+    cases = run_cases(shared / program, duvet_command, *kind, str(shared / folder))
     record_property(CONFORMANCE, (noun, cases))
 
 

@@ -21,7 +21,6 @@ class Counted(Struct):
 
 def test_a_lost_sentence_is_a_problem() -> None:
     ##= man/spec/trace.md#count-check
-    ##= type=test
     ##% `duvet report` MUST warn about a sentence with a keyword that it neither counts nor leaves out for a reason.
     library = Library(MemoryTree({"spec.md": b"# Pot\n"}), "d", forms={})
     specification = library.load(locate_specification("spec.md"))

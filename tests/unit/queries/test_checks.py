@@ -67,7 +67,6 @@ def states(query: AnnotationQuery, check: AnnotationCheck) -> dict[str, str]:
 )
 def test_implementations(annotations: list[str], state: str) -> None:
     ##= man/spec/query.md#checks
-    ##= type=test
     ##% The check `implementation` MUST pass only if citations, implications and exceptions together quote each whole
     ##% requirement, and no todo quotes any part of it.
     others = ["a citation It MUST boil. It MUST whistle."]
@@ -92,7 +91,6 @@ def test_implementations(annotations: list[str], state: str) -> None:
 )
 def test_tests(annotations: list[str], state: str) -> None:
     ##= man/spec/query.md#checks
-    ##= type=test
     ##% The check `test` MUST pass only if tests quote the whole text that each citation quotes.
     asked = query("b citation It MUST stop.", "a citation ", *annotations)
     found = asked.check_tests()
@@ -116,7 +114,6 @@ def test_tests(annotations: list[str], state: str) -> None:
 )
 def test_duplicates(annotations: list[str], duplicates: list[tuple[Kind, int]]) -> None:
     ##= man/spec/query.md#checks
-    ##= type=test
     ##% The check `duplicates` MUST fail if other annotations of the same type quote the whole text of an annotation.
     found = query(*annotations).check_duplicates()
     counts = [(kind, verdicts.count(Completeness.COMPLETE)) for kind, verdicts in found.by_kind.items()]
@@ -141,7 +138,6 @@ def test_duplicates(annotations: list[str], duplicates: list[tuple[Kind, int]]) 
 )
 def test_filters(sections: tuple[str, ...], quotes: tuple[str, ...], selected: list[str]) -> None:
     ##= man/spec/query.md#filters
-    ##= type=test
     ##% `--section` MUST select the annotations whose target, as written, is the given one. `--quote` MUST select the
     ##% annotations whose quote contains the given text, ignoring case. With `--section` and `--quote`, `duvet query`
     ##% MUST select the annotations that match both.

@@ -51,7 +51,6 @@ DIRECT = "//= a\n//# A.\n\n// A comment.\nfn f() {\n    //= b\n    g();\n}\n//= 
 )
 def test_direct(lines: tuple[int, int], hits: dict[int, bool], expected: Execution) -> None:
     ##= man/spec/query.md#executed-lines
-    ##= type=test
     ##% Except in Java files, an annotation MUST count as executed if the first line below it that is neither blank nor
     ##% in an annotation was executed.
     assert judge(DirectModel(DIRECT, [(1, 2), (6, 6), (9, 9)]), hits, lines) == expected
@@ -118,11 +117,9 @@ class A {
 )
 def test_java(above: int, hits: dict[int, bool], expected: Execution) -> None:
     ##= man/spec/query.md#executed-lines
-    ##= type=test
     ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines directly above an
     ##% executed line as executed, up to the line that opens their block.
     ##= man/spec/query.md#executed-lines
-    ##= type=test
     ##% If duvet cannot parse a covered Java file, `duvet query` MUST name the file and report its annotations as
     ##% unknown. If a coverage report lists lines that a Java file does not have, `duvet query` MUST report the
     ##% annotations of the file as unknown.
@@ -181,7 +178,6 @@ def test_java_that_cannot_be_parsed() -> None:
 )
 def test_joining(entries: list[str], sources: list[str], joined: dict[str, str]) -> None:
     ##= man/spec/query.md#coverage-reports
-    ##= type=test
     ##% `duvet query` MUST match an entry of a coverage report with the source whose absolute path ends with the path of
     ##% the entry. `duvet query` MUST refuse an entry that matches several sources, and a source that matches several
     ##% entries.
@@ -228,7 +224,6 @@ SOURCE = "class A {\n  //= spec.md#a\n  //# A.\n\n  int a;\n}\n"
 
 def test_several_reports() -> None:
     ##= man/spec/query.md#executed-lines
-    ##= type=test
     ##% An annotation that was executed in one coverage report MUST count as executed, whatever the other reports say.
     tree = MemoryTree({"A.java": SOURCE.encode(), "b.rs": SOURCE.encode()})
     found = [one for path in tree.files for one in scan_comments(path, SOURCE, SourceStyle())[0]]

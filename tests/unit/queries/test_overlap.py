@@ -68,10 +68,8 @@ def pool_of(*quotes: str, target: str = "s.md#a", config: str = CONFIG) -> tuple
 )
 def test_covering(quote: str, others: list[str], ids: list[int], is_full: bool) -> None:
     ##= man/spec/query.md#covered-text
-    ##= type=test
     ##% With the schema of awslabs duvet, `duvet query` MUST compare only annotations with identical targets.
     ##= man/spec/query.md#covered-text
-    ##= type=test
     ##% `duvet query` MUST treat an annotation without a quote as fully covered.
     sections, pool = pool_of(quote, *others)
     found = pool.cover(0)
@@ -82,7 +80,6 @@ def test_covering(quote: str, others: list[str], ids: list[int], is_full: bool) 
 
 def test_quotes_with_one_wrong_character() -> None:
     ##= man/spec/query.md#covered-text
-    ##= type=test
     ##% With the schema of awslabs duvet, `duvet query` MUST report a quote that differs from its section in anything
     ##% but white space.
     sections, pool = pool_of("it MUST whistle.", "it MUST whistl.", "The kettle MUST stop", "s.md#b|The ketle")
@@ -116,7 +113,6 @@ source = "s.md"
 )
 def test_bytes_of_the_specification(quote: str, others: list[str], ids: list[int], is_full: bool) -> None:
     ##= man/spec/query.md#covered-text
-    ##= type=test
     ##% Except with the schema of awslabs duvet, `duvet query` MUST compare annotations by the bytes of the
     ##% specification that they cite, even if their targets or quotes are spelled differently.
     sections, written = pool_of(quote, *others, config=OURS)

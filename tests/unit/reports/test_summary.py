@@ -45,19 +45,16 @@ FORTY = finished(
         ("not_applicable", finished(*(requirement(name, Level.MUST, state) for name in "ab" for state in State))),
         ("entries", not_applicable()),
         ("forty", FORTY),
+        *((f"width_{width}", FORTY) for width in (40, 60, 80, 120)),
     ],
 )
 def test_tables(name: str, report: Finished, snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
-    snapshot.assert_match(summary_of(report), f"{name}.txt")
-
-
-@pytest.mark.parametrize("width", [40, 60, 80, 120])
-def test_the_table_takes_the_width_of_the_terminal(width: int, snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#reports
     ##% On a terminal, the summary MUST fit the width of the terminal, and show each state in its colour.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
-    snapshot.assert_match(summary_of(FORTY, TableLook(width)), f"width_{width}.txt")
+    width = re.fullmatch(r"width_(\d+)", name)
+    look = [TableLook(int(width[1]))] if width else []
+    snapshot.assert_match(summary_of(report, *look), f"{name}.txt")
 
 
 def test_states_have_their_colours(snapshot: Snapshot) -> None:

@@ -40,7 +40,6 @@ def read(text: str) -> dict[str, dict[int, bool]]:
 )
 def test_lines(lines: list[str], hits: dict[int, bool]) -> None:
     ##= man/spec/query.md#coverage-reports
-    ##= type=test
     ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and a line without branches
     ##% as executed if an instruction was covered. `duvet query` MUST ignore a line without branches and instructions.
     assert read(report(*lines)) == {"p/A.java": hits}
@@ -122,7 +121,6 @@ def test_refused_reports(text: str, message: str, at: int) -> None:
 @pytest.mark.parametrize("end", ["", "</sourcefile>", "</sourcefile><sourcefile name='B.java'>"])
 def test_truncated_reports(end: str) -> None:
     ##= man/spec/query.md#coverage-reports
-    ##= type=test
     ##% `duvet query` MUST refuse a coverage report that ends within a package or a source file.
     text = f"<report>{report(line(ci=1)).partition('</')[0]}{end}"
     with pytest.raises(DuvetError) as refused:

@@ -272,26 +272,17 @@ WIDE = "A Title That Is as Wide as the Page, to the Last Column: Tea and Pots of
         (f"{HEADER}{WIDE}\n{'Porcelain':^72}\n\nAbstract\n", f"{WIDE} Porcelain"),
         (f"\n\n{'RFC 99999':^72}\n\n\n{'Teapots':^72}\n\n{'J. Doe':^72}\n", "Teapots"),
         (f"Internet-Draft\n\n{'Teapots':^72}\n{'draft-doe-teapots-03':^72}\n", "Teapots"),
+        ("", ""),
+        ("1. Intro\n\n                     Centred Text\n", ""),
+        (HEADER, ""),
+        (f"{HEADER}Abstract\n\n                     Centred Text\n", ""),
+        (f"{HEADER}   This memo begins with its text, which fills each line of the page\n   and stops.\n", ""),
+        (HEADER + f"{WIDE}\n" * 7, ""),
+        (f"{HEADER}\f\n                     Next Page\n", ""),
     ],
 )
 def test_titles_of_first_pages(page: str, title: str) -> None:
     assert ietf.find_front_title(page) == title
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        "",
-        "1. Intro\n\n                     Centred Text\n",
-        HEADER,
-        f"{HEADER}Abstract\n\n                     Centred Text\n",
-        f"{HEADER}   This memo begins with its text, which fills each line of the page\n   and stops.\n",
-        HEADER + f"{WIDE}\n" * 7,
-        f"{HEADER}\f\n                     Next Page\n",
-    ],
-)
-def test_no_title(page: str) -> None:
-    assert ietf.find_front_title(page) == ""
 
 
 @given(st.text())

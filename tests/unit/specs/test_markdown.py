@@ -88,17 +88,7 @@ def test_nothing_comes_from_nothing() -> None:
         ("one  \ntwo\n---", "one-two", "one   two"),
         ("`one`\n`two`\n---", "one-two", "`one` `two`"),
         ("> one\n> two\n> ---", "one-two", "one > two"),
-    ],
-)
-def test_titles(heading: str, id: str, title: str) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% Each heading of a Markdown specification MUST start a section with a unique id.
-    assert titles(heading + "\n") == [(id, title)]
-
-
-@pytest.mark.parametrize(
-    ("heading", "id", "title"),
-    [
+        # Attributes.
         ("## A { #a1 }", "a1", "A"),
         ("## A {#b1 #b2}", "b2", "A"),
         ("## A {#A_b.c .cls key=1}", "A_b.c", "A"),
@@ -110,9 +100,12 @@ def test_titles(heading: str, id: str, title: str) -> None:
         ("A {#g}\n---", "g", "A"),
         ("## I {#ü-id} ##", "i-u-id", "I {#ü-id}"),
         ("## {#only}", "only", "## {#only}"),
+        ("a\n {#b}\n===", "b", "a "),
     ],
 )
-def test_heading_attributes(heading: str, id: str, title: str) -> None:
+def test_titles(heading: str, id: str, title: str) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% Each heading of a Markdown specification MUST start a section with a unique id.
     assert titles(heading + "\n") == [(id, title)]
 
 
@@ -213,10 +206,6 @@ def test_markdown_on_which_the_parser_fails(text: str, line: int, capfd: pytest.
         parse_markdown(text.encode())
     assert (raised.value.line, raised.value.message) == (line, "the Markdown parser fails on this line")
     assert capfd.readouterr() == ("", "")
-
-
-def test_attributes_on_a_line_of_their_own() -> None:
-    assert titles("a\n {#b}\n===\n") == [("b", "a ")]
 
 
 def test_recorded_documents(shared: Path) -> None:

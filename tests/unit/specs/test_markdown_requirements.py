@@ -60,9 +60,22 @@ def found(text: str, **form: object) -> list[str]:
         ("- [x] A MUST ~~b~~ c_d_e \\*f\\*\n", ["MUST: A MUST b c_d_e *f*"]),
         ("<p>A <b>MUST</b> b.</p>\n", ["MUST: A MUST b."]),
         ("WHEN a, b\nTHE SYSTEM SHALL c\n", ["MUST: WHEN a, b THE SYSTEM SHALL c"]),
+        # The id of a heading belongs to the requirements below it.
+        ("## REQ-001: Log\n\nA MUST b.\n\nIt MAY c.\n", ["MUST REQ-001: A MUST b. It MAY c."]),
+        ("## REQ-001: Log\n\n- A MUST b.\n- C MAY d.\n", ["MUST REQ-001: A MUST b.", "MAY REQ-001: C MAY d."]),
+        ("## REQ-001: Log\n\nA MUST:\n- b\n- c\n", ["MUST REQ-001: A MUST: b c"]),
+        ("## Requirement 3: x\n\n### Acceptance Criteria\n\n1. A SHALL b\n2. C SHALL d\n",
+         ["MUST 3.1: A SHALL b", "MUST 3.2: C SHALL d"]),
+        ("- FR-1: A MUST b\n- FR-2: A MUST b\n", ["MUST FR-1: A MUST b", "MUST FR-2: A MUST b"]),
+        ("- サーバーはMUST応答する。\n- 系统SHALL运行。\n- 서버는 MUST해야 한다.\n- La dataéMUST non.\n",
+         ["MUST: サーバーはMUST応答する。", "MUST: 系统SHALL运行。", "MUST: 서버는 MUST해야 한다."]),
     ],
 )  # fmt: skip
 def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
+    ##= man/spec/trace.md#markdown
+    ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
+    ##= man/spec/trace.md#markdown
+    ##% If requirements of a section have the same text and different ids, they MUST be different requirements.
     ##= man/spec/trace.md#markdown
     ##% With its own schema, duvet MUST treat each list item, each table row and each other sentence of Markdown that
     ##% has a keyword of RFC 2119 as one requirement.
@@ -145,20 +158,6 @@ def test_ids_at_the_head_of_requirements(text: str, expected: str) -> None:
     assert found(text) == [expected]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("## REQ-001: Log\n\nA MUST b.\n\nIt MAY c.\n", ["MUST REQ-001: A MUST b. It MAY c."]),
-        ("## REQ-001: Log\n\n- A MUST b.\n- C MAY d.\n", ["MUST REQ-001: A MUST b.", "MAY REQ-001: C MAY d."]),
-        ("## REQ-001: Log\n\nA MUST:\n- b\n- c\n", ["MUST REQ-001: A MUST: b c"]),
-        ("## Requirement 3: x\n\n### Acceptance Criteria\n\n1. A SHALL b\n2. C SHALL d\n",
-         ["MUST 3.1: A SHALL b", "MUST 3.2: C SHALL d"]),
-    ],
-)  # fmt: skip
-def test_ids_in_headings(text: str, expected: list[str]) -> None:
-    assert found(text) == expected
-
-
 def test_keywords_in_any_case() -> None:
     ##= man/spec/trace.md#markdown
     ##% With `keywords = "any"`, duvet MUST also recognise `must`, `shall` and `should` in lower case.
@@ -205,12 +204,6 @@ def test_requirements_with_ids_alone() -> None:
     assert found("A MUST b.\n\n- REQ: c\n- X_7 d\n", needs_id=True, ids=r"X_\d+") == ["AUTO X_7: d"]
 
 
-def test_equal_texts_with_different_ids_are_different_requirements() -> None:
-    ##= man/spec/trace.md#markdown
-    ##% If requirements of a section have the same text and different ids, they MUST be different requirements.
-    assert found("- FR-1: A MUST b\n- FR-2: A MUST b\n") == ["MUST FR-1: A MUST b", "MUST FR-2: A MUST b"]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -233,14 +226,3 @@ def test_the_map_to_the_bytes_of_the_file() -> None:
         assert data[start : start + len(word)].decode() == word
     amp = plain.text.index("&")
     assert data[plain.byte_at(amp) : plain.byte_at(amp + 1)] == b"&amp;"
-
-
-def test_a_keyword_between_letters_without_spaces_counts() -> None:
-    ##= man/spec/trace.md#markdown
-    ##= type=test
-    ##% In Chinese, Japanese and Korean text, duvet MUST recognise keywords without spaces around them.
-    assert found("- サーバーはMUST応答する。\n- 系统SHALL运行。\n- 서버는 MUST해야 한다.\n- La dataéMUST non.\n") == [
-        "MUST: サーバーはMUST応答する。",
-        "MUST: 系统SHALL运行。",
-        "MUST: 서버는 MUST해야 한다.",
-    ]

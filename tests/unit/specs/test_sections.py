@@ -47,7 +47,6 @@ def find(known: Specification, name: str) -> list[str]:
 
 def test_paths_tell_sections_with_one_heading_apart() -> None:
     ##= man/spec/trace.md#sections
-    ##= type=test
     ##% With its own schema, duvet MUST keep all sections with the same heading or number. With its own schema, duvet
     ##% MUST distinguish sections with the same heading or number by the headings above them or, in IETF text, by their
     ##% titles.
@@ -95,11 +94,9 @@ def test_paths_tell_sections_with_one_heading_apart() -> None:
 )
 def test_a_path_of_headings_is_a_name(name: str, names: list[str]) -> None:
     ##= man/spec/trace.md#sections
-    ##= type=test
     ##% duvet MUST accept the last parts of a section's path of headings as its name, such as
     ##% `requirement-2/acceptance-criteria`. After a slash, duvet MUST accept only a whole path of headings.
     ##= man/spec/trace.md#sections
-    ##= type=test
     ##% duvet MUST distinguish sections with the same path of headings by numbers, such as `notes~2` for the second.
     known = parse(FEATURE)
     assert find(known, name) == names
@@ -140,7 +137,6 @@ def test_an_added_section_never_takes_a_path(
     headings: list[tuple[int, str]], place: int, level: int, title: str
 ) -> None:
     ##= man/spec/trace.md#sections
-    ##= type=test
     ##% A path of headings MUST NOT change its meaning if a section with another path is added.
     before = parse(write(headings))
     place = min(place, len(headings))
@@ -171,7 +167,6 @@ def test_an_added_section_never_takes_a_path(
 )
 def test_text_above_all_headings(text: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
     ##= man/spec/trace.md#sections
-    ##= type=test
     ##% duvet MUST treat the text above the first heading of a Markdown file as a section with the name of the file, if
     ##% the text has a keyword or an id, or if the file has no heading.
     tree = MemoryTree({"docs/Tea Time.md": text.encode()})
@@ -222,7 +217,6 @@ Abstract
 
 def test_a_text_of_several_rfcs() -> None:
     ##= man/spec/trace.md#sections
-    ##= type=test
     ##% In a text that contains several RFCs, duvet MUST keep the sections of each RFC, and put the RFC into their
     ##% names, such as `rfc8174/section-2`.
     sections = parse_ietf(COMPOSITE.encode(), has_paths=True)

@@ -69,27 +69,24 @@ def run_of_tree(root: Path, work: Work, now: int = LATER, how: str = "how", **en
     return cache.compute("tree", str, how, ask)
 
 
-@pytest.mark.parametrize("now", [0, LATER], ids=["by content", "by time"])
-@pytest.mark.parametrize("run", [run_of_file, run_of_text])
-def test_a_file_is_read_once_in_each_way(run: Callable[..., str], now: int, root: Path) -> None:
+@pytest.mark.parametrize(
+    ("run", "now", "name", "before", "after"),
+    [
+        *((run, now, "a", "one", "two") for run in (run_of_file, run_of_text) for now in (0, LATER)),
+        (run_of_tree, LATER, "b", "False None", "True None"),
+    ],
+    ids=range(5),
+)
+def test_work_is_done_once_in_each_way(
+    run: Callable[..., str], now: int, name: str, before: str, after: str, root: Path
+) -> None:
     work = Work()
-    assert [run(root, work, now) for _ in range(3)] == ["answer of one"] * 3
+    assert [run(root, work, now) for _ in range(3)] == [f"answer of {before}"] * 3
     assert work.done == 1
-    (root / "a").write_text("two")
-    assert [run(root, work, now) for _ in range(3)] == ["answer of two"] * 3
+    (root / name).write_text("two")
+    assert [run(root, work, now) for _ in range(3)] == [f"answer of {after}"] * 3
     assert work.done == 2
     run(root, work, now, "another way")
-    assert work.done == 3
-
-
-def test_work_on_a_tree_is_done_once(root: Path) -> None:
-    work = Work()
-    assert [run_of_tree(root, work) for _ in range(2)] == ["answer of False None"] * 2
-    assert work.done == 1
-    (root / "b").touch()
-    assert [run_of_tree(root, work) for _ in range(2)] == ["answer of True None"] * 2
-    assert work.done == 2
-    run_of_tree(root, work, how="another way")
     assert work.done == 3
 
 
@@ -116,22 +113,15 @@ def test_a_text_that_changed_within_one_tick_of_the_clock(root: Path) -> None:
     assert run_of_text(root, work, 0) == "answer of ONE"
 
 
-def test_a_text_that_changed_while_it_was_parsed(root: Path) -> None:
-    """What is read from one text is not kept for the other, which was read later in the same run."""
-    for text in ("one", "two"):
-        cache = opened(root)
-        data = cache.tree.read("a")
-        (root / "a").write_text("two")
-        cache.tree.read("a")
-        assert cache.parse_text("texts", str, "a", "how", data, data.decode) == text
-        cache.save()
-
-
-def test_a_text_that_was_not_read_from_the_tree(root: Path) -> None:
-    """A download, and the file that another run has put in its place."""
-    for text in ("two", "one"):
-        cache = opened(root, 0)
-        data = cache.tree.read("a") if text == "one" else b"two"
+@pytest.mark.parametrize(
+    ("now", "texts", "later"), [(LATER, ("one", "two"), "two"), (0, ("two", "one"), "one")], ids=range(2)
+)
+def test_a_text_that_is_not_the_one_in_the_tree(now: int, texts: tuple[str, str], later: str, root: Path) -> None:
+    """The file changes while its text is parsed, or a download is parsed that another run replaced by the file."""
+    for text in texts:
+        cache = opened(root, now)
+        data = cache.tree.read("a") if text == "one" or later == "two" else b"two"
+        (root / "a").write_text(later)
         cache.tree.read("a")
         assert cache.parse_text("texts", str, "a", "how", data, data.decode) == text
         cache.save()

@@ -54,40 +54,30 @@ def invalid(error: str, **more: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    "citation",
-    [
-        "//= tea.md#pot",
-        "tea.md#pot",
-        "rfc7168.txt#section-2",
-        "rfc7168.txt#2",
-        "//= tea.md#pot\n//# The pot MUST be warm.",
-        "##= tea.md#pot\n##= type=test\n##% The pot MUST\n##% be warm.",
-        "/*= tea.md#pot\n *# It SHOULD be round */",
-        "//= tea.md#cup\n//= type=exception\n//= reason=Paper.\n//# A cup MUST NOT leak.\n//= tea.md#sugar\n",
-        "//= tea.md#tea\n//= type=spec\n//# How tea is made",
-    ],
-)
-def test_a_correct_citation_is_valid_without_comment(citation: str) -> None:
-    assert answer(TEA, "validate_citation", citation=citation) == (VALID, "")
-
-
-@pytest.mark.parametrize(
-    ("citation", "warning"),
-    [
-        ("tea.md#tea\n//# How tea is made", "the section contains this quote, but none of its requirements does"),
-        ("./tea.md#pot", "this spelling counts as a separate specification; write tea.md"),
-        ("tea.md#pot\n//= type=exception", "this exception has no reason; add a line `reason=…`"),
-        ("tea.md#pot\n//# The pot MUST be warm!", ONE_OFF),
-        ("tea.md#pot\n\n//# The pot MUST be warm.", CUT_OFF),
-    ],
-)
-def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) -> None:
-    assert answer(TEA, "validate_citation", citation=f"//= {citation}") == (odd(warning), "")
-
-
-@pytest.mark.parametrize(
     ("citation", "expected", "step"),
     [
+        ("//= tea.md#pot", VALID, ""),
+        ("tea.md#pot", VALID, ""),
+        ("rfc7168.txt#section-2", VALID, ""),
+        ("rfc7168.txt#2", VALID, ""),
+        ("//= tea.md#pot\n//# The pot MUST be warm.", VALID, ""),
+        ("##= tea.md#pot\n##= type=test\n##% The pot MUST\n##% be warm.", VALID, ""),
+        ("/*= tea.md#pot\n *# It SHOULD be round */", VALID, ""),
+        (
+            "//= tea.md#cup\n//= type=exception\n//= reason=Paper.\n//# A cup MUST NOT leak.\n//= tea.md#sugar\n",
+            VALID,
+            "",
+        ),
+        ("//= tea.md#tea\n//= type=spec\n//# How tea is made", VALID, ""),
+        (
+            "//= tea.md#tea\n//# How tea is made",
+            odd("the section contains this quote, but none of its requirements does"),
+            "",
+        ),
+        ("//= ./tea.md#pot", odd("this spelling counts as a separate specification; write tea.md"), ""),
+        ("//= tea.md#pot\n//= type=exception", odd("this exception has no reason; add a line `reason=…`"), ""),
+        ("//= tea.md#pot\n//# The pot MUST be warm!", odd(ONE_OFF), ""),
+        ("//= tea.md#pot\n\n//# The pot MUST be warm.", odd(CUT_OFF), ""),
         ("//= invalid", invalid('URL not found: Could not resolve file "invalid"'), WRITE),
         ("//= no/such", invalid(f'{UNRESOLVED} "no/such"'), FIND),
         ("//= spec#part", invalid(f'{UNRESOLVED} "spec"'), FIND),
@@ -112,7 +102,7 @@ def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) ->
         ),
     ],
 )
-def test_an_invalid_citation_gets_one_of_four_errors_and_the_next_step(
+def test_a_citation_is_valid_or_gets_one_of_four_errors_and_the_next_step(
     citation: str, expected: object, step: str
 ) -> None:
     ##= man/spec/mcp.md#tools
