@@ -1,4 +1,4 @@
-"""The Chromium of this machine."""
+"""Finds the Chromium of this machine."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def chromium_program() -> str | None:
-    """Where it stands, if it is there; DUVET_CHROMIUM names another one."""
+    """Return the path of Chromium, or the one in DUVET_CHROMIUM; None if there is none."""
     return os.environ.get("DUVET_CHROMIUM") or next(filter(None, map(shutil.which, _PROGRAMS)), None)

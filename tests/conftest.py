@@ -1,4 +1,4 @@
-"""What tests in several folders share."""
+"""Fixtures for tests in several folders."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ settings.load_profile("quick")
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of data with known answers, which stands beside the repository."""
+    """Return the folder of reference data beside the repository."""
     if not SHARED.is_dir():
         if os.environ.get("DUVET_REQUIRE_SHARED"):
             pytest.fail(f"{SHARED} is absent, and DUVET_REQUIRE_SHARED is set")
@@ -40,13 +40,13 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def duvet_command() -> str:
-    """The installed command of the Python that runs the tests."""
+    """Return the installed command of the Python that runs the tests."""
     return str(Path(sys.executable).with_name("duvet"))
 
 
 @pytest.fixture(autouse=True, scope="session")
 def one_ssl_context() -> Iterator[None]:
-    """Read the certificates of the system once, not for each client: no test needs them, and it takes 25 ms."""
+    """Load the system's certificates once, because no test needs them and loading takes 25 ms."""
     with pytest.MonkeyPatch.context() as patch:
         make = httpcore2.default_ssl_context
         once = cache(make)
@@ -60,14 +60,14 @@ def one_ssl_context() -> Iterator[None]:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    """A server that answers when it is told to."""
+    """Return a server that answers when the test allows it."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with serving() as server:
         yield server
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line that says how many cases of the conformance sets have passed."""
+    """Print how many cases of the conformance sets passed."""
     cases: Counter[str] = Counter()
     for report in terminalreporter.getreports("passed"):
         for key, value in report.user_properties:
@@ -79,6 +79,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was collected out of garbage collection: it is much, and stays."""
+    """Exclude collected tests from garbage collection, because they are many and stay alive."""
     gc.collect()
     gc.freeze()

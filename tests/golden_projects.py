@@ -1,4 +1,4 @@
-"""Real projects with the commands in them, and the states that follow from the JSON report in awslabs duvet's format."""
+"""Real projects with commands, and the expected states, computed from awslabs duvet's JSON report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 class Requirement(NamedTuple):
-    """What the JSON report says about a requirement."""
+    """A requirement in the JSON report."""
 
     status: str
     level: str | None
@@ -35,7 +35,7 @@ class Requirement(NamedTuple):
 
 
 class Golden:
-    """A golden project with the commands in it."""
+    """A golden project in which commands can run."""
 
     def __init__(self, duvet: Run, folder: Path) -> None:
         self.duvet, self.folder = duvet, folder
@@ -44,7 +44,7 @@ class Golden:
 
     @cached_property
     def requirements(self) -> dict[Key, Requirement]:
-        """The requirements as the JSON report's numbers of bytes describe them."""
+        """The requirements, from the JSON report's numbers of bytes."""
         return requirements_of(self.report)
 
     @property
@@ -58,23 +58,23 @@ class Golden:
 
     @cached_property
     def specifications(self) -> list[Row]:
-        """The details of each specification that has requirements."""
+        """The details of each specification with requirements."""
         names = {row["specification"] for row in self.rows("prioritize", "--all", "--limit", "0")}
         return [json.loads(self.duvet("show", name, "--format", "json").out) for name in sorted(names)]
 
     def keys(self, *args: str) -> set[Key]:
-        """The keys of the requirements in a list, which has each once."""
+        """Return the keys of the requirements in a list, which must not repeat any."""
         found = [key_of(row) for row in self.rows(*args)]
         assert len(found) == len(set(found))
         return set(found)
 
     def with_status(self, *statuses: str) -> set[Key]:
-        """The requirements that have one of these states according to the report."""
+        """Return the requirements with one of these states in the report."""
         return {key for key, one in self.requirements.items() if one.status in statuses}
 
 
 def requirements_of(report: Row) -> dict[Key, Requirement]:
-    """The requirements as the numbers of bytes of a JSON report describe them."""
+    """Return the requirements from the numbers of bytes in a JSON report."""
     stated: dict[Key, list[int]] = {}
     for id, one in enumerate(report["annotations"]):
         if one.get("type") == "SPEC":
@@ -96,7 +96,7 @@ def _requirement(report: Row, ids: list[int]) -> Requirement:
 
 
 def status_of(found: dict[str, int], excused: bool) -> str:
-    """The state that follows from how many bytes of a requirement each type of annotation covers."""
+    """Return the state for the numbers of bytes that each type of annotation covers."""
     covered = {name: found.get(name, 0) for name in ("citation", "test", "implication", "exception")}
     if not any(covered.values()):
         return "to do" if found.get("todo") else "uncited"
@@ -111,7 +111,7 @@ def status_of(found: dict[str, int], excused: bool) -> str:
 
 
 def key_of(row: Row) -> Key:
-    """The key of the requirement of a row."""
+    """Return the key of the requirement in a row."""
     path, _, section = row["target"].partition("#")
     return (path, section, row["text"])
 
@@ -126,7 +126,7 @@ def golden(
 
 
 def numbers_of(found: list[Requirement]) -> dict[str, int]:
-    """The number of these requirements in each state, of all, and of the applicable ones."""
+    """Return the number of requirements by state, of all, and of applicable ones."""
     counts = Counter(one.status for one in found)
     numbers = {name.replace(" ", "_"): counts[name] for name in STATUSES}
     return numbers | {"requirements": len(found), "applicable": len(found) - counts["excepted"]}

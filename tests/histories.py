@@ -1,4 +1,4 @@
-"""Scratch git repositories, in which the same commits have the same names each time."""
+"""Scratch git repositories in which equal commits always have the same hashes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def git(folder: Path, *args: str) -> str:
 
 
 def history(folder: Path, texts: dict[str, str], *options: str) -> Path:
-    """A repository with one commit of these files."""
+    """Make a repository with these files in one commit."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "--quiet", "--initial-branch=main", *options)
     make(folder, texts)

@@ -1,4 +1,4 @@
-"""Tables of cases in which every pair of values occurs, instead of every combination."""
+"""Tables of cases that contain every pair of values instead of every combination."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def pairwise(**dimensions: Collection[Any]) -> list[dict[str, Any]]:
-    """Return rows in which every pair of values of two dimensions occurs at least once, always the same rows.
+    """Return rows in which every pair of values of two dimensions occurs, always the same rows.
 
-    Each row is a value for every dimension. The row that adds most pairs is next.
+    Each row has a value for every dimension. The next row is always the one that adds most pairs.
     """
     values = {name: list(given) for name, given in dimensions.items()}
     rows = {

@@ -1,4 +1,4 @@
-"""Problems as tests write them down."""
+"""Formats problems for assertions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from duvet.model import Place, Problem, Severity
 
 
 def show_problem(problem: Problem) -> str:
-    """`path:line:column+width code message [label]; hint (note)`, with everything that a problem says but its fix."""
+    """Return `path:line:column+width code message [label]; hint (note)`, with everything except the fix."""
     kind = "" if problem.severity is Severity.ERROR else f"{problem.severity.value} "
     notes = "".join(f" ({_show(note.place)} {note.label})" for note in problem.notes)
     label = f" [{problem.label}]" if problem.label else ""

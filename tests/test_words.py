@@ -64,7 +64,7 @@ def list_files() -> Iterator[Path]:
 
 
 def list_texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the strings and the blocks of comments of a module, or the whole of another file, each with its line."""
+    """Yield the strings and comment blocks of a module, or the whole text of another file, each with its line."""
     content = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         yield 1, content

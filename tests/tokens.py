@@ -1,4 +1,4 @@
-"""What agents pay for a text."""
+"""Counts the tokens that agents pay for a text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ MOST = 4_000
 
 
 def tokens(text: str) -> int:
-    """By the newer one of two vocabularies or by the older one, whichever needs more."""
+    """Return the number of tokens in the older or newer of two vocabularies, whichever is larger."""
     # Importing it reads three vocabularies, which takes seconds.
     from bpe_openai import get_encoding
 

@@ -1,4 +1,4 @@
-"""Runs commands as forks of a process that has imported all of duvet, which saves each of them its imports.
+"""Runs commands as forks of a process that has imported all of duvet, which saves the time for imports.
 
 A fork runs the same entry point as the installed script: exit code, output and signals are those of a real process.
 """
@@ -38,7 +38,7 @@ _NUMBER = struct.Struct("!i")
 
 
 class Request(TypedDict):
-    """What a fork runs, and where."""
+    """The command for a fork, and its folder."""
 
     args: list[str]
     cwd: str
@@ -49,7 +49,7 @@ class Request(TypedDict):
 def spawn(
     args: Sequence[str], *, cwd: Path, env: Mapping[str, str], before: Sequence[str] = (), **more: Any
 ) -> subprocess.Popen[Any]:
-    """Start a command, with another one before it: as a fork of a zygote where it can be one, or as a real process."""
+    """Start a command, optionally after another one: as a fork if possible, otherwise as a real process."""
     if (
         tuple(before) in ((), STEP_DOWN)
         and more.keys() <= {"stdin", "stdout", "stderr", "text", "bufsize"}
@@ -65,7 +65,7 @@ def spawn(
 def run(
     args: Sequence[str], *, timeout: float, input: bytes | None = None, **more: Any
 ) -> subprocess.CompletedProcess[Any]:
-    """`subprocess.run` with `spawn`: a command that takes longer is killed."""
+    """Like `subprocess.run`, but with `spawn`; a command that takes longer is killed."""
     if input is not None:
         more["stdin"] = subprocess.PIPE
     with spawn(args, **more) as process:
@@ -78,12 +78,12 @@ def run(
 
 
 def listen() -> None:
-    """Listen to SIGINT, which shells have what they start in the background ignore."""
+    """Restore the handler of SIGINT, which shells make background processes ignore."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _can_fork(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bool:
-    """Whether a fork does what a new interpreter would do."""
+    """Return whether a fork behaves as a new interpreter would."""
     return (
         sys.platform == "linux"
         and Path(args[0]).parent == Path(sys.executable).parent
@@ -99,7 +99,7 @@ def _environment() -> dict[str, str]:
 
 
 def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
-    """The variables that an interpreter and the libraries of its system read once: a fork can't change them."""
+    """Return the variables that an interpreter and its libraries read only once, which a fork can't change."""
     return {name: value for name, value in env.items() if name.startswith(("LANG", "LC_", "LD_", "OPENBLAS", "PYTHON"))}
 
 
@@ -110,7 +110,7 @@ def installed() -> dict[str, EntryPoint]:
 
 
 class _Forked(subprocess.Popen[Any]):
-    """A process whose parent is the zygote, which tells how it ended."""
+    """A process whose parent is the zygote, which reports how it ended."""
 
     def __init__(self, zygote: Zygote, args: list[str], **more: Any) -> None:
         self._zygote = zygote
@@ -150,7 +150,7 @@ class _Forked(subprocess.Popen[Any]):
 
 
 class Zygote:
-    """The tests' end of a zygote."""
+    """The tests' side of a zygote."""
 
     _started: ClassVar[dict[tuple[str, ...], Zygote]] = {}
     _starting = threading.Lock()
@@ -173,14 +173,14 @@ class Zygote:
 
     @classmethod
     def started(cls, before: tuple[str, ...]) -> Zygote:
-        """The one of this process, or the one that runs after that command."""
+        """Return the zygote of this process, or one that runs after the command `before`."""
         with cls._starting:
             if before not in cls._started:
                 cls._started[before] = cls(before)
             return cls._started[before]
 
     def send(self, request: Request, handles: list[int]) -> None:
-        """Have a command run with these handles: its standard streams, and the socket that its end is told to."""
+        """Request a command with these handles: its standard streams, and the socket for its exit status."""
         data = json.dumps(request).encode()
         with self._lock:
             socket.send_fds(self._control, [_HEADER.pack(len(data))], handles)
@@ -192,7 +192,7 @@ class Zygote:
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:
-    """So many bytes; an EOFError where the other end closes before."""
+    """Return exactly this many bytes; raise EOFError if the connection closes before."""
     data = b""
     while len(data) < size:
         piece = connection.recv(size - len(data))
@@ -206,7 +206,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 
 
 def serve(control: socket.socket) -> Request | None:
-    """Fork for each request. The fork returns with the request, the zygote with None at the end of the connection."""
+    """Fork for each request; return the request in the fork, and None in the zygote when the connection ends."""
     woken, waker = os.pipe()
     os.set_blocking(waker, False)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
@@ -244,7 +244,7 @@ def _reap(statuses: dict[int, socket.socket]) -> None:
 
 
 def _become(request: Request, streams: list[int], status: int) -> None:
-    """Make this fork what a new interpreter with that command would be, and then say that it is there."""
+    """Make this fork look like a new interpreter with that command, and then report that it is ready."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -267,7 +267,7 @@ def _become(request: Request, streams: list[int], status: int) -> None:
 
 
 def _reopen_streams() -> None:
-    """Standard streams as the interpreter makes them."""
+    """Reopen the standard streams as an interpreter does at its start."""
     for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
         old = getattr(sys, name)
         line = number == 2 or os.isatty(number)
@@ -279,7 +279,7 @@ def _reopen_streams() -> None:
 
 
 def preload() -> None:
-    """Import all that commands import, in functions too."""
+    """Import everything that commands import, including imports in functions."""
     import duvet
 
     modules = [one.name for one in pkgutil.walk_packages(duvet.__path__, "duvet.")]

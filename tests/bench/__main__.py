@@ -1,4 +1,4 @@
-"""Measures duvet in one run, prints a table, and fails when a gate is passed over."""
+"""Measures duvet in one run, prints a table, and fails if a gate is exceeded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ALONE: Mapping[str, Callable[[Namespace], int]] = {
 
 
 def main() -> int:
-    """Measure, tell, and answer with whether every gate holds."""
+    """Measure, print the results, and return 0 if all gates hold."""
     options = parse()
     for name, measure in ALONE.items():
         if getattr(options, name):
@@ -82,7 +82,7 @@ def _measure(options: Namespace, clock: Clock) -> tuple[list[Result], list[Curve
 
 
 def _rows(wanted: Iterable[Workload], options: Namespace, clock: Clock) -> Iterator[Result]:
-    """Each row against a calibration of the same minute, and against a peer where there is one."""
+    """Measure each row against a calibration of the same minute, and against a peer program if there is one."""
     before = committed().rows if FILE.exists() else {}
     for row in wanted:
         unit = clock.unit()
@@ -94,7 +94,7 @@ def _rows(wanted: Iterable[Workload], options: Namespace, clock: Clock) -> Itera
 
 
 def _peer_cost(row: Workload, options: Namespace) -> Cost | None:
-    """A peer that can't do it leaves a gap and nothing worse."""
+    """Return the cost for the peer; None if it can't do the same work."""
     try:
         return least([*options.peer, *row.arguments], row.folder, options.runs, row.prepare)
     except FailedError as error:

@@ -1,4 +1,4 @@
-"""What each command is meant to cost, and what it may cost."""
+"""The goal and the gate for the cost of each command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Budget(NamedTuple):
-    """What a command is meant to cost and what it may cost, as ratios to the calibration."""
+    """The goal and the gate for the cost of a command, as multiples of the calibration."""
 
     goal: float
     gate: float
@@ -17,7 +17,7 @@ class Budget(NamedTuple):
 
 
 class State(StrEnum):
-    """What a report finds when it starts, and whether it writes the page besides JSON and the snapshot."""
+    """The state in which a report starts; `page` also writes the HTML report."""
 
     COLD = "cold"
     PAGE = "cold with HTML"
@@ -26,7 +26,7 @@ class State(StrEnum):
 
 
 class Project(NamedTuple):
-    """A tree with its budgets; one that is named N x M is generated with N requirements and M sources."""
+    """A project with its budgets; the name N x M stands for a generated one with N requirements and M sources."""
 
     name: str
     budgets: Mapping[State, Budget]
@@ -37,7 +37,7 @@ class Project(NamedTuple):
 def _project(
     name: str, memory: float, *spans: tuple[float, float], source: str = "src/package_000/file_00000.c"
 ) -> Project:
-    """The goals and gates stand in the order of the states."""
+    """Make a project; the goals and gates are in the order of the states."""
     budgets = {state: Budget(*span, memory) for state, span in zip(State, spans, strict=False)}
     return Project(name, budgets, source, huge=name.endswith("x 20000"))
 

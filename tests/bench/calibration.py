@@ -1,6 +1,6 @@
-"""How fast this machine is: the CPU seconds of a fixed piece of work, which are the unit `cu` of every budget.
+"""Measures how fast this machine is: the CPU seconds for a fixed piece of work, the unit `cu` of all budgets.
 
-It agrees with the shared calibration within 3 %, and runs as a program of its own as that one does.
+It agrees with the shared calibration within 3 %, and like that one runs as a separate program.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def unit(runs: int, shared: Path | None) -> float:
 
 
 class Clock:
-    """The unit, measured again once a minute has passed."""
+    """Returns the unit, and measures it again after a minute."""
 
     def __init__(self, runs: int, shared: Path | None) -> None:
         self._runs = runs
@@ -52,12 +52,12 @@ class Clock:
 
     @property
     def milliseconds(self) -> int:
-        """The unit that stands in the middle of those measured so far."""
+        """The median of the units measured so far."""
         return round(1000 * sorted(self._units)[len(self._units) // 2])
 
 
 def make_text() -> bytes:
-    """About 20 MB of short lines, the same everywhere."""
+    """Return about 20 MB of short lines, the same on every machine."""
     words = TEXT.split()
     count = len(words)
     distinct = [
@@ -69,7 +69,7 @@ def make_text() -> bytes:
 
 
 def walk_lines(text: bytes) -> int:
-    """Strings and dictionaries line by line: the interpreter's share."""
+    """Process strings and dictionaries line by line, as the interpreter's part of the work."""
     marked: dict[str, list[int]] = {}
     indents: dict[str, int] = {}
     for number, line in enumerate(text.decode().split("\n")):
@@ -83,7 +83,7 @@ def walk_lines(text: bytes) -> int:
 
 
 def once(text: bytes) -> float:
-    """CPU seconds of the three parts."""
+    """Return the CPU seconds of all three parts."""
     start = time.process_time()
     sum(1 for _ in KEYWORD.finditer(text))
     walk_lines(text)

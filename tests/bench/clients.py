@@ -1,4 +1,4 @@
-"""Clients of a server that is measured: over pipes, over HTTP, and many at once. Its clock and memory are those of its process."""
+"""Clients that measure a server over pipes and HTTP, alone or many at once; CPU time and memory are the server's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CPU_OF_A_PROCESS = 2  # what the kernel puts into the number of such a clock, b
 
 
 class Stdio:
-    """`duvet mcp` at two pipes."""
+    """A client of `duvet mcp` over pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -67,7 +67,7 @@ class Stdio:
 
 @contextmanager
 def talking(command: Sequence[str], folder: Path, **variables: str) -> Iterator[Stdio]:
-    """A server that has just been started, and ends afterwards."""
+    """Start a server, and end it afterwards."""
     with started(command, folder, variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
         yield Stdio(process)
 
@@ -76,7 +76,7 @@ def talking(command: Sequence[str], folder: Path, **variables: str) -> Iterator[
 def started(
     command: Sequence[str], folder: Path, variables: Mapping[str, str] | None = None, **streams: int
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is killed afterwards; streams that are not named are empty."""
+    """Start a process and kill it afterwards; unnamed streams are empty."""
     given: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | streams
     with subprocess.Popen[bytes](command, cwd=folder, env={**environment(), **(variables or {})}, **given) as process:
         try:
@@ -86,7 +86,7 @@ def started(
 
 
 def spent(process: int) -> float:
-    """Seconds that a process has been on a processor."""
+    """Return the CPU seconds of a process."""
     return time.clock_gettime(~process << 3 | _CPU_OF_A_PROCESS)
 
 
@@ -96,7 +96,7 @@ def resident(process: int) -> float:
 
 
 def result_of(answer: dict[str, Any]) -> Any:
-    """What a request was answered; FailedError where it was refused."""
+    """Return the result of an answer, or raise FailedError if it is an error."""
     if "result" not in answer or answer["result"].get("isError"):
         raise FailedError(json.dumps(answer))
     return answer["result"]
@@ -140,7 +140,7 @@ Server = Stdio | Http
 
 @contextmanager
 def talking_http(command: Sequence[str], folder: Path) -> Iterator[Http]:
-    """A session with a server that has just been started, and ends afterwards."""
+    """Start a server and a session, and end both afterwards."""
     with serving_at(command, folder) as (process, where):
         yield Http(*where, process.pid)
 
@@ -149,7 +149,7 @@ def talking_http(command: Sequence[str], folder: Path) -> Iterator[Http]:
 def serving_at(
     command: Sequence[str], folder: Path, **variables: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], tuple[str, int]]]:
-    """A server that has just been started and says where on standard error, and is ended afterwards."""
+    """Start a server that prints its address on standard error, and end it afterwards."""
     with started(command, folder, variables, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         found = _SERVING.fullmatch(process.stderr.readline())
@@ -163,7 +163,7 @@ def call_tool(server: Server, name: str, arguments: Mapping[str, object]) -> Any
 
 
 def post(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> Any:
-    """What a tool answers by plain HTTP to a caller with this token."""
+    """Call a tool over plain HTTP with this token, and return the answer."""
     return json.loads(post_unread(connection, tool, given, token))["result"]
 
 
@@ -178,7 +178,7 @@ def post_unread(connection: HTTPConnection, tool: str, given: Mapping[str, objec
 
 
 def answer_in(body: bytes) -> Any:
-    """The message of an answer, which comes as an event or as it is."""
+    """Return the message in a response, which may be an event."""
     event = body.partition(b"data: ")[2]
     return json.loads((event or body).strip())
 
@@ -193,14 +193,14 @@ _META = {
 
 
 class Load(NamedTuple):
-    """What they have seen."""
+    """What many clients observed."""
 
     rate: float  # answers a second
     worst: float  # seconds of all but a hundredth
 
 
 def load(server: Http, tools: Mapping[str, Mapping[str, object]]) -> Load:
-    """All of them at once, each asking one tool after the other."""
+    """Run all clients at once; each calls one tool after another."""
     requests = [request_of(name, arguments) for name, arguments in tools.items()]
     began = time.perf_counter()
     seconds = asyncio.run(_visit(server.where, requests))
@@ -233,7 +233,7 @@ async def read_answer(reading: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 def request_of(name: str, arguments: Mapping[str, object]) -> bytes:
-    """A call of a tool, as it is sent."""
+    """Return the request for a tool call as bytes."""
     params = {"name": name, "arguments": arguments, "_meta": _META}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
     named = {"mcp-protocol-version": _MODERN, "mcp-method": "tools/call", "mcp-name": name}

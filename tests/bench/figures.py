@@ -1,4 +1,4 @@
-"""Figures with budgets, their table, and the run that measures them in a scratch folder."""
+"""Figures with budgets, their table, and a run that measures them in a scratch folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.bench.table import align
 
 
 class Figure(NamedTuple):
-    """Something that was measured, its goal, and its gate."""
+    """A measured value, its goal and its gate."""
 
     name: str
     value: float
@@ -33,7 +33,7 @@ class Figure(NamedTuple):
 
 
 def show_figures(measure: Callable[[Path], Iterable[Figure]]) -> int:
-    """Measure in a scratch folder, print the table, and return the exit code: whether every gate holds."""
+    """Measure in a scratch folder, print the table, and return 0 if all gates hold."""
     try:
         with tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
             figures = list(measure(Path(scratch)))
@@ -45,7 +45,7 @@ def show_figures(measure: Callable[[Path], Iterable[Figure]]) -> int:
 
 
 def render(figures: Sequence[Figure]) -> str:
-    """A table, one line for each figure."""
+    """Return the table, one line per figure."""
     rows = [
         (one.name, f"{one.value:.2f}", f"{one.budget.goal:.2f}", f"{one.budget.gate:.2f}", one.verdict)
         for one in figures
@@ -60,6 +60,6 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 
 def p99(values: Iterable[float]) -> float:
-    """The value that all but a hundredth do not exceed."""
+    """Return the 99th percentile."""
     ordered = sorted(values)
     return ordered[-1 - len(ordered) // 100]

@@ -1,4 +1,4 @@
-"""What a team waits for: forwarded calls, calls that change something, backups and restoring them."""
+"""Measures what a team waits for: forwarded calls, calls that change something, backup and restore."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def main(options: Namespace) -> int:
 
 
 def measured(duvet: str, scratch: Path, files: int, sentences: Sequence[str]) -> Iterator[Figure]:
-    """All of it, in a project of so many files and beside it."""
+    """Measure everything in a project with this many files."""
     project, desk = scratch / "project", scratch / "desk"
     told = cycle(sentences)
     written_tree(project, files, 1, lambda made: next(told))
@@ -58,7 +58,7 @@ def measured(duvet: str, scratch: Path, files: int, sentences: Sequence[str]) ->
 def _forwarded(
     duvet: str, desk: Path, where: tuple[str, int], call: Callable[..., object], sentences: Sequence[str]
 ) -> Iterator[Figure]:
-    """A search, and the same one through a server that forwards it."""
+    """Measure a search, and the same search through a server that forwards it."""
     made = random.Random(1)
     variables = {"KM_GATEWAY_URL": f"http://{where[0]}:{where[1]}", "KM_ADMIN_TOKEN": TOKEN}
     with talking([duvet, "mcp"], desk, **variables) as server:
@@ -75,7 +75,7 @@ def _forwarded(
 
 
 def _stored(name: str, store: Callable[[int], object]) -> Iterator[Figure]:
-    """Calls that are answered once their change is on the disk."""
+    """Measure calls that are answered after their change is on the disk."""
     times = [seconds_of(partial(store, number)) * 1000 for number in range(CALLS)]
     yield Figure(f"{name} is kept, p50 in ms", statistics.median(times), budgets.KEPT)
     yield Figure(f"{name} is kept, p99 in ms", p99(times), budgets.KEPT_AT_WORST)

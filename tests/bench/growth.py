@@ -1,4 +1,4 @@
-"""Whether time and memory grow as the project does, measured on projects of which one part is 10 and 100 times as large."""
+"""Measures whether time and memory grow linearly, on projects with one part 10 and 100 times as large."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Line(NamedTuple):
 
     @property
     def start(self) -> float:
-        """The cost of a project with next to nothing."""
+        """The cost of a nearly empty project."""
         return float(getattr(self.curve.start, self.measure))
 
     @property
@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
     @property
     def exponent(self) -> float:
-        """The power of its count with which the cost above the start grows between the last two counts; 1 is linear."""
+        """The exponent of growth between the last two counts, without the start; 1 is linear."""
         earlier, later = (max(value - self.start, NOISE * self.start) for value in self.values[-2:])
         fewer, more = self.curve.counts[-2:]
         return math.log(later / earlier) / math.log(more / fewer)
@@ -73,7 +73,7 @@ Costs = dict[State, Figure]
 
 
 def sweep(shared: Path, scratch: Path, command: str, runs: int, clock: Clock) -> Iterator[Curve]:
-    """How the cost of a report grows with each part of its project."""
+    """Measure how the cost of a report grows with each part of its project."""
 
     def cost(size: Size) -> Costs:
         return _cost(shared, scratch / "growing", command, size, runs, clock)
@@ -87,7 +87,7 @@ def sweep(shared: Path, scratch: Path, command: str, runs: int, clock: Clock) ->
 
 
 def grown(name: str, factor: int) -> Size:
-    """The base with more of one part; what it is made of grows along."""
+    """Return the base project with more of one part, and of everything that the part needs."""
     part = {"sources": "sources", "annotations": "citations", "specifications": "requirements"}[name]
     return BASE._replace(**{part: getattr(BASE, part) * factor})
 

@@ -1,4 +1,4 @@
-"""A server of the SDK over HTTP with a tool that does nothing: what ours is held against. Says where it is, and serves."""
+"""A server of the SDK over HTTP with a tool that does nothing, for comparison with ours. Prints its address."""
 
 from __future__ import annotations
 

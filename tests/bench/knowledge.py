@@ -1,4 +1,4 @@
-"""What it costs to index a project and to search it: 20,000 chunks, and 200,000."""
+"""Measures indexing a project and searching it, with 20,000 and with 200,000 chunks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WORD = re.compile(r"[a-z]{5,}")
 
 
 class Size(NamedTuple):
-    """How much is indexed, and what a search in it may cost."""
+    """The size of an index, and the budget for searching it."""
 
     name: str
     pieces: int
@@ -56,14 +56,14 @@ def main(options: Namespace) -> int:
 
 
 def sentences_of(folder: Path) -> Sequence[str]:
-    """Sentences of RFCs, each on a line: their words are as common as words are."""
+    """Return sentences of RFCs, for realistic word frequencies."""
     texts = (path.read_text(encoding="latin-1") for path in sorted(folder.glob("*.txt")))
     found = dict.fromkeys(" ".join(one.split()) for text in texts for one in _SENTENCE.findall(text))
     return [*found]
 
 
 def meant(options: Namespace, folder: Path) -> Iterator[Figure]:
-    """A search by meaning for requirements, once they are known."""
+    """Measure a search by meaning for requirements, after a first one."""
     make_tree(budgets.ASKED, options.shared, folder)
     command = [options.duvet, "search", "--semantic", "resume a session with a ticket"]
     settle(command, folder)
@@ -72,7 +72,7 @@ def meant(options: Namespace, folder: Path) -> Iterator[Figure]:
 
 
 def measured(duvet: str, folder: Path, size: Size, files: int, sentences: Sequence[str]) -> Iterator[Figure]:
-    """Indexing, indexing again, the room on disk, searches, and the memory in the end."""
+    """Measure indexing, indexing again, disk space, searches, and the final memory."""
     told = cycle(sentences)
     written_tree(folder, files, size.pieces, lambda made: next(told))
     config = folder / "duvet.config.yaml"
@@ -126,7 +126,7 @@ def _searched(duvet: str, folder: Path, size: Size, sentences: Sequence[str]) ->
 
 
 def question(made: random.Random, sentences: Sequence[str]) -> str:
-    """A few words that are in one sentence somewhere."""
+    """Return a few words of a sentence."""
     while True:
         words = _WORD.findall(made.choice(sentences))
         if len(words) > 5:

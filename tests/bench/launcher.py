@@ -1,6 +1,6 @@
-"""Runs a command and prints its exit code, its seconds of CPU and the most MB that it held.
+"""Runs a command and prints its exit code, CPU seconds and peak memory in MB.
 
-A program of its own and small, for what a process counts as its memory begins with what its parent held.
+It is a small separate program, because the peak memory of a process begins with that of its parent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one run of a command costs."""
+"""Measures the cost of one run of a command."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Cost(NamedTuple):
 
 
 class FailedError(Exception):
-    """A command that is measured has failed."""
+    """Raised when a measured command fails."""
 
 
 def environment() -> dict[str, str]:
-    """The caller's environment without what would change the work."""
+    """Return the environment without variables that would change the work."""
     kept = {name: value for name, value in os.environ.items() if not NOISE.fullmatch(name)}
     return {**kept, "NO_COLOR": "1"}
 
@@ -38,7 +38,7 @@ def _run(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> 
 
 
 def once(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> Cost:
-    """The cost of one run, which has to succeed."""
+    """Return the cost of one run, which must succeed."""
     done = _run([*LAUNCHER, *command], folder, variables)
     code, seconds, memory = done.stdout.split() or (done.returncode, 0, 0)
     if int(code):
@@ -47,7 +47,7 @@ def once(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> 
 
 
 def output_of(command: Sequence[str], folder: Path) -> str:
-    """What a command prints; FailedError where it fails."""
+    """Return the output of a command; raise FailedError if it fails."""
     done = _run(command, folder, environment())
     if done.returncode:
         raise FailedError(done.stderr)
@@ -55,19 +55,19 @@ def output_of(command: Sequence[str], folder: Path) -> str:
 
 
 def nothing() -> None:
-    """No preparation."""
+    """Prepare nothing."""
 
 
 def settle(command: Sequence[str], folder: Path) -> None:
-    """Let a command write what it writes, and those files grow old."""
+    """Run a command, and wait until the files that it wrote count as old."""
     once(command, folder, environment())
     time.sleep(SETTLED)
 
 
 def least(command: Sequence[str], folder: Path, runs: int, prepare: Callable[[], None] = nothing) -> Cost:
-    """The least of several runs, up to three times as many where they are short, after one that warms the page cache.
+    """Return the cheapest of several runs, after one that warms the page cache; short runs are repeated more often.
 
-    What `prepare` does before each run is not counted.
+    The cost of `prepare`, which is called before each run, is not counted.
     """
     variables = environment()
     prepare()

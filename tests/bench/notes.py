@@ -1,4 +1,4 @@
-"""What pages cost the server: ten thousand of them, and the answers after the first."""
+"""Measures the cost of ten thousand pages for the server, and of the answers after the first."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main(options: Namespace) -> int:
 
 
 def make_pages(folder: Path, count: int) -> None:
-    """A project with so many pages, each with a few links to others."""
+    """Make a project with this many pages, each with a few links to others."""
     chance = random.Random(1)
     (folder / "docs").mkdir()
     (folder / ".duvet").mkdir()
@@ -51,7 +51,7 @@ def make_pages(folder: Path, count: int) -> None:
 
 
 def measured(command: Sequence[str], folder: Path, unit: float) -> Iterator[Figure]:
-    """The first answer, later ones, one after an edit, and the memory in the end."""
+    """Measure the first answer, later ones, one after an edit, and the final memory."""
     with talking_http(command, folder) as server:
         connection = HTTPConnection(*server.where, timeout=60)
         call = partial(post, connection)

@@ -24,7 +24,7 @@ NEED_SHARED = ("growth", "watch", "server", "pages", "retrieval", "save")
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The options, with what follows from them."""
+    """Return the options, and what follows from them."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.duvet is None and not options.retrieval:
@@ -66,5 +66,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _program(name: str) -> str:
-    """The absolute path of a program, which is started in other folders."""
+    """Return the absolute path of a program, because it is started in other folders."""
     return str(Path(shutil.which(name) or name).absolute())

@@ -1,4 +1,4 @@
-"""What people wait for on the pages in Chromium: milliseconds on the clock, elements and bytes."""
+"""Measures what people wait for on HTML reports in Chromium: elapsed milliseconds, elements and bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MB = 1_000_000
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser; FailedError where there is none."""
+    """Start a browser; raise FailedError if there is none."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
@@ -131,7 +131,7 @@ class Figure(NamedTuple):
 
 
 def main(options: Namespace) -> int:
-    """Measure, tell, and answer with whether every page is quick enough."""
+    """Measure, print the results, and return 0 if every report is fast enough."""
     names = wanted(options.only)
     if not names or options.shared is None:
         return 0

@@ -1,4 +1,4 @@
-"""The picture of growth: an SVG that reads on light and on dark pages."""
+"""The plot of growth: an SVG for light and dark pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS = (1, 2, 5)  # the digits at which an axis has a mark
 
 
 class Panel(NamedTuple):
-    """A rectangle of the picture, and the values at its edges."""
+    """A rectangle of the plot, and the values at its edges."""
 
     left: float
     top: float
@@ -41,13 +41,13 @@ class Panel(NamedTuple):
         return round(self.bottom - self.height * math.log(value / self.low) / math.log(self.high / self.low), 1)
 
     def proportional(self, value: float) -> list[tuple[float, float]]:
-        """The ends of the line on which all grows with the factor and that reaches the value at the right edge."""
+        """Return the ends of the line of linear growth that reaches the value at the right edge."""
         lowest = max(value / self.most, self.low)
         return [(self.x(self.most * lowest / value), self.y(lowest)), (self.right, self.y(value))]
 
 
 def marks(low: float, high: float) -> list[float]:
-    """The round numbers from the one below the lowest value to the one above the highest."""
+    """Return round numbers, from the one below the lowest value to the one above the highest."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     numbers = [float(f"{step}e{power}") for power in powers for step in STEPS]
     first = max(number for number in numbers if number <= low)
@@ -142,7 +142,7 @@ def _explain(root: ET.Element, curves: Sequence[Curve]) -> None:
 
 
 def _dot(root: ET.Element, x: float, y: float, name: str) -> None:
-    """A shape of its own for each name, for those who can't tell the colours apart."""
+    """Draw a different shape for each name, for readers who can't distinguish the colours."""
     shapes = {
         "sources": [(-4, -4), (4, -4), (4, 4), (-4, 4)],
         "annotations": [(0, -5), (5, 4), (-5, 4)],

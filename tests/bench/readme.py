@@ -1,4 +1,4 @@
-"""The README's section on performance, and every file that a saved benchmark run rewrites."""
+"""The README's section on performance, and all files that a saved benchmark run rewrites."""
 
 from __future__ import annotations
 

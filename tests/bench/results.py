@@ -1,4 +1,4 @@
-"""What the last committed run has measured, in cu and MB: figures of one machine say little about another's seconds."""
+"""The committed results, in cu and MB, because seconds are different on another machine."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Figure(NamedTuple):
     mb: float
 
     def rounded(self) -> Figure:
-        """Without the digits that differ from run to run."""
+        """The results without digits that differ from run to run."""
         return Figure(round(self.cu, 3), round(self.mb, 1))
 
 
 class Curve(NamedTuple):
-    """How a report's cost grows with one measure of its project."""
+    """How the cost of a report grows with one part of its project."""
 
     name: str  # what there is more and more of
     state: str
@@ -31,7 +31,7 @@ class Curve(NamedTuple):
 
 
 class About(NamedTuple):
-    """Where the figures come from."""
+    """Where and when the figures were measured."""
 
     commit: str
     python: str
@@ -46,7 +46,7 @@ class Results(NamedTuple):
 
 
 def encode(results: Results) -> str:
-    """The results as they are committed, one row a line so that a change reads well."""
+    """Encode the results for committing, with one row per line so that diffs are readable."""
     about = json.dumps(results.about._asdict(), indent=2)[2:-2]
     rows = _lines({"name": name, **figure.rounded()._asdict()} for name, figure in results.rows.items())
     growth = _lines(map(_flat, results.growth))
@@ -72,7 +72,7 @@ def change(before: float, now: float) -> float:
 
 
 def slips(before: Figure | None, now: Figure) -> list[str]:
-    """In which way something is worse than it was, in words."""
+    """Describe in words what became worse."""
     if before is None:
         return []
     grown = {"SLOWER": change(before.cu, now.cu), "BIGGER": change(before.mb, now.mb)}

@@ -1,4 +1,4 @@
-"""How well questions find what answers them, by words, by vectors, and by both."""
+"""Measures how well questions find their answers by words, by vectors, and by both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLUMNS = ("", "hit@1", "hit@5", "recall@5", "recall@20", "MRR@10")
 
 
 def main(options: Namespace) -> int:
-    """Measure, tell, and answer with whether words find enough, and both find more."""
+    """Measure, print the results, and return 0 if words find enough and both find more."""
     if options.shared is None or not fnmatch("retrieval", options.only):
         return 0
     folder = options.shared / "retrieval"

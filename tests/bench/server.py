@@ -1,4 +1,4 @@
-"""What an agent waits for: the start of the server, each of its tools, and many calls."""
+"""Measures what an agent waits for: the start of the server, each tool, and many calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OTHER_WORDS = ("teapot", "kettle", "saucer", "sugar")
 
 
 def citations(server: Server) -> Mapping[str, Sequence[str]]:
-    """Whole comments by what is wrong with them."""
+    """Return whole comments by the mistake that they contain."""
     urls = {f"/specifications/{one['id']}": one["url"] for one in _read(server, "duvet:///specifications")}
     known = [one for one in _read(server, "duvet:///requirements") if len(one["text"]) < _LONGEST]
     drawn = random.Random(1)
@@ -50,7 +50,7 @@ def citations(server: Server) -> Mapping[str, Sequence[str]]:
 
 
 def cases(server: Server) -> Mapping[tuple[str, str], Sequence[Mapping[str, object]]]:
-    """What the tools that validate are asked, by the tool and by what is wrong."""
+    """Return the arguments for the validating tools, by tool and by mistake."""
     found: dict[tuple[str, str], Sequence[Mapping[str, object]]] = {}
     for name, several in citations(server).items():
         found["validate_citation", name] = [{"citation": one} for one in several]
@@ -70,7 +70,7 @@ def _target(path: str, urls: Mapping[str, str]) -> str:
 
 
 def _misquoted(text: str, drawn: random.Random) -> str:
-    """The text with two other words in it."""
+    """Return the text with two words replaced."""
     words = text.split()
     for _ in range(2):
         words[drawn.randrange(len(words))] = drawn.choice(_OTHER_WORDS)
@@ -114,7 +114,7 @@ def main(options: Namespace) -> int:
 
 
 def started(command: Sequence[str], folder: Path, runs: int, clock: Clock, duvet: str) -> Iterator[Figure]:
-    """The start, with nothing kept and with everything."""
+    """Measure the start without and with a cache."""
     unit = clock.unit()
     cold = _least(command, folder, runs, lambda: forget(folder))
     settle([duvet, "report"], folder)
@@ -127,7 +127,7 @@ def started(command: Sequence[str], folder: Path, runs: int, clock: Clock, duvet
 
 
 class _Start(NamedTuple):
-    """Seconds of a processor, and on the clock."""
+    """CPU seconds and elapsed seconds."""
 
     greeting: float
     wall: float
@@ -161,7 +161,7 @@ def called(command: Sequence[str], folder: Path) -> Iterator[Figure]:
 
 
 def over_http(command: Sequence[str], folder: Path) -> Iterator[Figure]:
-    """The same as over pipes, and then many clients, in turn with those of a server that does nothing."""
+    """Measure the same over HTTP, and many clients in turn with those of an idle server."""
     with (
         talking_http(command, folder) as server,
         talking_http([sys.executable, "-m", "tests.bench.idle"], ROOT) as idle,
@@ -176,7 +176,7 @@ def over_http(command: Sequence[str], folder: Path) -> Iterator[Figure]:
 
 
 def calls(carrier: str, server: Server) -> Iterator[Figure]:
-    """How each tool stands to a request that does nothing, and what remains of many calls."""
+    """Compare each tool with a request that does nothing, and measure what remains after many calls."""
     tools = asked_of(server)
     for name, arguments in tools.items():
         yield from _called(f"{carrier}: {name}", _times(server, name, [arguments]), budgets.CALLED)
@@ -195,7 +195,7 @@ def _called(name: str, times: tuple[list[float], list[float]], budget: Budget) -
 
 
 def edited(server: Server, edit: Callable[[], None]) -> Figure:
-    """How soon the answer is another one, once a source has been written."""
+    """Measure how soon the answer changes after a source was written."""
     waits = []
     before = _cited(server)
     for _ in range(EDITS):
@@ -214,7 +214,7 @@ def _cited(server: Server) -> object:
 
 
 def asked_of(server: Server) -> Mapping[str, Mapping[str, object]]:
-    """The arguments of each tool that there is."""
+    """Return arguments for each tool."""
     names = [tool["name"] for tool in server.ask("tools/list", {})["tools"]]
     (cited,) = server.ask("resources/read", {"uri": "duvet:///citations?limit=1"})["contents"]
     citation = {"citation_id": cited["text"].split('"id":"')[1].split('"')[0], "context_lines": 2}
@@ -222,7 +222,7 @@ def asked_of(server: Server) -> Mapping[str, Mapping[str, object]]:
 
 
 def _times(server: Server, name: str, arguments: Sequence[Mapping[str, object]]) -> tuple[list[float], list[float]]:
-    """Seconds of requests that do nothing, and of calls between them, each with other arguments as far as they go."""
+    """Return the seconds of idle requests and of the calls between them, with varying arguments."""
     idle: list[float] = []
     busy: list[float] = []
     for asked in islice(cycle(arguments), CALLS):

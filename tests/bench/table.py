@@ -1,4 +1,4 @@
-"""What was measured, for people and for programs."""
+"""Prints results for people and for programs."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def render(results: Sequence[Result]) -> str:
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of equal length in columns: the first and the last to the left, numbers between them to the right."""
+    """Align rows of equal length in columns; numbers between the first and last column go to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(_line(row, widths) for row in rows)
 
 
 def as_json(results: Sequence[Result], about: Mapping[str, object]) -> str:
-    """The same facts for programs, with what they were measured on."""
+    """Return the same figures as JSON, with information about the machine."""
     return json.dumps({**about, "rows": [_record(result) for result in results]}, indent=2) + "\n"
 
 

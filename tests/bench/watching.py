@@ -1,4 +1,4 @@
-"""How soon `duvet report --watch` answers an edit: seconds on the clock, for it is people who wait."""
+"""Measures how soon `duvet report --watch` reacts to an edit, in elapsed seconds, because people wait."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ SUMMARY = ("coverage:",)
 
 
 class Wait(NamedTuple):
-    """The seconds from the end of an edit to its answer."""
+    """The seconds from the end of an edit to the result."""
 
     reports: float  # the last of the reports stands in its place
     summary: float  # the last line of the summary has been read
 
 
 class Row(NamedTuple):
-    """A project, and what was waited for each edit of it."""
+    """A project, and the waits for each kind of edit."""
 
     name: str
     waits: list[Wait]
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 
 
 def main(options: Namespace) -> int:
-    """Measure, tell, and answer with whether every gate holds."""
+    """Measure, print the results, and return 0 if all gates hold."""
     with tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
         rows = list(_rows(options, Path(scratch)))
     print(render(rows))

@@ -1,4 +1,4 @@
-"""What is measured: the trees, and the rows of the table."""
+"""What is measured: the projects, and the rows of the table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Size(NamedTuple):
 
 
 class Edit:
-    """A source that gains or loses a citation at each call, while all its other lines move on."""
+    """An edit that adds or removes a citation, which moves all other lines of the source."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -41,7 +41,7 @@ class Edit:
         self._edits = 0
 
     def __call__(self) -> None:
-        """One more line each time, so that no run meets a text that an earlier one has seen."""
+        """Add another line each time, so that no run sees a text that an earlier one has cached."""
         self._edits += 1
         citation = self._citation if self._edits % 2 else ""
         self._path.write_text(citation + "\n" * self._edits + self._text)
@@ -59,14 +59,14 @@ def make_generated(shared: Path, size: Size, folder: Path) -> None:
 
 
 def _configure(folder: Path) -> None:
-    """One configuration without the page, and another one with it."""
+    """Write one configuration with and one without the HTML report."""
     config = (folder / CONFIG).read_text()
     (folder / CONFIG).write_text(_with_reports(config, page=False))
     (folder / PAGE_CONFIG).write_text(_with_reports(config, page=True))
 
 
 def _with_reports(config: str, *, page: bool) -> str:
-    """The configuration with JSON and the snapshot switched on, and the HTML page as asked."""
+    """Enable JSON and the snapshot, and the HTML report if requested."""
     switch = f"[report.html]\nenabled = {str(page).lower()}"
     config = re.sub(r"(?m)^\[report\.html\]\nenabled = true$", switch, config)
     for report in ("json", "snapshot"):
@@ -79,7 +79,7 @@ RFC = "rfc8446.txt"
 
 
 class Workload(NamedTuple):
-    """One row of the table: a command and the folder it runs in."""
+    """A row of the table: a command and the folder to run it in."""
 
     name: str
     budget: Budget
@@ -92,7 +92,7 @@ class Workload(NamedTuple):
 
 
 def workloads(shared: Path | None, scratch: Path, only: str, huge: bool) -> Iterator[Workload]:
-    """The rows whose names match, each with its tree made when its turn comes."""
+    """Yield the rows with matching names; each project is created when its row is due."""
     for option in ("--version", "--help"):
         if fnmatch(option, only):
             yield Workload(option, START, (option,), scratch)

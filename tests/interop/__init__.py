@@ -1,1 +1,1 @@
-"""Clients and suites of others against the server: python -m tests.interop FOLDER, where `.ci/interop` has put them."""
+"""External clients and suites against the server: `python -m tests.interop FOLDER`, installed by `.ci/interop`."""

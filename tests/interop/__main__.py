@@ -1,4 +1,4 @@
-"""Runs everything, and prints a line for each part that `.ci/run` repeats at its end."""
+"""Runs all parts, and prints a line for each, which `.ci/run` repeats at its end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.server.walk import plan_of
 
 
 def main(folder: Path) -> None:
-    """The folder contains the packages of others; the project and its plan are written there."""
+    """Use the packages in the folder; the project and its plan are written there, too."""
     project, plan = make(folder / "project", TEA_PROJECT), folder / "plan.json"
     plan.write_bytes(json.encode(plan_of(project)))
     with listening(duvet(), "-C", project, "mcp", "--http", "127.0.0.1:0") as url:

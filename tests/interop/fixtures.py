@@ -1,4 +1,4 @@
-"""The server of the product with what the official conformance suite expects, over HTTP: python -m tests.interop.fixtures PROJECT"""
+"""The server with the fixtures of the conformance suite: `python -m tests.interop.fixtures PROJECT`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _prompt_contents(name: str, arguments: dict[str, str]) -> list[types.Content
 
 
 def _resource_contents(uri: str) -> types.TextResourceContents | types.BlobResourceContents | None:
-    """The contents of a resource of the suite; None for every other one."""
+    """Return the contents of a resource of the suite; None for others."""
     if uri == "test://static-text":
         words = "This is the content of the static text resource."
         return types.TextResourceContents(uri=uri, mime_type="text/plain", text=words)
@@ -82,7 +82,7 @@ def _resource_contents(uri: str) -> types.TextResourceContents | types.BlobResou
 
 
 class Fixtures:
-    """Answers requests for the fixtures of the suite, and lets the product answer all others."""
+    """Answers requests for the suite's fixtures, and passes all others to the product."""
 
     def register(self, server: Server[Any]) -> None:
         answered: dict[str, tuple[type[Any], Callable[[ServerRequest, Any], Any]]] = {
@@ -141,7 +141,7 @@ class Fixtures:
 
 
 def main(folder: str) -> None:
-    """Serve until a signal ends it, and print the address on standard error."""
+    """Serve until a signal arrives, and print the address on standard error."""
     live = live_of(Path(folder))
     live.begin()
     server = server_of(live, instructions="For the conformance suite.", parts=[Fixtures()])

@@ -1,4 +1,4 @@
-"""Programs of others, each with a bound, and the server that they speak to."""
+"""Other projects' programs, each with a time limit, and the server that they call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST = 120
 
 
 def output_of(*command: str | Path, where: Path, allowed: Sequence[int] = (0,)) -> str:
-    """What a program writes; FailedError where it ends otherwise."""
+    """Return the output of a program; raise FailedError for another exit code."""
     # What it keeps for its user must not be kept in the home of whoever runs this.
     environ = {**os.environ, "HOME": str(where), "NO_COLOR": "1", "CI": "true"}
     words = [str(word) for word in command]
@@ -31,11 +31,11 @@ def output_of(*command: str | Path, where: Path, allowed: Sequence[int] = (0,)) 
 
 @contextmanager
 def listening(*command: str | Path) -> Iterator[str]:
-    """Runs a server, and gives the URL that it names on standard error."""
+    """Run a server, and yield the URL that it prints on standard error."""
     with serving_at([str(word) for word in command], ROOT) as (_, (host, port)):
         yield f"http://{host}:{port}/mcp"
 
 
 def duvet() -> Path:
-    """The installed command of the Python that runs this."""
+    """Return the installed command of this Python."""
     return Path(sys.executable).with_name("duvet")

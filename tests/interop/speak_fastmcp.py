@@ -1,4 +1,4 @@
-"""The client of fastmcp, run in an environment of its own; arguments and answer are those of `sdk.mjs`."""
+"""The client of fastmcp in a separate environment; arguments and output equal those of `sdk.mjs`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 async def walk(plan: dict[str, Any], transport: Any) -> dict[str, Any]:
-    """List everything, read, call and get each once."""
+    """List everything, and read, call and get each item once."""
     from fastmcp import Client  # type: ignore[import-not-found]
 
     async with Client(transport) as client:

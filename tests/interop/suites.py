@@ -1,4 +1,4 @@
-"""Programs of others against the server: the conformance suite, the MCP Inspector, and clients of other makers."""
+"""Other projects' programs against the server: the conformance suite, the MCP Inspector, and clients."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run_on_product(folder: Path, url: str) -> str:
 
 
 def run_on_fixtures(folder: Path, url: str) -> str:
-    """Run the whole suite; only what the baseline names may fail, and all of that has to."""
+    """Run the whole suite; exactly the cases in the baseline must fail."""
     counts = []
     for version in SCENARIOS:
         out = folder / "conformance" / version / "suite"
@@ -81,7 +81,7 @@ def run_on_fixtures(folder: Path, url: str) -> str:
 
 
 def walk_with_clients(folder: Path, project: Path, plan: Path, url: str) -> str:
-    """Let each client list and use everything, over stdio and HTTP; all have to find what is planned."""
+    """Let each client list and use everything over stdio and HTTP, and compare with the plan."""
     for name in ("walk.mjs", "sdk.mjs", "client.mjs"):
         # Node looks for packages above the script.
         shutil.copy(HERE / name, folder)
@@ -108,7 +108,7 @@ def walk_with_clients(folder: Path, project: Path, plan: Path, url: str) -> str:
 
 
 class Inspector:
-    """The command line of the MCP Inspector in front of one server."""
+    """The command line of the MCP Inspector for one server."""
 
     def __init__(self, folder: Path, target: Sequence[str | Path], era: str) -> None:
         self._folder = folder
@@ -116,13 +116,13 @@ class Inspector:
         self.asked = 0
 
     def ask(self, method: str, *args: str) -> dict[str, Any]:
-        """The answer to one question; it fails where a schema is not portable, or a call fails."""
+        """Return the answer; fail if a schema is not portable, or a call fails."""
         self.asked += 1
         return dict(json.loads(output_of(*self._command, "--method", method, *args, where=self._folder)))
 
 
 def inspect(folder: Path, project: Path, plan: Path, url: str) -> str:
-    """Let the Inspector list and use everything, over stdio and HTTP; report how much that was."""
+    """Let the Inspector list and use everything over stdio and HTTP, and report how much that was."""
     targets: dict[str, Sequence[str | Path]] = {
         "legacy": (duvet(), "-C", project, "mcp"),
         "modern": (url, "--transport", "http"),

@@ -1,4 +1,4 @@
-"""The projects of the command tests, for tests that take long."""
+"""Makes the projects of command tests available to slow tests."""
 
 from tests.cli.conftest import duvet, folder, kettle, ledger, reported, reported_once, tea, watch
 

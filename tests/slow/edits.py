@@ -1,6 +1,6 @@
-"""Random edits of specifications, and the requirements that each of them adds and removes.
+"""Random edits of specifications, and the requirements that each edit adds and removes.
 
-The edits know lines and words, and nothing of how duvet extracts requirements.
+The edits only know lines and words, and nothing about how duvet extracts requirements.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Texts = Counter[str]
 
 
 class Part(NamedTuple):
-    """A section: its level, its name without what makes it unique, and its lines with those of the sections in it."""
+    """A section: its level, its name without a number, and its lines including subsections."""
 
     level: int
     name: str
@@ -49,7 +49,7 @@ class Document(NamedTuple):
         return found
 
     def _level(self, heading: str) -> int:
-        """The level of a heading; 0 if it is not clear."""
+        """Return the level of a heading; 0 if it is unclear."""
         if self.is_markdown:
             return len(heading) - len(heading.lstrip("#"))
         number = re.match(r"(\d+(?:\.\d+)*)\.?\s", heading)
@@ -125,7 +125,7 @@ def delete_section(document: Document, random: Random) -> Edited | None:
 
 
 def move_section(document: Document, random: Random) -> Edited | None:
-    """Exchange two sections that follow each other."""
+    """Swap two consecutive sections."""
     parts = document.parts()
     by_start = {(part.first, part.level): part for part in parts}
     pairs = [(part, by_start[part.last, part.level]) for part in parts if (part.last, part.level) in by_start]
@@ -140,7 +140,7 @@ def move_section(document: Document, random: Random) -> Edited | None:
 
 
 def _equal_names(document: Document) -> frozenset[int]:
-    """The headings whose path of headings is not unique."""
+    """Return the headings whose path of headings is not unique."""
     paths: dict[tuple[str, ...], list[int]] = {}
     above: list[Part] = []
     for part in document.parts():
@@ -214,7 +214,7 @@ _ODD_WORD = re.compile(r"[-+*#>|=~<`:_\[$]|\d+[.)]")
 
 
 def rewrap_paragraphs(document: Document, random: Random, share: float = 0.3) -> Edited | None:
-    """Wrap a share of the paragraphs and list items at another width."""
+    """Wrap a share of the paragraphs and list items at a different width."""
     lines, width = document.lines, random.choice([30, 50, 68, 100, 5000])
     written: list[str] = []
     at = 0
@@ -228,7 +228,7 @@ def rewrap_paragraphs(document: Document, random: Random, share: float = 0.3) ->
 
 
 def _find_paragraphs(lines: Sequence[str], is_markdown: bool) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of lines that are certainly one paragraph or list item each."""
+    """Yield the ranges of lines that are certainly a paragraph or list item."""
     fenced = False
     start = 0
     for end in range(len(lines) + 1):
@@ -333,7 +333,7 @@ EDITS: tuple[Edit, ...] = (
 
 
 def edit_randomly(document: Document, random: Random) -> tuple[str, Edited]:
-    """Edit the document in a way that it allows; return the name of the edit, too."""
+    """Make a random edit that the document allows, and return its name, too."""
     while True:
         edit = random.choice(EDITS)
         if edited := edit(document, random):

@@ -1,4 +1,4 @@
-"""Serves a small model on loopback; run by `.ci/model`, with the Python that has it installed."""
+"""Serves a small model on loopback; `.ci/model` runs it with the Python that has the model."""
 
 from __future__ import annotations
 

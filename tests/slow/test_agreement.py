@@ -1,4 +1,4 @@
-"""On real projects, the results of all commands agree with the JSON report in awslabs duvet's format."""
+"""In real projects, the results of all commands agree with awslabs duvet's JSON report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OWN_RULES = {"DUV090", "DUV091", "DUV092", "DUV093"}
 
 
 class OwedLess(NamedTuple):
-    """A golden project in which most of a specification's requirements are not applicable."""
+    """A golden project in which most requirements of a specification are not applicable."""
 
     project: Golden
     freed: frozenset[Key]
@@ -56,7 +56,7 @@ def owed_less(golden: Golden, duvet_command: str, tmp_path: Path) -> OwedLess:
 
 
 def summarised(owed: dict[Key, Requirement]) -> tuple[Counter[str], str]:
-    """The number of requirements by state, and the coverage in words."""
+    """Return the number of requirements by state, and the coverage in words."""
     found = Counter(one.status for one in owed.values())
     among = len(owed) - found["excepted"]
     words = f"coverage: {100 * found['done'] // among} % ({found['done']} of {among})"
@@ -149,7 +149,7 @@ def test_show(golden: Golden) -> None:
 
 
 def test_each_requirement_that_is_shown(golden: Golden) -> None:
-    """Through the library: there are too many for as many processes."""
+    """Uses the library, because a process for each requirement would take too long."""
     project = Project(str(golden.folder))
     files = ProjectFiles(project.tree, project.root)
     material = DetailMaterial(project.catalogue, CitationReader(project.catalogue, files, 0), project.specification)
@@ -180,7 +180,7 @@ def test_validate(golden: Golden) -> None:
 
 
 def test_validate_in_two_halves(golden: Golden) -> None:
-    """Each annotation and each problem is in one of two halves of the files."""
+    """Each annotation and each problem belongs to one half of the files."""
     paths = sorted({one["source"] for one in golden.report["annotations"]})
     (first, one), (second, other) = (validated(golden, *paths[start::2]) for start in (0, 1))
     told, checked = validated(golden)
@@ -189,7 +189,7 @@ def test_validate_in_two_halves(golden: Golden) -> None:
 
 
 def validated(golden: Golden, *files: str) -> tuple[list[Row], int]:
-    """The problems of these files or of all, and the number of annotations that were checked."""
+    """Return the problems of these files or of all, and the number of checked annotations."""
     done = golden.duvet("validate", *files, "--format", "json")
     found = re.fullmatch(
         r"(?s)(?:.*\n)?checked ([\d,]+) annotations in [\d,]+ files?(: [^\n]+)?\n(?:run [^\n]+\n)?", done.err

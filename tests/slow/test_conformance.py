@@ -1,7 +1,4 @@
-"""Black-box conformance with awslabs duvet: the shared sets, through their own runners, as real processes.
-
-They run here, so that `make test` holds them on every Python, and nowhere else.
-"""
+"""Black-box conformance with awslabs duvet: the shared sets through their own runners, as real processes."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ Record = Callable[[str, object], None]
 
 
 def run_cases(runner: Path, duvet: str, *arguments: str) -> int:
-    """How many cases have passed; none may fail."""
+    """Return how many cases passed; none may fail."""
     done = subprocess.run(
         [sys.executable, str(runner), "--duvet", duvet, *arguments], capture_output=True, text=True, check=False
     )
@@ -33,7 +30,7 @@ def run_cases(runner: Path, duvet: str, *arguments: str) -> int:
 
 
 def copy_with_links(source: Path, target: Path) -> Path:
-    """A copy in which links are links again: where they could not be kept, a small file holds where they lead."""
+    """Copy a folder, and turn files that stand for symlinks back into symlinks."""
     shutil.copytree(source, target, symlinks=True)
     for file in [file for file in target.rglob("*") if file.is_file() and 0 < file.stat().st_size < 200]:
         path = file.read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""Markdown that is hostile, broken or merely huge: a run ends with a message, and its work grows with the text."""
+"""Hostile, broken and huge Markdown: a run ends with a message, and its time grows linearly."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def tea(kettle: Path) -> Path:
 
 
 def run_report(command: str, folder: Path, text: bytes) -> tuple[int, str]:
-    """Return the exit code and standard error of `duvet report`; nothing else may be printed."""
+    """Return the exit code and standard error of `duvet report`, which must print nothing else."""
     (folder / "spec.md").write_bytes(text)
     done = subprocess.run([command, "report", "--no-cache"], cwd=folder, capture_output=True, timeout=600, check=False)
     message = done.stderr.decode()
@@ -87,7 +87,7 @@ def test_a_run_ends(name: str, tea: Path, duvet_command: str) -> None:
 
 
 def measure(data: bytes) -> float:
-    """The least CPU time that tracing takes."""
+    """Return the least CPU time for tracing."""
     files = {".duvet/config.toml": CONFIG.encode(), "src/a.py": CITED.encode(), "spec.md": data}
     times = []
     for _ in range(3):

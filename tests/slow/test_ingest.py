@@ -1,4 +1,4 @@
-"""`duvet ingest` and its reports: repeated, interrupted, and while files change."""
+"""`duvet ingest` and its reports: repeated, interrupted, and during changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def commit(folder: Path, when: str = "") -> None:
 
 
 def lifecycle(command: str, folder: Path) -> dict[str, Any]:
-    """The report after another run, with paths instead of nodes."""
+    """Return the report after another run, with paths instead of nodes."""
     assert run(command, folder, "-q", "ingest")[::2] == (0, "")
     asked = ("call", "--pack", "knowledge", "km-lifecycle-report", "--limit", "1000")
     told = json.loads(run(command, folder, *asked).out)
@@ -98,7 +98,7 @@ def test_two_runs_at_once_index_what_one_would(tmp_path: Path, duvet_command: st
 
 
 def start_reading(command: str, folder: Path) -> subprocess.Popen[str]:
-    """Start a run; return when it reads the files."""
+    """Start a run, and return once it reads files."""
     process = start(command, folder, "ingest")
     assert process.stderr is not None
     for line in process.stderr:

@@ -1,4 +1,4 @@
-"""Damaged stores, killed writers of feedback, and feedback that compresses well."""
+"""Damaged stores, killed writers of feedback, and feedback that compresses very well."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ QUESTIONS: tuple[Question, ...] = (
 
 
 def ask_everything(folder: Path) -> bool:
-    """Whether every question is answered or about something that does not exist."""
+    """Check that each question is answered, or fails with a store error."""
     is_well = True
     knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), WANTED, StoreSection()))
     for question in QUESTIONS:
@@ -124,7 +124,7 @@ def test_feedback_that_compresses_well_is_restored(tmp_path: Path) -> None:
 
 
 def damage_blocks(whole: bytes, chance: random.Random) -> bytes:
-    """Cut the file, or overwrite, clear or exchange some of its blocks."""
+    """Truncate the file, or overwrite, clear or swap some of its blocks."""
     size = 4096
     kind = chance.choice(["cut", "noise", "zeros", "swap"])
     if kind == "cut":

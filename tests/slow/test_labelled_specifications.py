@@ -1,4 +1,4 @@
-"""Requirements and ids of labelled specifications that people wrote for coding agents."""
+"""Requirements and ids in specifications that people wrote for coding agents and labelled by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = ("functional", "success", "requirement")
 
 
 def reduce_text(text: str) -> str:
-    """The letters of a text, as the labels are compared."""
+    """Return the letters of a text, for comparison with labels."""
     text = re.sub(r"[*_`~]", "", unicodedata.normalize("NFKC", text))
     text = re.sub(r"(^|\s)(?:[-+\u2022]|\d+[.)])\s+", " ", text)
     return re.sub(r"\s+", "", text).rstrip(".\u3002;:\uff1b\uff1a").lower()
@@ -30,7 +30,7 @@ def texts_of(label: dict[str, Any]) -> set[str]:
 
 
 def compare(folder: Path, group: str, form: RequirementForm, *, named: bool) -> tuple[float, float]:
-    """The precision of all requirements that were found, and the recall of the labels with a keyword."""
+    """Return the precision of the found requirements, and the recall of labels with a keyword."""
     labels: dict[str, list[dict[str, Any]]] = {}
     for line in (folder / "expected.jsonl").read_text(encoding="utf-8").splitlines():
         label = json.loads(line)

@@ -1,4 +1,4 @@
-"""Files of one line of 50 MB."""
+"""Files with a single line of 50 MB."""
 
 from __future__ import annotations
 

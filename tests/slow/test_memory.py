@@ -1,4 +1,4 @@
-"""A process that watches a project needs no more memory after many runs."""
+"""The memory of a watching process does not grow with the number of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong citations in real projects are found, and fixed where there is exactly one good answer."""
+"""Wrong citations in real projects are found, and fixed if there is exactly one good correction."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
 
 @pytest.mark.parametrize(("name", "files"), [("h3-704b37a", 0), ("s2n-tls-132053b", 4)])
 def test_real_projects_as_they_are(name: str, files: int, shared: Path) -> None:
-    """What is right is left alone."""
+    """Correct citations are unchanged."""
     project = golden(shared, name)
     done = fix_project(project, lambda findings: findings.files, lambda *_: True)
     assert len(done.after) == files

@@ -1,4 +1,4 @@
-"""The hooks for pre-commit: what they say of themselves, and what they do in a repository."""
+"""The pre-commit hooks: their declarations, and their effect in a repository."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WRONG = "//= spec.md#pouring\n//# The spout MAY leak.\n"
 
 @pytest.fixture
 def kettle(tmp_path: Path) -> Path:
-    """A repository in which both hooks, installed here already, are asked before each commit."""
+    """Make a repository with both hooks installed."""
     hooks = [{**hook, "language": "system"} for hook in HOOKS.values()]
     config = yaml.encode({"repos": [{"repo": "local", "hooks": hooks}]}).decode()
     ignored = "/.duvet/cache/\n/.duvet/reports/\n/.duvet/requirements/\n"

@@ -1,4 +1,4 @@
-"""Random edits of real specifications: no right citation becomes wrong, and no changed requirement stays done."""
+"""Random edits of real specifications: correct citations stay valid, and changed requirements don't stay done."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FEWEST_DONE = 0.9
 
 
 class Traced:
-    """A project with one specification, and code and a test that cite each of its requirements."""
+    """A project with one specification, and code and a test that cite each requirement."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name, self.data = f"docs/spec{Path(name).suffix}", data
@@ -71,7 +71,7 @@ class Traced:
         self.document = Document(data.decode(), name.endswith(".md"), headings, requirements)
 
     def lines_of(self, index: int) -> tuple[int, int]:
-        """The lines of the two citations of a requirement."""
+        """Return the lines of both citations of a requirement."""
         return 7 * index + 1, 7 * index + 4
 
     def project(self, data: bytes) -> Project:

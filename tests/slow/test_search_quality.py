@@ -1,4 +1,4 @@
-"""How well searches find requirements, and the sources of duvet itself."""
+"""How well searches find requirements, and duvet's own sources."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def engine(request: pytest.FixtureRequest, sources: Store) -> SearchEngine:
 
 
 def ranks(engine: SearchEngine, cases: Mapping[str, Fits]) -> tuple[int, int]:
-    """How often the first result is what is meant, and how often one of the first five."""
+    """Return how often the expected result is first, and how often it is among the first five."""
     places = []
     for query, fits in cases.items():
         results = engine.search(parse_search_request({"query": query, "limit": 5, "include_graph": False})).results
@@ -92,7 +92,7 @@ def ranks(engine: SearchEngine, cases: Mapping[str, Fits]) -> tuple[int, int]:
 
 
 def definitions(sources: Store, form: str) -> Mapping[str, Fits]:
-    """Some names of this form that are declared in one file alone."""
+    """Return some names of this form, each declared in exactly one file."""
     places = defaultdict[str, set[str]](set)
     for path in sources.artifacts():
         if path.endswith(".py"):

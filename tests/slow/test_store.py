@@ -1,4 +1,4 @@
-"""Stores that several processes write, some of which are killed, and the disk space that stores take."""
+"""Stores with several writing processes, some of which are killed, and disk space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built wheel holds the tree, and nothing else."""
+"""The built wheel contains the tree, and nothing else."""
 
 from __future__ import annotations
 

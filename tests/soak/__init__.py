@@ -1,1 +1,1 @@
-"""Many clients for a long time: no error, no growth of memory, and no answer that is lost in the end."""
+"""Many clients for a long time: no errors, no growing memory, and no lost answers."""

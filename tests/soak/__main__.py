@@ -1,4 +1,4 @@
-"""python -m tests.soak --duvet COMMAND --seconds N: load a server, and report errors, slowness, growth and lost answers."""
+"""`python -m tests.soak --duvet COMMAND --seconds N`: load a server, and report errors, delays and lost answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SLACK = 0.05
 
 
 async def soak(process: subprocess.Popen[bytes], where: Where, edited: Path, seconds: float) -> tuple[str, list[str]]:
-    """Ask for so long, with edits in between, and end the server meanwhile; the outcome, and its faults."""
+    """Load the server for some time, with edits, and stop it meanwhile; return the outcome and its faults."""
     tally = Tally()
     clients = [asyncio.create_task(visit(where, number, tally)) for number in range(CLIENTS)]
     # The server allocates for so many at once bit by bit, as they happen to come together.
@@ -71,7 +71,6 @@ async def _edit(path: Path, seconds: float) -> None:
 
 
 def main() -> int:
-    """The exit code."""
     parser = argparse.ArgumentParser(prog="soak")
     parser.add_argument("--duvet", required=True, type=os.path.abspath)
     parser.add_argument("--seconds", type=float, default=30)

@@ -1,4 +1,4 @@
-"""What the server is loaded with: a project, every kind of tool, and clients that ask one question after the other."""
+"""The load: a project, calls of every tool, and clients that ask one question after another."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _PAGES = {"/health": b"ok", "/ready": b"ready", "/metrics": b"duvet_tool_request
 
 
 def furnish(folder: Path) -> tuple[Path, Path]:
-    """Make the project, and the folder in which the packs are installed."""
+    """Make the project, and install the packs."""
     site = folder / "site"
     install_tutorial(site, folder)
     install_made(site, "drip", _DRIP)
@@ -81,7 +81,7 @@ def furnish(folder: Path) -> tuple[Path, Path]:
 
 
 class Question(NamedTuple):
-    """A request, what its answer has to contain, and whether the server has to wait before it can answer."""
+    """A request, what its answer must contain, and whether the server must wait before answering."""
 
     request: bytes
     expected: bytes
@@ -89,7 +89,7 @@ class Question(NamedTuple):
 
 
 def questions(number: int) -> Sequence[Question]:
-    """Every tool by MCP and by plain HTTP, and the pages about the server; each client drips into its own cup."""
+    """Return calls of every tool over MCP and HTTP, and requests for pages; each client has its own file."""
 
     def rest(name: str, arguments: Mapping[str, object]) -> bytes:
         body = json.dumps({"tool": name, "input": arguments}).encode()
@@ -108,7 +108,7 @@ def questions(number: int) -> Sequence[Question]:
 
 
 class Tally:
-    """What all clients have seen."""
+    """What all clients observed."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -126,7 +126,7 @@ class Tally:
 
 
 async def visit(where: Where, number: int, tally: Tally) -> None:
-    """Ask until it is over; the first error is noted, and ends it."""
+    """Ask until the time is over; an error is recorded and ends the client."""
     asked, step, writing = questions(number), number, None
     try:
         reading, writing = await asyncio.open_connection(*where)

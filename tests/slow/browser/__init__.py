@@ -1,1 +1,1 @@
-"""The page in a browser."""
+"""The HTML report in a browser."""

@@ -1,4 +1,4 @@
-"""A browser for the tests of the HTML report, and reports for the browser."""
+"""A browser for the tests of the HTML report, and the reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def lacking(what: str) -> None:
-    """Skip a test for want of something, or fail it where everything has to be there."""
+    """Skip a test because something is missing, or fail it if everything is required."""
     if os.environ.get("DUVET_REQUIRE_BROWSER"):
         pytest.fail(f"{what}, and DUVET_REQUIRE_BROWSER is set")
     pytest.skip(what)
@@ -32,7 +32,7 @@ def lacking(what: str) -> None:
 # The driver keeps an event loop running, which other tests must not meet.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests of this folder."""
+    """Start one browser for all tests of this folder."""
     try:
         with chromium() as browser:
             yield browser
@@ -42,7 +42,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Visits]:
-    """Opens pages; what must not happen during a visit fails the test."""
+    """Open pages; what must not happen during a visit fails the test."""
     from tests.slow.browser.pages import Visits
 
     visits = Visits(browser)
@@ -58,7 +58,7 @@ def reports(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Rep
 
 @pytest.fixture(scope="session")
 def states(reports: Reports) -> Report:
-    """A small project with a requirement in each state."""
+    """Make a small project with a requirement in each state."""
     return reports.of("states", STATES)
 
 
@@ -80,7 +80,7 @@ def noted(reports: Reports) -> Report:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The program that looks for what shuts people out."""
+    """Return the source of axe, which finds accessibility problems."""
     path = os.environ.get("DUVET_AXE")
     if not path:
         lacking("DUVET_AXE doesn't name axe.min.js: npm install axe-core brings it")

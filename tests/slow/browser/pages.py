@@ -1,4 +1,4 @@
-"""Open pages: what they show, and what must not happen on them."""
+"""Opens pages, reads what they show, and records what must not happen on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COPYING: dict[str, Any] = {"permissions": ["clipboard-read", "clipboard-write"]}
 
 
 class Visits:
-    """Opens pages, each in a context of its own, and writes down what none of them may do."""
+    """Opens each page in a new context, and records what no page may do."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -29,9 +29,9 @@ class Visits:
         return page
 
     def context(self, *, served: str = "", **options: Any) -> BrowserContext:
-        """A context in which nothing has been opened yet, offline unless its pages are served.
+        """Return a new context, offline unless its pages are served.
 
-        A page that is served may say in the console what a policy keeps it from.
+        A served page may report violations of its policy in the console.
         """
         given: dict[str, Any] = {"viewport": WIDE, "offline": not served, "service_workers": "block", **options}
         context = self._browser.new_context(**given)
@@ -60,7 +60,7 @@ class Visits:
 
 
 def come_back(page: Page, **stored: str) -> None:
-    """Load a page again, once other pages see what it has stored: the browser passes that on in its own time."""
+    """Reload a page until it sees what other pages have stored, because the browser shares that with a delay."""
     other = page.context.new_page()
     other.goto(page.url)
     for name, value in stored.items():
@@ -72,7 +72,7 @@ def come_back(page: Page, **stored: str) -> None:
 
 
 def go(page: Page, fragment: str) -> None:
-    """Follow a link within the page, until its view is there."""
+    """Follow a link within the page, and wait for its view."""
     page.evaluate("hash => { location.hash = hash }", fragment)
     view = fragment.lstrip("#").partition("?")[0].partition("/")[0] or "overview"
     expect(page.locator(f'[id="{view}"]')).to_be_visible()
@@ -105,7 +105,7 @@ def address(page: Page) -> str:
 
 
 def overflow(page: Page) -> int:
-    """By how many pixels the page is wider than the window."""
+    """Return by how many pixels the page is wider than the window."""
     return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
@@ -114,6 +114,6 @@ def count_elements(page: Page) -> int:
 
 
 def locators(page: Page) -> dict[str, str]:
-    """What targets call the specifications of the page, by their anchors."""
+    """Map the anchors of the page's specifications to their names in targets."""
     pairs = "articles => articles.map(article => [article.id, article.dataset.locator])"
     return dict(page.locator("article.view").evaluate_all(pairs))

@@ -1,4 +1,4 @@
-"""HTML reports as the command writes them, each written once."""
+"""HTML reports written by the command, each once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE, JSON = "page.html", "report.json"
 
 
 class Report:
-    """What one run of the command has written and said."""
+    """What one run of the command wrote and printed."""
 
     def __init__(self, command: str, folder: Path, *args: str, **environ: str) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class Reports:
         return self._report(name, lambda folder: copy_with_links(shared / "golden" / name / "project", folder))
 
     def generated(self, shared: Path, requirements: int, sources: int, citations: int = 5, lines: int = 6) -> Report:
-        """The report on a generated project, with so many lines of code below each reference."""
+        """Return the report of a generated project with this many lines of code below each citation."""
 
         def write(folder: Path) -> None:
             make_generated(shared, Size(requirements, sources, citations), folder)

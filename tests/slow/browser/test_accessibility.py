@@ -1,4 +1,4 @@
-"""Axe finds nothing in any view or state, and the keyboard, small windows, themes and paper show everything."""
+"""Axe finds no problem in any view or state; keyboard, small windows, themes and print show everything."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
 def situations(page: Page) -> Iterator[str]:
-    """Everything that a reader can have on the screen."""
+    """Yield everything that a reader can have on the screen."""
     for fragment in ("#overview", "#problems", "#requirements?", "#requirements?q=nowhere", "#sources", "#manners"):
         go(page, fragment)
         yield fragment
@@ -53,7 +53,7 @@ def situations(page: Page) -> Iterator[str]:
 
 
 def found_by(axe: str, page: Page) -> list[str]:
-    """What axe has to say about the page as it is."""
+    """Return the problems that axe finds in the page."""
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(axe)
         # What is out of sight has no place yet, and axe takes its guessed place for the real one.
@@ -101,7 +101,7 @@ FOCUSED = """() => {
 
 
 def tabbed(page: Page) -> list[list[Any]]:
-    """What the tab key comes by, until it leaves the page or comes round."""
+    """Return the elements that the tab key reaches until it leaves the page or starts again."""
     stops: list[list[Any]] = []
     for _ in range(300):
         page.keyboard.press("Tab")
@@ -261,7 +261,7 @@ def printed(page: Page) -> list[str]:
 
 
 def squeezed(text: str) -> str:
-    """Without blanks and ligatures: a sheet wraps lines where it likes, and its fonts join letters."""
+    """Remove blanks and ligatures, because printing wraps lines and joins letters."""
     return "".join(normalize("NFKC", text).split())
 
 

@@ -1,4 +1,4 @@
-"""What the views show: numbers, text, code, pages, and hostile text."""
+"""The content of the views: numbers, text, code, pages, and hostile text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_small_projects_have_all_views_and_the_verdict_of_the_run(
 
 
 def numbers(page: Page) -> list[tuple[str, int]]:
-    """Every number of the table of totals that leads to its requirements, after its link."""
+    """Return the numbers in the table of totals, with their links."""
     links: list[list[str]] = page.locator('#overview table a[href^="#requirements?"]').evaluate_all(
         "links => links.map(link => [link.getAttribute('href'), link.textContent])"
     )
@@ -68,7 +68,7 @@ def numbers(page: Page) -> list[tuple[str, int]]:
 
 
 def counted(report: projects.Report) -> Counter[tuple[str, str, str]]:
-    """The number of requirements by specification, level and state, from the bytes of the JSON report."""
+    """Count the requirements by specification, level and state, from the bytes in the JSON report."""
     found = requirements_of(report.json)
     return Counter((path, one.level or "OTHER", one.status) for (path, _, _), one in found.items())
 
@@ -133,13 +133,13 @@ RUNS = """pre => {
 
 
 def lines_of(runs: list[tuple[bool, str]]) -> list[str]:
-    """Lines with ⟦⟧ around the text that something refers to."""
+    """Return the lines with ⟦⟧ around cited text."""
     text = "".join("⟦" + text.replace("\n", "⟧\n⟦") + "⟧" if marked else text for marked, text in runs)
     return text.replace("⟧⟦", "").replace("⟦⟧", "").split("\n")
 
 
 def text_of(section: dict[str, Any]) -> list[str]:
-    """The same lines, of a section of the JSON report, without blanks at the very end."""
+    """Return the same lines from the JSON report, without trailing blanks."""
     lines = [
         [(False, line)] if isinstance(line, str) else [(bool(ids), text) for ids, _, text in line]
         for line in section["lines"]
@@ -150,7 +150,7 @@ def text_of(section: dict[str, Any]) -> list[str]:
 
 
 def shown(page: Page, specification: str) -> dict[str, list[str]]:
-    """The text of each section that is in the page, by its anchor."""
+    """Return the text of each section on the page, by anchor."""
     go(page, f"#{specification}")
     parts = page.locator(f'[id="{specification}"] section.part')
     found: list[tuple[str, list[tuple[bool, str]]]] = parts.evaluate_all(
@@ -161,7 +161,7 @@ def shown(page: Page, specification: str) -> dict[str, list[str]]:
 
 
 def assert_text_is_that_of_json(page: Page, report: projects.Report) -> dict[str, dict[str, list[str]]]:
-    """Each section on the page is as in the JSON report, and each that is cited is on the page."""
+    """Check that the page's sections equal the JSON report, and contain every cited one."""
     found = {}
     for specification, locator in locators(page).items():
         sections = {one["id"]: text_of(one) for one in report.json["specifications"][locator]["sections"]}
@@ -269,7 +269,7 @@ LONG = "x" * 10_000
 
 
 def hostile_files() -> dict[str, str]:
-    """The hostile project of the unit tests, with a hostile configuration and names of files."""
+    """Return the hostile project of the unit tests, with a hostile configuration and file names."""
     config = f"""\
 '$schema' = "duvet-cli/config/v1"
 source = [{{ language = "rust", blob-link = "javascript:alert(9)//" }}]
@@ -287,7 +287,7 @@ embed-json = true
 
 
 def harm(page: Page) -> list[str]:
-    """What stands on the page that nobody of us has put there."""
+    """Return injected elements on the page."""
     found: list[str] = page.locator("body").evaluate(
         """body => [...body.querySelectorAll("img, svg:not([class]), h1 ~ h1, iframe, [onerror], [onload]")]
           .concat([...body.querySelectorAll("a[href]")].filter(link => !/^(#|https?:)/.test(link.getAttribute("href"))))

@@ -1,4 +1,4 @@
-"""What the panel copies."""
+"""The copy buttons of the panel."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ WITHOUT_CLIPBOARD = "Object.defineProperty(Navigator.prototype, 'clipboard', { v
 
 @pytest.fixture(scope="session")
 def tea(reports: Reports) -> Report:
-    """A project with comments in three styles, and with words that are hard to write down."""
+    """Make a project with comments in three styles, and with text that is hard to escape."""
     return reports.of("copying", read_files(Path(__file__).with_name("projects") / "copying"))
 
 
 def opened(visit: Visits, tea: Report) -> Page:
-    """The page with the first requirement in the panel."""
+    """Open the page with the first requirement in the panel."""
     page = visit(f"{tea.url}#tea-cups/hot-water", **COPYING)
     page.locator("pre a").first.click()
     expect(page.locator("#panel")).to_be_visible()
@@ -56,7 +56,7 @@ def status(page: Page, text: str) -> None:
 
 
 def copied(page: Page, kind: str, form: str = "comment") -> str:
-    """What a button of the panel puts on the clipboard."""
+    """Return what a button of the panel puts on the clipboard."""
     page.click(f"#panel [data-do={form}][data-kind={kind}]")
     status(page, "Copied: ")
     return clipboard(page)

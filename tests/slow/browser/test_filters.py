@@ -19,7 +19,7 @@ ROWS = """() => document.querySelector('#requirements noscript').textContent.spl
 
 
 def rows(page: Page) -> list[Row]:
-    """Status, level, section, text, numbers of code and tests, notes of each requirement."""
+    """Return status, level, section, text, numbers of code and tests, and notes of each requirement."""
     return [tuple(row) for row in page.evaluate(ROWS)]
 
 

@@ -1,4 +1,4 @@
-"""Links, the panel and keys: how readers get from place to place, and back."""
+"""Links, the panel and keys: how readers move through the report, and back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GAPS = ["Pots come first.", "It SHOULD be round.", "It MAY be <b>brown</b>.", "A
 
 
 def stands_at_top(page: Page, selector: str) -> None:
-    """Whether an element has come to the top and stays there."""
+    """Return whether an element scrolls to the top and stays there."""
     page.wait_for_function(f"([one]) => Math.abs(({BELOW_TOP})(document.querySelector(one))) < 5", arg=[selector])
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert abs(page.locator(selector).first.evaluate(BELOW_TOP)) < 5
@@ -237,7 +237,7 @@ def test_the_panel_names_state_level_and_references(visit: Visits, states: Repor
 
 
 def spoken_links(page: Page) -> set[str]:
-    """What the browser tells screen readers of links, with the next frame."""
+    """Return the links as the browser describes them to screen readers, after the next frame."""
     page.evaluate("() => new Promise(requestAnimationFrame)")
     tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
     return {node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "link"}

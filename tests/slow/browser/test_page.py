@@ -1,4 +1,4 @@
-"""The report as one file: it loads nothing, is small, always the same, and complete without scripts."""
+"""The report as a single file: it loads nothing, is small and reproducible, and complete without scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many runs in one project at the same time: each says what is right, and none is in another one's way."""
+"""Concurrent runs in one project: each prints the correct result, and none disturbs another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MANY = {f"src/{number}.rs": TEXTS[number % 3] for number in range(60)}
 
 
 class Answer(NamedTuple):
-    """What a run says, and the report that it alone has written."""
+    """What a run printed, and the report that only it wrote."""
 
     code: int
     err: str
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
 
 
 def options(number: int) -> tuple[str, ...]:
-    """Each run has a report of its own, beside those that all of them write."""
+    """Give each run its own report, in addition to those that all runs write."""
     kind = ("--json", "--json-v2", "--html")[number % 3]
     return (*((), ("--strict",), ("--prune",))[number % 3], kind, f"out{number}")
 
@@ -51,7 +51,7 @@ def without_cache(folder: Path, number: int) -> Answer:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether everything in the cache is good, and nobody left anything unfinished."""
+    """Return whether all files in the cache are good, and none is unfinished."""
     blobs = BlobStore(str(folder / CACHE_FOLDER))
     unfinished = [path for path in folder.rglob("*") if is_unfinished(path.name)]
     return {item.state for item in list_cache_files(blobs)} == {CacheFileState.GOOD} and not unfinished

@@ -1,4 +1,4 @@
-"""Runs that are killed at any moment: what they were about to write is there or is not, and the next run is right."""
+"""Killed runs: each file is written completely or not at all, and the next run is correct."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OPTIONS = [options for options in house.OPTIONS if {"-", "docs/page.html"}.isdis
 
 
 def killed_before(moment: int, folder: Path, *args: str) -> int:
-    """The exit code of a run that is killed at some moment, if it has not ended before."""
+    """Return the exit code of a run that is killed at some moment, unless it has ended."""
     command = [sys.executable, "-c", PROGRAM, str(moment), "report", *args]
     return subprocess.run(
         command, cwd=folder, env=environment(), capture_output=True, timeout=60, check=False
@@ -50,7 +50,7 @@ def killed_before(moment: int, folder: Path, *args: str) -> int:
 
 
 def killed_after(seconds: float, command: str, folder: Path, *args: str) -> int:
-    """The same for the installed command, and after some time, wherever it is then."""
+    """Kill the installed command after some time, and return its exit code."""
     with subprocess.Popen(
         [command, "report", *args],
         cwd=folder,

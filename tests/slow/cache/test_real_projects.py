@@ -1,4 +1,4 @@
-"""Whatever is done to real projects, the answer is the same with the cache and without it."""
+"""Random changes of real projects: results with the cache equal those without it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _of_file(change: Change) -> Edit:
-    """The change of a file, annotations more often than anything else, and of lines in it that belong together."""
+    """Change a file, most often one with annotations, by groups of lines."""
 
     @wraps(change)
     def edit(folder: Path, choice: random.Random) -> None:
@@ -40,7 +40,7 @@ def _of_file(change: Change) -> Edit:
 
 @_of_file
 def spoil(folder: Path, path: Path, part: bytes, choice: random.Random) -> None:
-    """Two letters change places in a file that stays as long and as old as it was."""
+    """Swap two letters of a file without changing its size and time."""
     info, at = path.stat(), choice.randrange(max(1, len(part) - 1))
     path.write_bytes(path.read_bytes().replace(part, part[:at] + part[at : at + 2][::-1] + part[at + 2 :]))
     os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
@@ -48,7 +48,7 @@ def spoil(folder: Path, path: Path, part: bytes, choice: random.Random) -> None:
 
 @_of_file
 def exchange(folder: Path, path: Path, part: bytes, choice: random.Random) -> None:
-    """Two files change places."""
+    """Swap two files."""
     other = choice.choice(_files(folder))
     path.rename(folder / "between")
     if other.exists():
@@ -83,7 +83,7 @@ def test_random_edits_of_real_projects(name: str, seed: int, shared: Path, tmp_p
                 path.chmod(0o755)
 
     def restore(folder: Path, choice: random.Random) -> None:
-        """Everything is as it was in the beginning, but for what is new."""
+        """Restore all original files, and keep new ones."""
         for path in _files(origin):
             copy = folder / path.relative_to(origin)
             if not copy.is_file() or copy.read_bytes() != path.read_bytes():

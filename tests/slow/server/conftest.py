@@ -1,4 +1,4 @@
-"""The servers of the unit tests, for tests that take long."""
+"""Makes the servers of the unit tests available to slow tests."""
 
 from tests.unit.server.conftest import anyio_backend, project, version, wire
 

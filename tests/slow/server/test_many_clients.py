@@ -1,4 +1,4 @@
-"""Two hundred clients at a time are all answered."""
+"""Two hundred concurrent clients are all answered."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def test_two_hundred_clients(duvet_command: str, project: Path) -> None:
 
 
 async def _visit(where: Where, is_modern: bool, found: list[Any]) -> None:
-    """One client: a handshake where there is one, and calls of a tool."""
+    """Run one client: a handshake if its version has one, and tool calls."""
     async with asking(where) as http:
         transport = streamable_http_client(f"http://{where[0]}:{where[1]}/mcp", http_client=http)
         async with client_of(transport, MODERN if is_modern else "2025-11-25") as client:

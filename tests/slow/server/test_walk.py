@@ -1,4 +1,4 @@
-"""The client of the SDK walks through a real project, over every transport with every version of the protocol."""
+"""The SDK's client walks through a real project, over every transport and in every protocol version."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def plan(h3: Path) -> Plan:
 
 @pytest.fixture(scope="module")
 def walks() -> list[Walked]:
-    """What each of the walks has found, to be compared with the others."""
+    """Collect what each walk finds, for comparison."""
     return []
 
 

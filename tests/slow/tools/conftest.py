@@ -1,4 +1,4 @@
-"""The projects of the unit tests of tools, for tests that take long."""
+"""Makes the projects of the tools' unit tests available to slow tests."""
 
 from tests.unit.tools.conftest import context, project, site
 from tests.unit.tools.knowledge.conftest import known

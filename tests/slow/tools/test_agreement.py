@@ -1,4 +1,4 @@
-"""On real projects the tools say what the commands say, and say it as their schemas promise."""
+"""In real projects, tools agree with commands and with their own schemas."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 
 class Both:
-    """A project with the commands and the tools in it."""
+    """A project with commands and tools."""
 
     def __init__(self, folder: Path, duvet: Run) -> None:
         self.duvet = duvet
@@ -48,7 +48,7 @@ class Both:
         return json.loads(self.duvet(*args, "--format", "json").out)
 
     def brief(self, *args: str) -> list[Row]:
-        """What a tool says of requirements that a command lists."""
+        """Return a tool's fields of requirements that a command lists."""
         rows = self.rows(*args, "--limit", "0")
         return [{name: row[name] for name in ("identifier", "full_path", "text")} for row in rows]
 
@@ -96,7 +96,7 @@ def test_priorities_and_statuses_are_those_of_the_commands(both: Both) -> None:
 
 
 def is_about(problem: Row, row: Row) -> bool:
-    """Whether a row of invalid citations reports a problem."""
+    """Return whether a row of invalid citations reports this problem."""
     first = row["line_number"]
     last = first + row["comment_text"].count("\n")
     return (
@@ -140,21 +140,21 @@ def test_the_coverage_is_that_of_the_commands(both: Both) -> None:
 
 
 def states_in(counts: Row) -> Counter[str]:
-    """The number of requirements in each state."""
+    """Return the number of requirements by state."""
     states = Counter({name: counts.get(name.replace(" ", "_"), 0) for name in CLASSES})
     assert counts["requirements"] == states.total()
     return +states
 
 
 def counted(numbers: Row) -> Row:
-    """The numbers without zeros, as the tool has them."""
+    """Return the numbers as tools do, without zeros."""
     found = {name: number for name, number in numbers.items() if name != "applicable"}
     kept = {name: number for name, number in found.items() if number or (name == "percent" and number is not None)}
     return {"requirements": 0, **kept}
 
 
 def calls(context: ProjectSnapshot) -> list[tuple[Tool, dict[str, object]]]:
-    """A few calls of each tool."""
+    """Yield a few calls of each tool."""
     catalogue, registry = context.catalogue, Registry()
     first = catalogue.requirements[0]
     target, path = catalogue.target_of(first), catalogue.full_path_of(first)

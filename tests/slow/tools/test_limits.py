@@ -1,4 +1,4 @@
-"""A project with very many specifications, and a store that another process keeps locked."""
+"""A project with very many specifications, and a store locked by another process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packs of other distributions, in real processes."""
+"""Packs of other distributions in real processes."""
 
 from __future__ import annotations
 
