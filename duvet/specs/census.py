@@ -174,6 +174,8 @@ class _StretchIndex:
 
 
 def _list_markdown_stretches(specification: Specification) -> Iterator[_Stretch]:
+    from duvet.specs.markdown import CONTAINER
+
     found = [
         stretch
         for section in specification.sections
@@ -182,6 +184,8 @@ def _list_markdown_stretches(specification: Specification) -> Iterator[_Stretch]
     ]
     yield from found
     yield from _list_regions(specification.data, sorted(one.start for one in found))
+    for line in re.finditer(rb"^" + CONTAINER.pattern, specification.data, re.MULTILINE):
+        yield _Stretch(*line.span(), "in the title of a note")
 
 
 def _list_plain_stretches(section: Section, plain: PlainText, data: bytes) -> Iterator[_Stretch]:

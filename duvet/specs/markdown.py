@@ -175,7 +175,22 @@ def extended_parser() -> Markdown:
 def list_extended_events(text: str) -> list[MarkdownEvent]:
     """Return the events of a text, parsed as duvet's own schema requires."""
     # Three blanks in place of a byte order mark change no offset.
-    return list(walk_markdown(extended_parser(), text.replace(BOM, "   ", 1) if text[:1] == BOM else text))
+    text = text.replace(BOM, "   ", 1) if text[:1] == BOM else text
+    if "!!! " in text or "??? " in text or "???+ " in text:
+        # The same number of characters in a form that the parser knows.
+        text = _ADMONITION.sub(lambda found: f"{found[1]}-   {'.' * (len(found[2]) - len('!!! '))}", text)
+    return list(walk_markdown(extended_parser(), text))
+
+
+_TITLED = r"[a-z][a-z ,-]*(?:\"[^\"\n]*\")?[ \t\r]*$"
+_ADMONITION = re.compile(rf"^([ \t>]*)(!!! |\?\?\?\+? )(?={_TITLED})", re.MULTILINE)
+"""The sign of an indented block, as of MkDocs, before the line with its kind and title."""
+CONTAINER = re.compile(
+    rf"[ \t>]*(?:(?:!!!|\?\?\?\+?) {_TITLED}|:::+[ \t]*(?:[a-z][a-z-]*)?(?:[ \t]*(?:\[[^\]\n]*\]|\{{[^}}\n]*\}}))?[ \t\r]*$"
+    r"|\[![A-Za-z]+\][-+]?)".encode(),
+    re.MULTILINE,
+)
+"""A line that begins or ends a note, a warning or the like, or its part before a title, and is not a part of any text."""
 
 
 def remove_markup(text: str) -> str:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from duvet.specs.markdown import CONTAINER
 from duvet.text import byte_length
 
 if TYPE_CHECKING:
@@ -89,17 +90,21 @@ class _BlockReader:
         self._marked = 0
         """The piece at which the first of these ends."""
         self._html: list[Run] = []
+        self._unread = 0
+        """Texts before this byte are signs of a container such as a note."""
+        self._items: list[bool] = []
+        """For each open list item, whether it is one, and not a container."""
 
     def read(self, event: MarkdownEvent) -> None:
         kind, tag, value, start, end = event
         ##= man/spec/trace.md#markdown
         ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and the targets of
-        ##% links, or pictures before its first word.
+        ##% links, pictures before its first word, or the line that begins a note such as `!!! warning` or `> [!NOTE]`.
         if kind == "Start":
-            self._open(tag, value)
+            self._open(tag, value, start)
         elif kind == "End":
             self._close(tag)
-        elif self._skipping:
+        elif self._skipping or start < self._unread:
             return
         elif kind == "Text":
             self._add(value, start, end)
@@ -112,15 +117,26 @@ class _BlockReader:
         elif kind in ("SoftBreak", "HardBreak"):
             self._pieces.append(Run(" ", start, start))
             self._breaks.append(len(self._pieces))
+            self._skip_container(end)
         elif kind == "InlineHtml" and _LINE_BREAK.match(value):
             self._pieces.append(Run(" ", start, start))
         elif kind == "Html":
             self._html.append(Run(value, start, end))
 
-    def _open(self, tag: str, value: object) -> None:
+    def _skip_container(self, start: int) -> None:
+        """Leave out the line at a byte if it only begins or ends a note or the like."""
+        found = CONTAINER.match(self.data, start) if self.data[start : start + 1] in b"!?:[> \t" else None
+        if found:
+            self._unread = found.end()
+
+    def _open(self, tag: str, value: object, start: int) -> None:
         if tag in _INLINE:
             self._marks += not self._pieces
             return
+        if tag in ("Paragraph", "Item"):
+            self._skip_container(start)
+        if tag == "Item":
+            self._items.append(self._unread <= start)
         if tag in _SKIPPED:
             self._skipping += 1
         if tag == "TableCell":
@@ -129,7 +145,7 @@ class _BlockReader:
             self._cells.append(len(self._pieces))
         elif tag != "Image":
             self.flush()
-        if tag == "Item":
+        if tag == "Item" and self._items[-1]:
             self.depth += 1
             number = self._numbers[-1]
             self._opening = (self.depth, number)
@@ -154,7 +170,7 @@ class _BlockReader:
             self._read_html()
         elif tag != "Image":
             self.flush(is_head=tag == "TableHead")
-        if tag == "Item":
+        if tag == "Item" and self._items.pop():
             self.depth -= 1
             self._opening = None
         elif tag == "List":

@@ -23,7 +23,9 @@ _BEGINNING = re.compile(
 """A sentence, as opposed to the rest of a sentence that begins with a reference."""
 _AFTER = re.compile(r"\s*(?:[:\uff1a|]|[\u2014\u2013](?!\d)|-(?=\s)|\.(?=\s))\s*|\s+--\s+")
 _QUALIFIER = re.compile(r"\s*[(\[\uff08][^()\[\]\uff08\uff09]{1,60}[)\]\uff09](?=\s*[:\uff1a\u2014\u2013-])")
-_BOXES = re.compile(r"(?:(?:[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?|\[[ xX~/*-]\](?=\s))\s*)*")
+_BOXES = re.compile(
+    r"(?:(?:\d\ufe0f?\u20e3|[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?|\[[ xX~/*-]\](?=\s))\s*)*"
+)
 """Check boxes, and pictures such as a green check mark, which show the state of a requirement as a check box does."""
 _OPENERS = {"[": "]", "(": ")", "\u3010": "\u3011"}
 

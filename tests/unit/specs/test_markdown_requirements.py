@@ -52,6 +52,12 @@ def found(text: str, **form: object) -> list[str]:
         ("| Rule | Limit | Notes | State |\n|-|-|-|-|\n| A MUST b c | 20 ms | fast | ✅ Done |\n", ["MUST: A MUST b c | 20 ms"]),
         ("| Rule | Notes | [x] |\n|-|-|-|\n| A MUST b c | It MAY d | [x] |\n", ["MUST: A MUST b c | It MAY d"]),
         ("| Name | Level |\n|-|-|\n| TLS | MUST |\n", ["MUST: TLS | MUST"]),
+        # The signs of notes and the like.
+        ('!!! note "It MUST"\n    A MUST b.\n\n??? tip\n\n    C MAY d.\n\n    - E MUST f\n\n    ```\n    g MUST h\n    ```\n',
+         ["MUST: A MUST b.", "MAY: C MAY d.", "MUST: E MUST f"]),
+        ("???+ note\n    A MUST b.\n\n:::danger\nC MUST d.\n:::\n\n> [!NOTE]\n> E MUST f.\n",
+         ["MUST: A MUST b.", "MUST: C MUST d.", "MUST: E MUST f."]),
+        ("!!! The A MUST b.\n", ["MUST: The A MUST b."]),
         # What holds no requirement.
         ("    code MUST x\n\n<!-- A MUST b. -->\n\n```\nA MUST b\n", []),
         ("`A MUST b.` is code.", []),
@@ -90,7 +96,7 @@ def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     ##% requirement, such as its priority or state.
     ##= man/spec/trace.md#markdown
     ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and the targets of
-    ##% links, or pictures before its first word.
+    ##% links, pictures before its first word, or the line that begins a note such as `!!! warning` or `> [!NOTE]`.
     assert found(text) == expected
 
 
@@ -136,7 +142,7 @@ def test_ends_of_sentences(text: str, expected: list[str]) -> None:
         ("- ✅ **FR-001**: A MUST b", "MUST FR-001: A MUST b"),
         ("- ☑️ 🚀 [AC-1.2] A MUST b", "MUST AC-1.2: A MUST b"),
         ("- ✅ A MUST b", "MUST: A MUST b"),
-        ("- [-] A MUST b", "MUST: A MUST b"),
+        ("- [-] 1\ufe0f\u20e3 A MUST b", "MUST: A MUST b"),
         ("[ ] ❌ A MUST b", "MUST: A MUST b"),
         ("| What |\n|-|\n| ☑️ A MUST b |", "MUST: A MUST b"),
         ("R1.1 A MUST b", "MUST R1.1: A MUST b"),
