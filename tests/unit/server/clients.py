@@ -1,4 +1,4 @@
-"""Clients of the SDK: each speaks one version of the protocol, uses duvet's methods, and records notifications."""
+"""Clients of the SDK, each with one protocol version; they use duvet's methods and record notifications."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Transport = AbstractAsyncContextManager[Any]
 
 
 def client_of(transport: Transport, version: str, **more: Any) -> Client:
-    """Make a client that speaks this version over a transport."""
+    """Return a client that speaks this version over a transport."""
     if version == MODERN:
         return Client(transport, mode=MODERN, **more)
     return Client(_requesting(transport, version), mode="legacy", **more)
@@ -40,7 +40,7 @@ def client_of(transport: Transport, version: str, **more: Any) -> Client:
 
 @asynccontextmanager
 async def over_stdio(command: str, folder: Path, *args: str, **environ: str) -> AsyncIterator[Any]:
-    """The pipes of `duvet mcp` in a folder, as of the SDK's `stdio_client`. The process ends with the connection."""
+    """Start `duvet mcp` in a folder, and yield its pipes; the process ends with the connection."""
     words = [command, "-C", str(folder), "mcp", *args]
     process = spawn(words, cwd=Path.cwd(), env=environment(**environ), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     stdin, stdout = process.stdin, process.stdout
@@ -85,7 +85,7 @@ async def _requesting(transport: Transport, version: str) -> AsyncIterator[Any]:
 
 
 class _VersionWriter:
-    """Writes the client's messages with another version in the handshake, because the SDK always requests the newest."""
+    """Rewrites the version in the handshake, because the SDK always requests the newest."""
 
     def __init__(self, writing: Any, version: str) -> None:
         self._writing = writing
@@ -113,7 +113,7 @@ Anything = RootModel[dict[str, Any]]
 
 
 async def got(client: Client, **params: str) -> Any:
-    """The result of `resources/get`, without what all results of an era contain."""
+    """Return the result of `resources/get`, without fields that all results of a version have."""
     found = await client.session.send_request(Request(method="resources/get", params=params), Anything)
     own = {key: value for key, value in found.root.items() if key not in ("_meta", "resultType")}
     return json.decode(json.encode(unwrap_array(own)))
@@ -125,7 +125,7 @@ async def below(client: Client, path: str, **params: str) -> types.ListResources
 
 
 async def everything(client: Client) -> list[types.Resource]:
-    """All resources, page by page."""
+    """Return all resources, page by page."""
     page = await client.list_resources()
     found = [*page.resources]
     while page.next_cursor is not None:
@@ -148,7 +148,7 @@ async def prompt_text(client: Client, name: str, arguments: dict[str, str] | Non
 
 
 def blocks(answer: types.CallToolResult) -> list[str]:
-    """The texts of an answer, which contains nothing else."""
+    """Return the texts of an answer, which must contain nothing else."""
     found = [block.text for block in answer.content if isinstance(block, types.TextContent)]
     assert len(found) == len(answer.content)
     return found
@@ -179,7 +179,7 @@ class Heard:
         self._news = anyio.Event()
 
     async def until(self, *wanted: str) -> None:
-        """Wait until exactly these notifications have arrived since the last time, and forget them."""
+        """Wait until exactly these notifications have arrived since the last call."""
         while not set(self.all).issuperset(wanted):
             news = self._news
             assert set(self.all) <= set(wanted)
@@ -194,7 +194,7 @@ class Heard:
 
 @asynccontextmanager
 async def hearing(server: Any, mode: str, uris: Collection[str], *, lists: bool = True) -> AsyncIterator[Heard]:
-    """A client that subscribes to these resources and to lists, which no client with a handshake can refuse."""
+    """Yield a client that subscribes to these resources, and to lists if its version allows that."""
     heard = Heard()
     if mode != MODERN:
         async with Client(server, mode=mode, message_handler=heard.add) as client:

@@ -1,4 +1,4 @@
-"""A server over a small project, and clients of both eras of the protocol."""
+"""A server for a small project, and clients with and without a handshake."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project with an RFC and Markdown, requirements in every state, and a few wrong citations."""
+    """Make a project with an RFC and Markdown, requirements in every state, and a few invalid citations."""
     return make(tmp_path / "tea", TEA_PROJECT)
 
 
 @pytest.fixture
 def kettle(tmp_path: Path) -> Path:
-    """A project with one specification and one source file, without errors."""
+    """Make a project with one specification and one source file, without errors."""
     return make(tmp_path / "kettle", KETTLE)
 
 
@@ -42,7 +42,7 @@ def server(project: Path) -> Iterator[DuvetServer]:
 
 @pytest.fixture(params=["legacy", MODERN])
 def mode(request: pytest.FixtureRequest) -> str:
-    """The era of the protocol with a handshake, and the one without."""
+    """Return the protocol with a handshake, and the one without."""
     return str(request.param)
 
 
@@ -54,13 +54,13 @@ async def client(mode: str, server: DuvetServer) -> AsyncIterator[Client]:
 
 @pytest.fixture(params=VERSIONS)
 def version(request: pytest.FixtureRequest) -> str:
-    """Each version of the protocol; `tests.unit.server.clients` connects with it."""
+    """Return each protocol version."""
     return str(request.param)
 
 
 @pytest.fixture
 def wire(duvet_command: str, project: Path) -> Iterator[Callable[..., Wire]]:
-    """Start `duvet mcp` in the project, for conversations line by line, and kill it after the test."""
+    """Start `duvet mcp` in the project for conversations line by line, and kill it after the test."""
     started: list[Wire] = []
 
     def start(*args: str, **environ: str) -> Wire:

@@ -1,4 +1,4 @@
-"""Servers over small projects, and the projects as servers read them."""
+"""Servers for small projects, and projects as servers read them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LONGEST = 30
 
 
 def opened(folder: Path, today: date | None = None) -> Project:
-    """Open the project in a folder, with a tree that records its reads. The project is not read yet."""
+    """Open the project in a folder with a tree that records its reads, without reading it."""
     cache = DiskCache(DiskTree(str(folder)), {}, kept=False, today=today)
     return Project(str(folder), tree=cache.tree, memory=cache, today=today)
 
@@ -48,7 +48,7 @@ def live_of(folder: Path, page_size: int = PAGE_SIZE, **more: Any) -> LiveProjec
 async def living(
     folder: Path, open_project: Callable[[], Project] | None = None, **more: Any
 ) -> AsyncIterator[LiveProject]:
-    """The project in a folder, for as long as a test runs."""
+    """Yield the live project of a folder until the test ends."""
     live = LiveProject(open_project or (lambda: opened(folder)), PAGE_SIZE, **more)
     try:
         with anyio.fail_after(LONGEST):
@@ -67,7 +67,7 @@ def server_of(
     parts: Sequence[Any] = (),
     **environment: Any,
 ) -> DuvetServer:
-    """Make a server over the project in a folder, with the default tools or those of a registry."""
+    """Return a server for the project in a folder, with the default tools or those of a registry."""
     live = live_of(project, page_size) if isinstance(project, Path) else project
     dispatcher = ToolDispatcher(registry or Registry(), live, ToolEnvironment(**environment))
     return DuvetServer(identity, instructions, live, dispatcher, parts=parts)

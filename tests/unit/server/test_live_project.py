@@ -48,7 +48,7 @@ def kettle(tmp_path: Path) -> Path:
 
 
 def check_out(folder: Path) -> None:
-    """Change files as git does when it checks out another branch."""
+    """Change files as git does when it checks out a branch."""
     for number in range(50):
         create(f"src/deep{number % 7}/{number}.rs", TWO)(folder)
     delete("src/a.rs")(folder)
@@ -283,14 +283,14 @@ def write_both(folder: Path, number: int) -> None:
 
 
 def numbers_in(catalogue: Catalogue) -> tuple[int, int]:
-    """The numbers of the specification and of the source; 0 for those at the beginning."""
+    """Return the numbers in the specification and in the source; 0 at the beginning."""
     texts = (catalogue.requirements[0].text, catalogue.citations[0].quote)
     first, second = ("".join(filter(str.isdigit, text)) or "0" for text in texts)
     return int(first), int(second)
 
 
 class BusyProject:
-    """A project that changes after its specification is read and before its sources are, and once they are."""
+    """A project that changes while it is read: after its specification, and after its sources."""
 
     def __init__(self, folder: Path, edit: Callable[[Path, int], object]) -> None:
         self.edit = partial(edit, folder)
@@ -340,7 +340,7 @@ def test_a_file_that_changes_all_the_time_does_not_block_the_others(kettle: Path
 
 
 class FullDescriptor(InotifyDescriptor):
-    """A descriptor in a system that watches no more folders."""
+    """A descriptor on a system that watches no further folders."""
 
     def open(self, folders: set[str]) -> None:
         if folders:

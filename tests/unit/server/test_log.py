@@ -1,4 +1,4 @@
-"""The log of the server on standard error."""
+"""The server's log on standard error."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_arguments_are_summarized() -> None:
 
 @pytest.fixture
 def told() -> Iterator[list[str]]:
-    """Captured log lines; the loggers are restored afterwards."""
+    """Yield captured log lines, and restore the loggers afterwards."""
     loggers = [logging.getLogger(name) for name in LOGGER_NAMES]
     before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
     found: list[str] = []

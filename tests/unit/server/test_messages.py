@@ -1,4 +1,4 @@
-"""The server's instructions, the tokens of instructions and answers, and arrays on the wire."""
+"""The server's instructions, the tokens of instructions and answers, and arrays in JSON-RPC."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ async def test_answers_and_prompts_about_real_projects_are_short(folder: Path) -
 
 
 async def _arguments(server: DuvetServer) -> dict[str, Any]:
-    """Arguments of tools and prompts, for the requirement with most citations and the longest section."""
+    """Return arguments for tools and prompts, about the most cited requirement and the longest section."""
     context = await server.live.context()
     catalogue = context.catalogue
     card = max(catalogue.requirements, key=lambda one: len(one.citations))

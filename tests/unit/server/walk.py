@@ -1,4 +1,4 @@
-"""A client that reads every resource, calls every tool and gets every prompt of a server."""
+"""A client that reads every resource, calls every tool and gets every prompt."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ ROWS = {
 
 
 class Plan(Struct, frozen=True):
-    """The arguments for each tool and each prompt."""
+    """The arguments for each tool and prompt."""
 
     tools: Mapping[str, Mapping[str, Any]]
     prompts: Mapping[str, Mapping[str, Any]]
 
 
 def plan_of(folder: Path) -> Plan:
-    """Make a plan about the first citation of a requirement in the code of a project."""
+    """Make a plan about the first citation in the code of a project."""
     catalogue = Project(str(folder)).catalogue
     citation = next(one for one in catalogue.citations if one.requirements and not one.path.endswith(".toml"))
     requirement = catalogue.requirements[citation.requirements[0]]
@@ -70,7 +70,7 @@ def plan_of(folder: Path) -> Plan:
 
 
 class Walked(Struct):
-    """The results of a client's walk."""
+    """The results of a walk."""
 
     objects: dict[str, Any] = {}
     collections: dict[str, list[Any]] = {}

@@ -20,7 +20,7 @@ CLIENT = {"name": "tests", "version": "1"}
 
 
 def request(method: str, params: Message | None = None, id: int | str = 1) -> Message:
-    """A request; one without parameters has no such member."""
+    """Return a request; without parameters, it has no such field."""
     return {"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})}
 
 
@@ -29,17 +29,17 @@ def hello(version: str = "2025-11-25", id: int | str = 0) -> Message:
 
 
 def enveloped(params: Message | None = None, version: str = MODERN) -> Message:
-    """The parameters of a request in the era without a handshake."""
+    """Return the parameters of a request in the protocol without a handshake."""
     prefix = "io.modelcontextprotocol"
     meta = {f"{prefix}/protocolVersion": version, f"{prefix}/clientCapabilities": {}, f"{prefix}/clientInfo": CLIENT}
     return {**(params or {}), "_meta": meta}
 
 
 class Wire:
-    """`duvet mcp`, or another command that serves. The caller must end it."""
+    """`duvet mcp`, or another command that serves; the caller must end it."""
 
     def __init__(self, command: str, folder: Path, *args: str, **environ: str) -> None:
-        """`mcp` is the first argument unless it is a later one."""
+        """Insert `mcp` as the first argument unless it follows later."""
         serves = "mcp" in args or command.endswith("-mcp")
         # A file instead of a pipe, because nothing reads it before the end and a full pipe would block the process.
         self._told = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `kill`
@@ -55,7 +55,7 @@ class Wire:
         self._unread = b""
 
     def send(self, *messages: object) -> None:
-        """Send each message as a line; bytes are sent unchanged."""
+        """Send each message as a line; bytes are unchanged."""
         assert self.process.stdin is not None
         for one in messages:
             data = one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n"
@@ -63,7 +63,7 @@ class Wire:
                 data = data[self.process.stdin.write(data) or 0 :]
 
     def line(self) -> bytes:
-        """The next line without its line feed; empty at the end of the output. AssertionError on a timeout."""
+        """Return the next line without its line end; empty at the end, AssertionError on a timeout."""
         assert self.process.stdout is not None
         handle = self.process.stdout.fileno()
         while b"\n" not in self._unread:
@@ -82,7 +82,7 @@ class Wire:
         return message
 
     def ask(self, method: str, params: Message | None = None, id: int | str = 1) -> Message:
-        """The answer to a request; earlier messages are skipped."""
+        """Return the answer to a request; earlier messages are skipped."""
         self.send(request(method, params, id))
         while True:
             answer = self.read()
@@ -96,18 +96,17 @@ class Wire:
         return answer
 
     def told(self) -> str:
-        """Its standard error so far."""
+        """Return the output on standard error so far."""
         # The process writes at the position of this very file: reading must not move it.
         return os.pread(self._told.fileno(), 1 << 20, 0).decode(errors="replace")
 
     def end(self) -> int:
-        """Its exit code after the end of its input."""
+        """Close the input, and return the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         return self.process.wait(LONGEST)
 
     def kill(self) -> None:
-        """Kill the process."""
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self._told):

@@ -1,4 +1,4 @@
-"""Installed packs whose tools misbehave, and a desk that calls them."""
+"""Installed packs with misbehaving tools, and a dispatcher that calls them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def echo_later(asked: Words, ctx: PackContext) -> Said:
 
 
 def raising(make: Callable[[], BaseException]) -> Callable[[Words, PackContext], NoReturn]:
-    """A handler that raises the exception from a factory."""
+    """Return a handler that raises the exception from a factory."""
 
     def handler(asked: Words, ctx: PackContext) -> NoReturn:
         raise make()
@@ -108,7 +108,7 @@ GUESTS = [tool(name, handler) for name, handler in HANDLERS.items()]
 
 
 class Guesthouse:
-    """A desk with an installed pack, and the calls and the progress that it saw."""
+    """A dispatcher with an installed pack, and the calls and progress that it recorded."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Distributions with packs of tools, installed where a process of duvet finds them."""
+"""Distributions with tool packs, installed where a duvet process finds them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PACK = Pack("{pack}", [tool("{tool}")])
 
 
 def install_tutorial(site: Path, scratch: Path) -> None:
-    """Install the pack that is an example, as pip does."""
+    """Install the example pack as pip does."""
     # The build leaves files beside what it builds.
     source = scratch / "tutorial"
     for path in TUTORIAL.rglob("*"):
@@ -34,7 +34,7 @@ def install_tutorial(site: Path, scratch: Path) -> None:
 
 
 def install_made(site: Path, name: str, code: str, target: str = "") -> None:
-    """A distribution of one module, with a pack or something else in it."""
+    """Install a distribution with one module, which contains a pack or something else."""
     site.mkdir(parents=True, exist_ok=True)
     (site / f"{name}_pack.py").write_text(code)
     info = site / f"{name}_pack-1.dist-info"

@@ -1,4 +1,4 @@
-"""A project like that of the examples in the description of the server, and calls of its tools."""
+"""A project like that in the server's description, and calls of its tools."""
 
 from __future__ import annotations
 
@@ -119,13 +119,13 @@ class Fixed:
 def call(
     tool: Tool, context: ProjectSnapshot, arguments: Mapping[str, object], scopes: Iterable[Scope] = Scope
 ) -> ToolAnswer:
-    """The answer of a tool to a caller with these scopes."""
+    """Return the answer of a tool to a caller with these scopes."""
     desk = ToolDispatcher(Registry([EnabledPack(Pack("made", [tool]))]), Fixed(context))
     return anyio.run(desk.call, tool.name, arguments, Caller(scopes=frozenset(scopes)))
 
 
 def context_of(files: dict[str, str], page_size: int = 50) -> ProjectSnapshot:
-    """A reading of a project in memory."""
+    """Return a snapshot of a project in memory."""
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
     return ProjectSnapshot(project, project.catalogue, page_size)
 
@@ -152,7 +152,7 @@ def value(context: ProjectSnapshot, tool: str, /, **arguments: object) -> Any:
 
 
 def refusal(context: ProjectSnapshot, tool: str, /, **arguments: object) -> tuple[str, str, str]:
-    """Why a call fails."""
+    """Return why a call fails."""
     try:
         found = ask(context, tool, arguments)
     except ToolError as error:
@@ -161,7 +161,7 @@ def refusal(context: ProjectSnapshot, tool: str, /, **arguments: object) -> tupl
 
 
 def every(context: ProjectSnapshot, tool: str, /, **arguments: object) -> list[Any]:
-    """A whole list, part by part."""
+    """Return a whole list, page by page."""
     found = ask(context, tool, arguments)
     rows = to_builtins(found.value)
     while found.page and found.page.next_cursor:

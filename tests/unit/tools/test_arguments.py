@@ -1,4 +1,4 @@
-"""Checks before a tool runs: the caller's scope and the arguments; and the schemas that agents read."""
+"""Checks before a tool runs (the caller's scope and the arguments), and the schemas for agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of built-in packs name each tool correctly, so that it is found before it is loaded."""
+"""The tables of built-in packs have the right names, so that tools are found without loading others."""
 
 from __future__ import annotations
 

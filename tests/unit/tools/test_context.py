@@ -1,4 +1,4 @@
-"""A snapshot of a project: its cached facts, and the files that it can read."""
+"""A snapshot of a project: cached values, and the files that it may read."""
 
 from __future__ import annotations
 

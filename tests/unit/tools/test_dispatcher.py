@@ -1,4 +1,4 @@
-"""Logs of calls, closing of services, and descriptions of failures."""
+"""Records of calls, closing of services, and descriptions of failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gateways: allowed URLs, forwarded calls, and gateways that are dead, slow, strange or hostile."""
+"""Gateways: valid URLs, forwarded calls, and dead, slow, strange and hostile gateways."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FOUND = {"status": "ok", "results": [{"id": "Subsystem:Kettle", "label": "Kettle
 
 
 class Forwarding:
-    """A desk whose calls are forwarded to a URL."""
+    """A dispatcher that forwards its calls to a URL."""
 
     def __init__(self, url: str, reader: str | None = READER, admin: str | None = ADMIN, seconds: float = 30.0) -> None:
         self.clock = FakeClock()
@@ -63,7 +63,7 @@ class Forwarding:
         return plain(self.answer(tool, **given).value)
 
     def refusal(self, tool: str, /, **given: Any) -> tuple[str, str, str]:
-        """Why a call fails: code, message and hint."""
+        """Return why a call fails: code, message and hint."""
         try:
             found = self.answer(tool, **given)
         except ToolError as error:

@@ -1,4 +1,4 @@
-"""Lists and pages in parts, the cursors that continue them, and pages that change while they are read."""
+"""Lists and pages in parts, their cursors, and pages that change while they are read."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_cursor_that_was_changed_or_is_of_another_question_is_refused() -> Non
 
 
 def desk_of(folder: Path, files: dict[str, str]) -> tuple[Callable[..., ToolAnswer], ProjectSnapshot]:
-    """Calls of the tools of a project with these pages."""
+    """Return a dispatcher for a project with these pages."""
     project = project_in(make(folder, {**TRACE, **files}))
     context = ProjectSnapshot(project, project.catalogue, 20)
     desk = ToolDispatcher(Registry([EnabledPack(PAGES)]), Fixed(context))

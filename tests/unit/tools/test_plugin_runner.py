@@ -1,4 +1,4 @@
-"""Installed packs cannot harm the server."""
+"""Installed packs can't harm the server."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_a_cancelled_call_past_its_time_limit_is_stuck(context: ProjectSna
 
 
 class Slow(Struct, frozen=True):
-    """A record with code of a pack that runs when it is made."""
+    """A record that runs code of the pack when it is created."""
 
     def __post_init__(self) -> None:
         if threading.current_thread() is threading.main_thread():
@@ -152,7 +152,7 @@ async def test_a_pack_with_many_stuck_calls_is_refused_until_they_end(context: P
 
 
 async def test_an_answer_that_comes_too_late_is_refused(context: ProjectSnapshot) -> None:
-    """A handler that blocks the interpreter like native code, so that the time limit cannot interrupt it."""
+    """The handler blocks the interpreter like native code, so the time limit can't interrupt it."""
     now = 0.0
 
     def hold(asked: Words, ctx: object) -> Said:

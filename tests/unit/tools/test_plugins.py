@@ -1,4 +1,4 @@
-"""Packs of other distributions: discovery, and checks of packs and their tools."""
+"""Packs of other distributions: discovery, and checks of packs and tools."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_without_entry_points_there_are_no_packs() -> None:
 
 
 class Text(str):
-    """A text that raises when it is hashed."""
+    """A text that raises an exception when it is hashed."""
 
     def __hash__(self) -> int:
         raise RuntimeError
@@ -181,7 +181,7 @@ class Optional(Struct):
 
 
 class Unheard:
-    """A type that JSON does not have."""
+    """A type that JSON does not support."""
 
 
 class Strange(Struct):

@@ -20,16 +20,16 @@ _SERVING = re.compile(r".*\bhttp://(?P<host>\S+):(?P<port>\d+)/mcp\S*\n")
 
 
 class HttpClient(httpx2.Client):
-    """Calls tools by plain HTTP and by MCP."""
+    """Calls tools over plain HTTP and MCP."""
 
     def post_tool(self, tool: str, /, **given: Any) -> tuple[int, Any]:
-        """Call a tool by plain HTTP: the status, and the result or the error."""
+        """Call a tool over plain HTTP; return the status, and the result or error."""
         answer = self.post(API, content=json_of({"tool": tool, "input": given}))
         found = answer.json()
         return answer.status_code, found["result"] if answer.status_code == 200 else found
 
     def call(self, tool: str, /, **given: Any) -> Any:
-        """Call a tool by MCP, in the era without a handshake."""
+        """Call a tool over MCP without a handshake."""
         message = request("tools/call", enveloped({"name": tool, "arguments": given}))
         headers = {**MODERN_HEADERS, "mcp-method": "tools/call", "mcp-name": tool}
         return self.post("/mcp", content=json_of(message), headers=headers).json()
@@ -40,10 +40,10 @@ class HttpClient(httpx2.Client):
 
 
 class Command:
-    """Serves a folder on a free port of loopback. The caller must end it, for example with `with`."""
+    """Serves a folder on a free port of loopback; the caller must end it, for example with `with`."""
 
     def __init__(self, command: str, folder: Path, *args: str, address: str | None = "0", **environ: str) -> None:
-        """Without an address, the configuration sets it."""
+        """If there is no address, the configuration sets it."""
         self.process = spawn(
             [command, "mcp", *([] if address is None else ["--http", address]), *args],
             cwd=folder,
@@ -59,7 +59,7 @@ class Command:
 
     @property
     def where(self) -> Where:
-        """The host and the port that it prints."""
+        """The host and port that the command prints."""
         found = _SERVING.fullmatch(self.first)
         assert found, self.first
         return found["host"].strip("[]"), int(found["port"])
@@ -69,13 +69,13 @@ class Command:
         return self.first.split()[-1]
 
     def client(self, token: str = "") -> HttpClient:
-        """A client, with a token if one is given."""
+        """Return a client, optionally with a token."""
         headers = {"authorization": f"Bearer {token}"} if token else {}
         host, port = self.where
         return HttpClient(base_url=f"http://{host}:{port}", headers=headers, timeout=60, trust_env=False)
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
-        """Its exit code after a signal, and its output after the first line."""
+        """Send a signal; return the exit code, and the output after the first line."""
         self.process.send_signal(how)
         out, err = self.process.communicate(timeout=LONGEST)
         return self.process.returncode, out, err

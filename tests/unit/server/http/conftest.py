@@ -22,7 +22,7 @@ def live(project: Path) -> LiveProject:
 
 @pytest.fixture
 def waiting() -> Waiting:
-    """Methods and a tool that answer when a test allows it."""
+    """Make methods and a tool that answer when the test allows it."""
     return Waiting()
 
 
@@ -33,6 +33,6 @@ def server(live: LiveProject, waiting: Waiting) -> DuvetServer:
 
 @pytest.fixture
 async def http(server: DuvetServer) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of the server, which has no tokens and the default limits."""
+    """Return a client of the server, which has no tokens and default limits."""
     async with connected(server) as client:
         yield client

@@ -44,7 +44,7 @@ def default_tools() -> Registry:
 async def pages_client(
     folder: Path, files: Mapping[str, str] = NOTES, router: object = None, **options: Any
 ) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of a server with pages, which may ask a model."""
+    """Return a client of a server with pages and, optionally, a model."""
     services = {} if router is None else {MODELS_SERVICE: router}
     server = server_of(make(folder, {**TRACE, **files}), default_tools(), instructions="", services=services)
     try:

@@ -1,4 +1,4 @@
-"""The server over HTTP in the process of the tests, behind a real socket, and clients of it."""
+"""The HTTP server within the test process behind a real socket, and its clients."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def telemetry() -> Telemetry:
 async def running(
     server: DuvetServer, *, tokens: AccessTokens = NOBODY, limits: HttpLimits = USUAL
 ) -> AsyncIterator[tuple[Where, HttpServer]]:
-    """Serve on a free port of loopback until the test is over or ends the server."""
+    """Serve on a free port of loopback until the test ends."""
     listening = socket.create_server((HOST, 0), backlog=1024)
     begun = anyio.Event()
     app = HttpApplication(server, TrustSettings(AllowedHosts(HOST), tokens), telemetry(), limits)
@@ -69,7 +69,7 @@ async def serving(server: DuvetServer, **options: Any) -> AsyncIterator[Where]:
 
 @asynccontextmanager
 async def asking(where: Where, token: str = "", at: str = HOST) -> AsyncIterator[httpx2.AsyncClient]:
-    """An HTTP client for an address, which sends its token if it has one."""
+    """Yield an HTTP client for an address, with its token if it has one."""
     transport = httpx2.AsyncHTTPTransport(local_address=at, trust_env=False)
     headers = {"authorization": f"Bearer {token}"} if token else {}
     url = f"http://{where[0]}:{where[1]}"
@@ -79,13 +79,13 @@ async def asking(where: Where, token: str = "", at: str = HOST) -> AsyncIterator
 
 @asynccontextmanager
 async def connected(server: DuvetServer, token: str = "", **options: Any) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client and its server, which stops when the client closes."""
+    """Yield a client and its server, which stops when the client closes."""
     async with serving(server, **options) as where, asking(where, token) as client:
         yield client
 
 
 async def greet(client: httpx2.AsyncClient, version: str = "2025-11-25") -> dict[str, str]:
-    """Shake hands, and return the headers for later requests of the session."""
+    """Send a handshake, and return the headers for the session."""
     answer = await client.post("/mcp", json=hello(version), headers=MEDIA)
     assert answer.status_code == 200, answer.text
     headers = {**MEDIA, "mcp-session-id": answer.headers["mcp-session-id"]}
@@ -95,7 +95,7 @@ async def greet(client: httpx2.AsyncClient, version: str = "2025-11-25") -> dict
 
 
 def json_of(message: object) -> bytes:
-    """A body in UTF-8, which is shorter than escapes; halves of characters have no UTF-8."""
+    """Encode a body in UTF-8; lone surrogates are escaped."""
     try:
         return json.dumps(message, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -103,14 +103,14 @@ def json_of(message: object) -> bytes:
 
 
 async def call(client: httpx2.AsyncClient, name: str, arguments: Mapping[str, Any]) -> httpx2.Response:
-    """Call a tool by MCP, in the era without a handshake."""
+    """Call a tool over MCP without a handshake."""
     message = request("tools/call", enveloped({"name": name, "arguments": arguments}))
     headers = {**MODERN_HEADERS, "mcp-method": "tools/call", "mcp-name": name}
     return await client.post("/mcp", content=json_of(message), headers=headers)
 
 
 async def post(client: httpx2.AsyncClient, tool: str, /, **given: Any) -> tuple[int, Any]:
-    """Call a tool by plain HTTP: the status, and the result or the error."""
+    """Call a tool over plain HTTP; return the status, and the result or error."""
     answer = await client.post(API, content=json_of({"tool": tool, "input": given}))
     found = answer.json()
     return answer.status_code, found["result"] if answer.status_code == 200 else found
@@ -133,7 +133,7 @@ def refused(code: str, message: str, hint: str = "") -> dict[str, str]:
 
 
 def samples(text: str, name: str) -> dict[tuple[str, ...], float]:
-    """The values of a metric by its labels, in the order of their names."""
+    """Return the values of a metric by its labels, sorted by label names."""
     return {
         tuple(value for _, value in sorted(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(text)
@@ -143,7 +143,7 @@ def samples(text: str, name: str) -> dict[tuple[str, ...], float]:
 
 
 async def exchange(where: Where, *parts: bytes) -> bytes:
-    """Send these parts, and return the answer up to the end of the connection."""
+    """Send these parts, and return everything until the connection ends."""
     with anyio.fail_after(LONGEST):
         async with await anyio.connect_tcp(*where) as stream:
             for part in parts:

@@ -66,7 +66,7 @@ async def test_the_size_of_a_batch_is_limited(server: DuvetServer, batch: list[A
 
 
 async def test_an_array_is_bare_in_events(http: httpx2.AsyncClient) -> None:
-    """Elsewhere, one event or JSON alone is in `tests/cli/server/test_transports.py`."""
+    """`tests/cli/server/test_transports.py` covers plain JSON."""
     params = enveloped({"path": "/progress"})
     params["_meta"]["progressToken"] = "t"
     headers = {**MODERN_HEADERS, "mcp-method": "resources/get"}

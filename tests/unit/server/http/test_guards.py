@@ -1,4 +1,4 @@
-"""Requests that are refused: hosts, tokens, media, sizes, rates and connections."""
+"""Refused requests: hosts, tokens, media types, sizes, rates and connections."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def test_any_address_is_allowed_where_the_server_listens_everywhere(everywhere: 
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A clock that the test sets."""
 
     now = 100.0
 

@@ -1,4 +1,4 @@
-"""Addresses, writes, and shutdown with requests in progress."""
+"""Addresses, writing, and shutdown with requests in progress."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class RecordingTransport:
         self.told: list[Any] = []
 
     def get_extra_info(self, name: str) -> None:
-        """No socket."""
+        """Return None, because there is no socket."""
 
     def write(self, data: bytes) -> None:
         self.told.append(data)
@@ -191,7 +191,7 @@ async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
 
 
 def _block_the_loop() -> None:
-    """Make the server check whether it should stop, as it does every tenth of a second, before it reads anything."""
+    """Make the server check whether to stop before it reads anything, as it does every 0.1 s."""
     time.sleep(0.3)
 
 

@@ -1,4 +1,4 @@
-"""`/metrics` and `/ready`, and the log lines of unknown tools."""
+"""`/metrics` and `/ready`, and log lines about unknown tools."""
 
 from __future__ import annotations
 

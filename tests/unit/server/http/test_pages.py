@@ -1,4 +1,4 @@
-"""The tools of pages over `/api/mcp`: each criterion of their document, and the freshness of their answers."""
+"""The page tools over `/api/mcp`: each criterion of their document, and current answers after edits."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ async def test_criterion_8_2_an_answer_has_its_total(tmp_path: Path) -> None:
 
 
 class FakeRouter:
-    """Answers as a test requires, or fails, and records its questions."""
+    """Answers or fails as the test requires, and records questions."""
 
     def __init__(self, text: str = "", failure: Exception | None = None) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""Sessions, their callers and their streams, and clients that leave."""
+"""Sessions with their callers and streams, and clients that disconnect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server with tools for maintainers and readers that wait, and with methods that wait or return large answers or arrays."""
+"""A server with tools and methods that wait, and with methods that return large answers or arrays."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Request = ServerRequestContext[Any, Any]
 
 
 class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
-    """No arguments."""
+    """A record without fields, for no arguments."""
 
 
 class Done(Struct, frozen=True):
-    """What was done."""
+    """A result."""
 
     done: bool
 
@@ -49,7 +49,7 @@ class GetParams(types.RequestParams):
 
 
 class Waiting:
-    """A tool and a method that wait for permission to answer, a method with a large answer, and one that returns an array."""
+    """A tool and a method that wait for permission to answer, and methods with a large answer and an array."""
 
     def __init__(self) -> None:
         self.asked = anyio.Event()
@@ -96,6 +96,6 @@ class Waiting:
 
 
 def waiting_server(live: LiveProject, waiting: Waiting) -> DuvetServer:
-    """The tools of duvet and these, over a project."""
+    """Return a server with duvet's tools and these."""
     registry = Registry([*enable_packs(["trace"]), EnabledPack(Pack("waiting", [waiting.tool, FIX]))])
     return server_of(live, registry, instructions="", parts=[waiting])

@@ -1,4 +1,4 @@
-"""Workflow steps that ask the client's model, and calls that a client repeats with its answers."""
+"""Workflow steps that ask the client's model, and calls that clients repeat with its answers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Count(Struct, frozen=True):
 
 
 class Kettle:
-    """A tool with a different answer each time."""
+    """A tool that answers differently each time."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -93,7 +93,7 @@ GUEST = Pack("guest", [Tool(name="relay", handler=relay, is_idempotent=False, **
 
 
 def asking_server(project: Path, kettle: Kettle | None = None) -> DuvetServer:
-    """A server whose workflows ask the model of the client."""
+    """Return a server with workflows that ask the client's model."""
     sections = {name: convert({"description": "Asks.", **flow}, WorkflowSection) for name, flow in FLOWS.items()}
     flows = {name: make_configured_workflow(name, section) for name, section in sections.items()}
     flows["until"] = Workflow(name="until", description="Boils until it is enough.", steps=[UNTIL])
@@ -106,7 +106,7 @@ def asking_server(project: Path, kettle: Kettle | None = None) -> DuvetServer:
 
 
 class Model:
-    """The model of a client; numbers its answers."""
+    """The client's model, which numbers its answers."""
 
     def __init__(self) -> None:
         self.asked: list[types.CreateMessageRequestParams] = []

@@ -1,4 +1,4 @@
-"""Prompts over the protocol, and the same on the command line."""
+"""Prompts over the protocol and on the command line."""
 
 from __future__ import annotations
 

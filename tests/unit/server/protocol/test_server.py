@@ -1,4 +1,4 @@
-"""Handshakes, the description of the server, its log messages, and calls of tools."""
+"""Handshakes, the description of the server, log messages, and tool calls."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ OF_MODERN = {"resultType": "complete", "cacheScope": "private", "ttlMs": 0}
 
 
 def ask_whole(version: str, process: Wire, method: str) -> Message:
-    """The result of a request without parameters, without the fields that the version adds to every result."""
+    """Return the result of a request without parameters, without fields that its version adds to all results."""
     result: Message = process.ask(method, enveloped() if version == MODERN else None)["result"]
     if version == MODERN:
         info = result.pop("_meta")["io.modelcontextprotocol/serverInfo"]
@@ -139,7 +139,7 @@ def test_the_description_of_the_server(wire: Callable[..., Wire], version: str, 
 
 
 class TestMadeTools:
-    """Tools of the tests, over a project without errors, so that answers have no warnings."""
+    """Tools of the tests, on a project without errors, so that answers contain no warnings."""
 
     @pytest.fixture
     def server(self, kettle: Path) -> DuvetServer:
@@ -235,7 +235,7 @@ class TestMadeTools:
 
 
 class SlowProject(LiveProject):
-    """A project that can be read once its door is open."""
+    """A project that can be read when the test allows it."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(lambda: opened(folder), PAGE_SIZE)

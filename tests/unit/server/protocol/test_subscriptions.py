@@ -1,4 +1,4 @@
-"""Clients are notified of the changes that they subscribe to, and of no others."""
+"""Clients are notified of the changes to which they subscribe, and of no others."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_lists_need_not_be_subscribed_to_without_a_handshake(kettle: Path,
 
 
 async def test_a_resource_that_can_be_read_again_is_notified(mode: str, kettle: Path, server: DuvetServer) -> None:
-    """Subscriptions from before the project could be read."""
+    """The client subscribes before the project can be read."""
     save_by_rename(".duvet/config.toml", "[[source]\n")(kettle)
     async with hearing(server, mode, [HEATING]) as heard:
         save_by_rename(".duvet/config.toml", CONFIG)(kettle)

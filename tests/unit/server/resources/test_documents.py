@@ -30,7 +30,7 @@ CUP_URI = f"duvet://{SECTIONS}/cup"
 
 
 def context_of(*paths: str, tea: str = TEA_TEXT, above: str = "", code: str = "") -> ProjectSnapshot:
-    """A project in memory whose sources all cite the same requirement, between some lines."""
+    """Return a project in memory whose sources cite the same requirement below some lines."""
     pattern = "".join(f"[[source]]\npattern = {path!r}\nlanguage = 'rust'\n" for path in paths)
     cited = f"{above}//= tea.md#pot\n//# The pot MUST be warm.\n{code}"
     files = {".duvet/config.toml": CONFIG + pattern, "tea.md": tea, **dict.fromkeys(paths, cited)}

@@ -1,4 +1,4 @@
-"""Resources over the protocol: lists, templates, completions and refusals."""
+"""Resources over the protocol: lists, templates, completion and refusals."""
 
 from __future__ import annotations
 

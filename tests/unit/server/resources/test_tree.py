@@ -1,4 +1,4 @@
-"""URIs and paths of resources resolve to the same resource, whatever its name."""
+"""The URI and the path of a resource resolve to the same resource, whatever its name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max
 
 
 def tree_of(section: str, *paths: str) -> ResourceTree:
-    """A tree with one section, whose one requirement is cited at line 42 of these files."""
+    """Return a tree with one section, whose requirement is cited at line 42 of these files."""
     specification = SpecificationCard("tea", "Tea", "tea.md", "", "tea.md", "tea.md", (SectionCard(section, "Pot"),))
     numbers = tuple(range(len(paths)))
     requirement = RequirementCard(0, section, "The pot MUST be warm.", Level.MUST, State.DONE, 3, numbers)

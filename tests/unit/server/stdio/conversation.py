@@ -1,4 +1,4 @@
-"""Conversations inside this process, over pipes."""
+"""Conversations over pipes within the test process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JSON = some.recursive(
 
 
 class OddMethods:
-    """A method that no server has, which never answers."""
+    """A method that no server has, and that never answers."""
 
     def __init__(self) -> None:
         self.waiting = 0
@@ -47,14 +47,14 @@ class OddMethods:
 
 
 def lines_of(*messages: object) -> bytes:
-    """A line for each message; bytes stay as they are."""
+    """Return a line for each message; bytes are unchanged."""
     return b"".join((one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in messages)
 
 
 def said(server: DuvetServer, *turns: bytes, grace: float = GRACE_SECONDS) -> list[bytes]:
-    """The lines that a server answers to a client's lines; no answer comes early.
+    """Return the lines with which a server answers a client's lines, checking that none is early.
 
-    A further turn is said when each line of those before has its answer.
+    The next turn is sent when all lines of earlier turns are answered.
     """
     (their_reading, our_writing), (our_reading, their_writing) = os.pipe(), os.pipe()
     heard: list[bytes] = []

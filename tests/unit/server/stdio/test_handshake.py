@@ -1,4 +1,4 @@
-"""The answer to the handshake before the SDK is loaded, and the SDK's."""
+"""The answer to the handshake before the SDK is loaded, compared with the SDK's."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_no_handshake_has_two_different_answers(message: Message) -> None:
 
 
 def split(data: bytes, size: int, longest: int = 100) -> list[bytes | None]:
-    """The lines of bytes that arrive in pieces of that size."""
+    """Return the lines of bytes that arrive in pieces of this size."""
     lines = LineSplitter(longest)
     pieces = [data[start : start + size] for start in range(0, len(data), size)]
     return [line for piece in pieces for line in lines.feed(piece)] + list(lines.end())

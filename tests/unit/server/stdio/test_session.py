@@ -1,4 +1,4 @@
-"""Conversations over pipes: messages, batches, limits, and their end."""
+"""Conversations over pipes: messages, batches, limits, and how they end."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_half_a_character_is_written_as_an_escape() -> None:
 
 
 def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-03-26") -> list[Any]:
-    """The answers to messages after a handshake with this version."""
+    """Return the answers to messages after a handshake with this version."""
     greeting, *others = answers(server, hello(version), *messages)
     assert greeting["result"]["protocolVersion"] == version
     return others
@@ -229,7 +229,7 @@ def test_a_cancelled_request_is_missing_in_the_array(patient: DuvetServer) -> No
 
 @contextmanager
 def pipes() -> Iterator[tuple[handshake.ClientPipes, FileIO, FileIO]]:
-    """The descriptors of the server, and the ends at which a client writes and reads; it may close them."""
+    """Yield the server's descriptors, and the ends at which a client writes and reads; it may close them."""
     (their_reading, writing), (reading, their_writing) = os.pipe(), os.pipe()
     try:
         with FileIO(writing, "w") as writer, FileIO(reading) as reader:
@@ -298,7 +298,7 @@ def test_a_client_that_reads_nothing_is_not_read_for_long(server: DuvetServer) -
 
 
 def stay(server: DuvetServer, words: bytes, watch: Callable[[FileIO], Awaitable[Any]]) -> Any:
-    """The server's output that a connected client has read."""
+    """Return the server's output for a client that stays connected."""
 
     async def converse_and_watch(wire: handshake.ClientPipes, reading: FileIO) -> Any:
         async with anyio.create_task_group() as tasks:
@@ -354,7 +354,7 @@ TEXT = "x" * (session.MAX_UNREAD_BYTES // 4)
 
 
 class BigAnswers:
-    """A method whose answer is large; it is made from the project."""
+    """A method with a large answer, made from the project."""
 
     def __init__(self, live: LiveProject) -> None:
         self.live = live
@@ -449,7 +449,7 @@ def test_the_server_answers_after_deeply_nested_lines(method: str, depth: int, s
 @pytest.mark.anyio
 @pytest.mark.parametrize("kind", [session.PolledStream, session.ThreadedStream])
 class TestByteStream:
-    """Bytes through descriptors that block, without blocking."""
+    """Reads and writes on blocking descriptors without blocking."""
 
     async def test_all_bytes_arrive(self, kind: Callable[[int], session.ByteStream]) -> None:
         sent = bytes(range(256)) * 4096

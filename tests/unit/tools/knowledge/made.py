@@ -1,4 +1,4 @@
-"""Calls of the knowledge tools, over real stores."""
+"""Calls of the knowledge tools on real stores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STATUS = "km-ingest-status"
 
 
 class Asking:
-    """A desk with these tools, and the index behind it."""
+    """A dispatcher with these tools, and their index."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Asking:
         scopes: Iterable[Scope] = EVERYBODY,
         **more: Any,
     ) -> ToolAnswer:
-        """The answer of the tool, which conforms to its schema."""
+        """Return the tool's answer, after checking it against the tool's schema."""
         caller = Caller(face=face, scopes=frozenset(scopes), **more)
         found = anyio.run(self.desk.call, tool, arguments or {}, caller)
         validate(plain(tools.make_structured_content(found)), output_schema(self.desk.registry.require(tool)))
@@ -87,7 +87,7 @@ class Asking:
         return plain(self.answer(tool, arguments).value)
 
     def refusal(self, tool: str, face: str = "library", holder: str = "", /, **given: object) -> tuple[str, str, str]:
-        """Why a call fails: code, message and hint."""
+        """Return why a call fails: code, message and hint."""
         try:
             found = self.answer(tool, given, face, holder=holder)
         except ToolError as error:
@@ -97,7 +97,7 @@ class Asking:
 
 @contextmanager
 def asking(folder: Path, rule: IngestRule = USUAL) -> Iterator[Asking]:
-    """A desk over an indexed project."""
+    """Yield a dispatcher for an indexed project."""
     found = Asking(fill(folder), rule)
     try:
         yield found

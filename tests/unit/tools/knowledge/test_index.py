@@ -1,4 +1,4 @@
-"""Stores that are missing, damaged, of another version or changed during a question, and calls that wait for them."""
+"""Missing, damaged, incompatible and concurrently changed stores, and calls that wait."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.unit.tools.made import FILES, Fixed, context_of
 
 
 def damage(path: Path, fault: str) -> None:
-    """Break a store."""
+    """Damage a store."""
     data = path.read_bytes()
     match fault:
         case "older" | "newer":
@@ -178,7 +178,7 @@ def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(t
 
 @contextmanager
 def busy(known: Asking) -> Iterator[Event]:
-    """A block during which another thread asks the index, until it is released."""
+    """A block during which another thread asks the index."""
     begun, may_end = Event(), Event()
 
     def slow(here: OpenStore) -> str:
@@ -216,7 +216,7 @@ def test_other_tools_are_answered_while_one_waits_for_the_index(known: Asking) -
 
 
 def test_calls_that_wait_for_the_index_need_no_thread(known: Asking) -> None:
-    """The few threads must suffice for reading standard input, too."""
+    """The few threads are also needed for reading standard input."""
 
     async def ask(may_end: Event) -> tuple[float, bool]:
         default = to_thread.current_default_thread_limiter()

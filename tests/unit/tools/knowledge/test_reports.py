@@ -57,7 +57,7 @@ def test_the_reports_are_of_the_last_run_that_succeeded(known: Asking) -> None:
 
 
 def many(folder: Path) -> Asking:
-    """A project of many files, each of which both reports list."""
+    """Make a project with many files, all of which both reports list."""
     store = open_store(str(fill(folder) / STORE), create=True)
     paths = [f"docs/{number:04}.md" for number in range(2000)]
     with store.writing() as writing:

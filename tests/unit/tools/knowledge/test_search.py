@@ -32,7 +32,7 @@ FILTERS = {**LISTS, **SYMBOLS, "updated_after": "2024-01-01T00:00:00Z", "max_age
 
 @pytest.fixture
 def searched(tmp_path: Path) -> Iterator[Asking]:
-    """A project whose symbols have links for an editor."""
+    """Index a project whose symbols have editor links."""
     with asking(tmp_path, IngestRule(semantic=False, editor_uri="vscode://file/{abs_path}:{line_start}")) as found:
         yield found
 
@@ -350,7 +350,7 @@ def test_a_term_is_literal(known: Asking, term: str) -> None:
 
 @pytest.fixture
 def large(tmp_path: Path) -> Iterator[Asking]:
-    """A project in which one word finds many chunks, each with all that an answer can have."""
+    """Index a project in which one word finds many chunks, each with everything that an answer can contain."""
     requirements = [
         stored.requirement(f"spec#heating/{number:012x}", f"{number} MUST boil. " * 9, "done") for number in range(12)
     ]
@@ -401,7 +401,7 @@ def test_agents_get_short_search_results(limit: int | None, most: int, large: As
 
 
 def _connections(result: dict[str, Any]) -> list[object]:
-    """The requirements, symbols and relations of a result, by their names."""
+    """Return the names of a result's requirements, symbols and relations."""
     context = result["graph_context"]
     return [
         [(one["id"], one["status"]) for one in context["requirements"]],

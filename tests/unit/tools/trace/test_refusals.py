@@ -1,4 +1,4 @@
-"""Refusals of the trace tools, with reason and hint."""
+"""Refusals of the trace tools, with reasons and hints."""
 
 from __future__ import annotations
 

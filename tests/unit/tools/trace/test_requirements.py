@@ -1,4 +1,4 @@
-"""The tools that list, find and show requirements, with the literal answers that agents get."""
+"""The tools that list, find and show requirements, with the exact answers that agents get."""
 
 from __future__ import annotations
 

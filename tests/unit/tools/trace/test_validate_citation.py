@@ -198,7 +198,7 @@ def test_an_unreadable_entry_is_invalid(entry: str, error: str) -> None:
 
 
 def disagreements(project: Project) -> list[str]:
-    """The citations about which the tool and the report disagree."""
+    """Return the citations about which the tool and the report disagree."""
     trace, context = project.trace, ProjectSnapshot(project, project.catalogue, 50)
     found = []
     for id, one in enumerate(trace.annotations):
@@ -267,7 +267,7 @@ def test_any_text_gets_a_verdict(text: str) -> None:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> ProjectSnapshot:
-    """A project on disk, with files around it that clients must not read."""
+    """Make a project on disk, with files around it that clients must not read."""
     (tmp_path / "secret.md").write_text("# Secret\n\nThe key MUST be 42.\n")
     folder = make(tmp_path / "tea", {**TEA_PROJECT, ".env.md": "# Secret\n", "other.md": "# Other\n\nIt MUST be.\n"})
     (folder / "link.md").symlink_to(tmp_path / "secret.md")

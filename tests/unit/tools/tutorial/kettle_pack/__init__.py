@@ -1,1 +1,1 @@
-"""Tools about kettles."""
+"""Tools for kettles."""
