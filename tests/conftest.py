@@ -59,6 +59,11 @@ def one_ssl_context() -> Iterator[None]:
 
 
 @pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     """Return a server that answers when the test allows it."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -97,14 +97,7 @@ def shown(command: str, folder: Path, *args: str, columns: int = 80, stream: str
     streams: dict[str, Any] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), stream: writer}
     process = spawn([command, *args], cwd=folder, env=environment(**{"TERM": "xterm", **environ}), **streams)
     os.close(writer)
-    written = b""
-    # The end is an error on some systems.
-    with suppress(OSError):
-        while piece := os.read(reader, 65536):
-            written += piece
-    process.wait(LONGEST)
-    os.close(reader)
-    return written.decode().replace("\r\n", "\n")
+    return _read_to_the_end(process, reader)[1]
 
 
 def answered(command: str, folder: Path, answers: str, *args: str) -> tuple[int, str]:
@@ -117,6 +110,10 @@ def answered(command: str, folder: Path, answers: str, *args: str) -> tuple[int,
     streams: dict[str, Any] = {"stdin": writer, "stdout": subprocess.DEVNULL, "stderr": writer}
     process = spawn([command, "--color", "never", *args], cwd=folder, env=environment(TERM="xterm"), **streams)
     os.close(writer)
+    return _read_to_the_end(process, reader)
+
+
+def _read_to_the_end(process: subprocess.Popen[bytes], reader: int) -> tuple[int, str]:
     written = b""
     # The end is an error on some systems.
     with suppress(OSError):

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.unit.server.conftest import anyio_backend, client, kettle, mode, project, server, version, wire
+from tests.unit.server.conftest import client, kettle, mode, project, server, version, wire
 
-__all__ = ["anyio_backend", "client", "kettle", "mode", "project", "server", "version", "wire"]
+__all__ = ["client", "kettle", "mode", "project", "server", "version", "wire"]

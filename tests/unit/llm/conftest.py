@@ -11,11 +11,6 @@ from tests.unit.specs.serving import at_work
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def wire() -> Iterator[Wire]:
     with at_work(Wire()) as server:
         yield server

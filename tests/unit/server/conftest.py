@@ -17,11 +17,6 @@ from tests.unit.server.wire import Wire
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Make a project with an RFC and Markdown, requirements in every state, and a few invalid citations."""
     return make(tmp_path / "tea", TEA_PROJECT)

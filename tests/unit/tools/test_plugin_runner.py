@@ -17,11 +17,6 @@ from tests.unit.tools.guests import GUESTS, Guesthouse, Said, Stuck, Words, tool
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def _cancel(guests: Guesthouse, stuck: Stuck, calls: int) -> None:
     async with anyio.create_task_group() as group:
         for _ in range(calls):

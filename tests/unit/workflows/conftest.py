@@ -11,11 +11,6 @@ from tests.unit.workflows.recipes.made import Kitchen
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def kitchen(tmp_path: Path) -> Iterator[Kitchen]:
     found = Kitchen(tmp_path)
     yield found
