@@ -30,12 +30,6 @@ from duvet.trace.records import Requirement
 def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list[Gate]:
     """Return the gates of a run: those of `--ci`, and those that `true` and targets request."""
     gates = [*_list_ci_gates(project, request)] if is_ci else []
-    ##= man/spec/gates.md#gates-for-targets
-    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, even
-    ##% without `--ci`.
-    ##= man/spec/gates.md#gates-for-targets
-    ##% `--require-tests TARGET` MUST list each requirement of the target that is neither done nor fully tested, even
-    ##% without `--ci`.
     for gate, option, noun, state, find in (
         (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
         (request.require_tests, "--require-tests", "tests", "tested", find_untested),
