@@ -15,7 +15,7 @@ from duvet.console.project import cached_query, load_catalogue, load_page_rules,
 from duvet.console.streams import FAILED, OK, print_remark
 from duvet.knowledge.pages import catalogue
 from duvet.knowledge.pages.files import find_page_files
-from duvet.knowledge.pages.page import decode_page_body
+from duvet.knowledge.pages.page import decode_page_body, make_page_filter
 from duvet.project.findings import PageFindings
 from duvet.reports.detail import make_page_blocks
 from duvet.reports.tables import Column, Listing
@@ -37,7 +37,7 @@ _COLUMNS = (
 def pages() -> None:
     """Pages are Markdown notes: the files in `docs`, or those that `[[pages]]` in the configuration names. They link to
     each other as [[slug]], [[slug|label]] or [[slug#heading]], and to requirements as [[SPEC#SECTION]] or [[req:ID]].
-    The front matter of a page may set `slug`, `title`, `created` and `tags`.
+    The front matter of a page may set `slug`, `title`, `created`, `tags` and `aliases`.
 
     Without a COMMAND, `duvet pages` lists the pages.
 
@@ -50,19 +50,24 @@ def pages() -> None:
 
 
 @pages.command("list")
+@click.option("--tag", default="", metavar="TAG", help="Only pages with this tag, or with one below it.")
+@click.option("--folder", default="", metavar="FOLDER", help="Only pages whose slug is in this folder.")
+@click.option("--since", default="", metavar="DATE", help="Only pages created on or after this date.")
 @add_list_format
 @add_trace_options
-def list_pages(format: str | None, **options: Any) -> None:
+def list_pages(format: str | None, tag: str, folder: str, since: str, **options: Any) -> None:
     """List the pages, newest first.
 
     \b
     Examples:
       duvet pages list
+      duvet pages list --tag kettle --since 2026-01-01
       duvet pages list --format json
     """
-    store = _load_pages(options)[1]
-    print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in store.pages]), format)
-    print_remark(format_count(len(store.pages), "page"))
+    wanted = make_page_filter(tag, folder, since)
+    found = [page for page in _load_pages(options)[1].pages if wanted.has(page)]
+    print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in found]), format)
+    print_remark(format_count(len(found), "page"))
 
 
 @pages.command("show")

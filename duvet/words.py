@@ -131,3 +131,41 @@ def _quote_term(term: str) -> str:
     ##% Unless `--raw` is given, `duvet search` MUST read a query as words, not in the syntax of the search engine.
     # Terms contain no double quotes, and FTS5 reads everything between them as text.
     return f'"{term}"'
+
+
+# Chinese, Japanese and Korean, which have no blanks between all words.
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
+
+
+def fold_text(text: str) -> str:
+    """Return a text in the form in which pages are indexed: without differences of case and width."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+def split_unspaced(text: str) -> str:
+    """Separate the pairs of characters in text without blanks: `abc` becomes `ab bc c`."""
+    ##= man/spec/pages.md#search
+    ##% `search` MUST find words in any case, width and form, with or without accents, and in texts without blanks
+    ##% between words.
+    if text.isascii():
+        return text
+
+    def split(run: re.Match[str]) -> str:
+        characters = run[0]
+        return f" {' '.join(characters[at : at + 2] for at in range(len(characters)))} "
+
+    return _UNSPACED.sub(split, text)
+
+
+def is_unspaced(word: str) -> bool:
+    """Return whether a word is of a script without blanks between words."""
+    return _UNSPACED.fullmatch(word) is not None
+
+
+def extract_search_terms(text: str) -> list[str]:
+    """Return the distinct terms to look for in an index of `split_unspaced` texts, in order."""
+    terms: dict[str, None] = {}
+    for word in _WORD.findall(_UNSPACED.sub(lambda run: f" {run[0]} ", fold_text(text))):
+        pairs = [word[at : at + 2] for at in range(len(word) - 1)] if is_unspaced(word) else []
+        terms.update(dict.fromkeys(pairs or [word]))
+    return list(terms)

@@ -302,6 +302,7 @@ def make_page_blocks(page: PageDetail) -> Iterator[Block]:
         ("file", page.path),
         ("created", page.created),
         ("tags", ", ".join(page.tags)),
+        ("aliases", ", ".join(page.aliases)),
         ("links to", ", ".join(page.outlinks)),
         ("linked from", ", ".join(page.backlinks)),
     )

@@ -189,9 +189,9 @@ def _read_first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, fl
             moment = float(word[1:])
         elif word.lstrip("\n").startswith("R"):
             ##= man/spec/pages.md#files
-            ##% The date of a page MUST be the date in its front matter, or else the date of its first commit under any
-            ##% name, or else the date of the file. duvet MUST find the first commit of a page regardless of the user's
-            ##% git configuration.
+            ##% The date of a page MUST be the date in its front matter (`created`, `date`, `created_at` or `date
+            ##% created`), or else the date of its first commit under any name, or else the birth time of the file.
+            ##% duvet MUST find the first commit of a page regardless of the user's git configuration.
             before, after = next(words), next(words)
             heirs[before] = {*heirs.get(before, ()), *heirs.pop(after, ()), after}
         elif word:

@@ -48,7 +48,7 @@ class RequirementIndex:
         self._data = memory.compute("search", bytes, key, self._build)
 
     def _build(self) -> bytes:
-        with closing(_connect()) as connection:
+        with closing(open_memory_database()) as connection:
             # The texts are left out, because the catalogue contains them.
             _fill(connection, ", content=''", enumerate(self._texts))
             connection.execute("INSERT INTO found(found) VALUES ('optimize')")
@@ -57,7 +57,7 @@ class RequirementIndex:
 
     @cached_property
     def _connection(self) -> Connection:
-        connection = _connect(check_same_thread=False)
+        connection = open_memory_database(check_same_thread=False)
         finalize(self, connection.close)
         connection.deserialize(self._data)
         return connection
@@ -78,7 +78,7 @@ class RequirementIndex:
         ##= man/spec/search.md#results
         ##% `duvet search` MUST highlight the words that it found, and print the number of results that it does not
         ##% show. For an unknown word, `duvet search` MUST suggest similar words or names.
-        with closing(_connect()) as connection:
+        with closing(open_memory_database()) as connection:
             rows = ((index, self._texts[index]) for index in indexes)
             _fill(connection, "", ((index, (text.translate(_UNMARKED), *rest)) for index, (text, *rest) in rows))
             return {index: _parse_spans(marked) for index, marked in _query(connection, _HIGHLIGHTS, expression)}
@@ -112,7 +112,8 @@ def _parse_spans(marked: str) -> MatchSpans:
     return tuple(spans)
 
 
-def _connect(**options: bool) -> Connection:
+def open_memory_database(**options: bool) -> Connection:
+    """Open a database in memory; raise DuvetError if this sqlite can't search."""
     connection: Connection = _import_sqlite().connect(":memory:", **options)
     if not hasattr(connection, "serialize"):
         connection.close()

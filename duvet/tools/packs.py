@@ -96,7 +96,7 @@ class Registry:
         """Yield the tools that clients see; `is_relevant` decides about packs that only some projects need."""
         ##= man/spec/pages.md#tools
         ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables
-        ##% the pack. On `/api/mcp`, the server MUST always offer the pack `pages`.
+        ##% the pack. On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration disables it.
         more = {pack.name for pack in self.every_pack if pack.shown is None and is_relevant(pack.name)}
         return (tool for tool in self.usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 
@@ -249,10 +249,10 @@ def choose_packs(
     names = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *settings_by_pack], key=guests.__contains__)
     for name in dict.fromkeys(names):
         settings = settings_by_pack.get(name, _DEFAULT_SETTINGS)
-        if name not in known or not (settings.enabled or name in _ALWAYS):
+        if name not in known or not settings.enabled:
             continue
         # Without a setting, a pack that can always be called is listed if the project has content for it.
-        shown = settings.enabled if name in settings_by_pack else True if name in on or name not in _ALWAYS else None
+        shown = True if name in settings_by_pack or name in on or name not in _ALWAYS else None
         is_guest = name not in BUILT_IN_PACKS and name not in own_packs
         pack, switches = find_pack(name), settings.switches
         if is_guest and settings.prefix:

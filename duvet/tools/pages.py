@@ -6,13 +6,13 @@ from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct, json
 
 from duvet.errors import NotFoundError, UnreadableError
 from duvet.knowledge.pages import catalogue, files, search
-from duvet.knowledge.pages.page import Page, decode_page_body
+from duvet.knowledge.pages.page import Page, decode_page_body, make_page_filter
 from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, answer_question, fit_sources
 from duvet.llm.records import ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
@@ -32,6 +32,7 @@ NO_PAGES_FOUND = "No relevant information found in the knowledge base."
 PAGES_HINT = "find the slug with list_pages"
 
 
+_MAX_LINKS = 200  # The most links in an answer to an MCP client.
 _MAX_TEXT = 4_000_000  # The most characters, and bytes of JSON, of the text in an answer.
 
 
@@ -140,6 +141,12 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str
     outlinks: tuple[str, ...]
     backlinks: tuple[str, ...]
+    links: tuple[catalogue.PageLinkRow, ...]
+    path: str
+    created: str
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+    frontmatter: Annotated[dict[str, Any], Meta(description="The other fields of the front matter, as written")]
     requirements: tuple[catalogue.PageRequirement, ...] | None = None
     next_offset: int | None = None
 
@@ -168,6 +175,11 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
         end = arguments.offset + len(content)
         goes_on = end < len(text)
         is_cut = len(content) < len(part)
+        links = pages.links(page)
+        shown = _MAX_LINKS if ctx.caller.face == tool.MCP_SOURCE else len(links)
+        cuts = ["The text is too long for one answer and was cut."] if is_cut else []
+        if shown < len(links):
+            cuts.append(f"The answer has {shown} of {len(links)} links.")
         more = f"The text continues; set offset={end}{'' if is_cut else ' or raise limit'} to read on."
         return tool.ToolAnswer(
             value=GetPageOutput(
@@ -176,11 +188,17 @@ async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> to
                 content=content,
                 outlinks=pages.outlinks(page),
                 backlinks=pages.backlinks(page),
+                links=links[:shown],
+                path=page.path,
+                created=catalogue.format_moment(page.created),
+                tags=page.tags,
+                aliases=page.content.aliases,
+                frontmatter=page.content.fields,
                 requirements=catalogue.find_page_requirements(pages, page),
                 next_offset=end if goes_on else None,
             ),
             next_step=more if goes_on else "",
-            warning="The text is too long for one answer and was cut." if is_cut else "",
+            warning=" ".join(cuts),
         )
 
     return await answer_from_pages(ctx, load_page_collection, question)
@@ -236,16 +254,23 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
     return await answer_from_pages(ctx, load_page_collection, question)
 
 
-@_declare("list_pages", "List pages", ListArguments, tuple[PageListRow, ...])
-async def list_pages(arguments: ListArguments, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """List the project's pages (design notes, decisions, runbooks), newest first."""
+class ListPagesInput(ListArguments, frozen=True, forbid_unknown_fields=True):
+    tag: Annotated[str, Meta(description="Only pages with this tag, or with one below it, such as tea/green")] = ""
+    folder: Annotated[str, Meta(description="Only pages whose slug is in this folder")] = ""
+    since: Annotated[str, Meta(description="Only pages created on or after this date, such as 2026-05-31")] = ""
+
+
+@_declare("list_pages", "List pages", ListPagesInput, tuple[PageListRow, ...])
+async def list_pages(arguments: ListPagesInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
+    """List the pages (design notes, decisions, runbooks), newest first; filter them by tag, folder or date."""
+    wanted = make_page_filter(arguments.tag, arguments.folder, arguments.since)
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         return make_list_answer(
             context,
             "list_pages",
             arguments,
-            pages.pages,
+            [page for page in pages.pages if wanted.has(page)],
             key=lambda one: one.slug,
             row=lambda one: PageListRow(one.slug, one.title),
             page_size=0 if ctx.caller.face == tool.REST_SOURCE else context.page_size,
@@ -255,17 +280,16 @@ async def list_pages(arguments: ListArguments, ctx: call_context.CallContext) ->
 
 
 class SearchPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
-    query: Annotated[str, Meta(description="Words or parts of words")]
+    query: Annotated[str, Meta(description="Words, or a question")]
 
 
 @_declare("search", "Search pages", SearchPagesInput, tuple[search.PageHit, ...])
 async def run_page_search(arguments: SearchPagesInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """Find the 20 best pages that contain all words of a query in title or text, each with an excerpt. To search
-    requirements, call search_requirements."""
+    """Find the 20 best pages for the words of a query or question, each with an excerpt."""
     query = require_argument("query", arguments.query, "set it to one or more words")
 
     def question(context: ProjectSnapshot, index: search.PageIndex) -> tool.ToolAnswer:
-        hits = search.search_pages(index, query)
-        return tool.ToolAnswer(value=hits, page=tool.ResultPage(len(hits)))
+        found = search.search_pages(index, query)
+        return tool.ToolAnswer(value=found.hits, page=tool.ResultPage(found.total))
 
     return await answer_from_pages(ctx, load_page_index, question)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from typing import Any
-from urllib.parse import unquote
 
 from markupsafe import Markup
 from pyromark import Markdown, Options
 
 from duvet.errors import MarkdownError
-from duvet.knowledge.pages.catalogue import PageCollection, PageReference, format_moment
-from duvet.knowledge.pages.page import Page as Note, PageLink, rewrite_links
+from duvet.knowledge.pages.catalogue import PageCollection, format_moment
+from duvet.knowledge.pages.links import LinkSyntax, PageLink, rewrite_wikilinks
+from duvet.knowledge.pages.page import Page as Note
+from duvet.knowledge.pages.references import PageReference
 from duvet.queries.records import make_fragment_link
 from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribute, escape_html
 from duvet.specs.markdown import MarkdownEvent, walk_markdown
@@ -127,7 +127,6 @@ class PageWriter:
         self.texts = page.texts
         self.places = places
         self.catalogue = page.catalogue
-        self._by_path = {note.path: note for note in self.notes.pages}
 
     def view(self) -> Markup:
         """Return all pages, newest first."""
@@ -154,7 +153,7 @@ class PageWriter:
             body = f"<p>The text is too long for this report: {escape_html(note.path)}.</p>\n"
         else:
             body = render_markdown(
-                rewrite_links(text, self._rewrite_link), partial(self._find_page_link, posixpath.dirname(note.path))
+                rewrite_wikilinks(text, partial(self._rewrite_wikilink, note)), partial(self._find_page_link, note)
             )
         outlinks = (self.notes.by_slug[slug] for slug in self.notes.outlinks(note) if slug in self.notes.by_slug)
         backlinks = (self.notes.by_slug[slug] for slug in self.notes.backlinks(note))
@@ -166,18 +165,19 @@ class PageWriter:
             f"{_format_named('Requirements', self._write_requirements(indexes))}</article>\n"
         )
 
-    def _find_page_link(self, folder: str, goal: str) -> str:
-        path = unquote(goal.partition("#")[0])
-        note = self._by_path.get(posixpath.normpath(posixpath.join(folder, path))) if path else None
-        return self.places.notes[note.slug].link if note else ""
+    def _find_page_link(self, note: Note, goal: str) -> str:
+        page = self.notes.find_target(note, PageLink(goal, LinkSyntax.MARKDOWN))
+        return self.places.notes[page.slug].link if page else ""
 
-    def _rewrite_link(self, target: str, heading: str, label: str) -> str:
-        """Write a link to a page as Markdown; broken links are unchanged."""
-        words = _escape_markdown(label or (f"{target}#{heading}" if heading else target))
-        if target in self.notes.by_slug:
-            return f"[{words}](<{self.places.notes[target].link}>)"
-        link = PageLink(target, heading, 0, 0, 0)
-        named = self.notes.references.find(link)
+    def _rewrite_wikilink(self, note: Note, link: PageLink, label: str) -> str:
+        """Write a wikilink as Markdown; leave a broken link unchanged."""
+        words = _escape_markdown(label or link.written)
+        if link.syntax is LinkSyntax.EXTERNAL:
+            return f"[{words}](<{link.written}>)"
+        page = self.notes.find_target(note, link)
+        if page:
+            return f"[{words}](<{self.places.notes[page.slug].link}>)"
+        named = self.notes.find_reference(note, link)
         goal = self._find_target_link(named) if named else ""
         if goal:
             return f"[{words}](<{goal}>)"

@@ -44,7 +44,7 @@ SOME = 40
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "which tests are missing for a subsystem": ("duvet/knowledge/reports.py",),
     "how are subsystems read from the catalogue": ("duvet/knowledge/ingest/subsystems.py",),
-    "parse the front matter of a page": ("duvet/knowledge/pages/page.py", "duvet/knowledge/ingest/chunks.py"),
+    "parse the front matter of a page": ("duvet/knowledge/pages/", "duvet/knowledge/ingest/chunks.py"),
     "download a specification from the web": ("duvet/specs/",),
     "a quote that does not stand in its section to the letter": ("duvet/trace/", "duvet/project/fixes.py"),
     "files that git ignores": ("duvet/sources/",),

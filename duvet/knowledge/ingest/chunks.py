@@ -18,7 +18,7 @@ from duvet import errors, model
 from duvet.knowledge.ingest.files import make_warning, make_warnings
 from duvet.knowledge.ingest.subsystems import find_imports
 from duvet.knowledge.ingest.symbols import find_symbols, make_module_symbol
-from duvet.knowledge.pages.page import MAX_TAG_LENGTH, MAX_TAGS, find_body_start, parse_front_matter
+from duvet.knowledge.pages.front_matter import MAX_TAG_LENGTH, MAX_TAGS, find_body_start, parse_front_matter
 from duvet.project.project import Project
 from duvet.store.records import FileKind, Symbol, TextPiece
 from duvet.text import BOM, escape_line_ends, find_line_index, line_starts, shorten_text

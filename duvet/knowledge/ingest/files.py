@@ -54,7 +54,7 @@ _SECRETS = re.compile(
     r"\.env(?!\.example\Z).*|.*\.(?:pem|key|p12|pfx)|id_(?:rsa|dsa|ecdsa|ed25519).*|\.(?:netrc|npmrc|pypirc)", re.DOTALL
 )
 _VENDORED_FOLDERS = ("node_modules", "__pycache__")
-_VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
+VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 
 
 def make_warning(message: str, path: str = "", place: Place = Place(), hint: str = "") -> Problem:  # noqa: B008 - frozen
@@ -123,7 +123,7 @@ class DefaultExcludes:
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
         """Return True if the entries of a folder show that it is a virtual environment."""
         # The project folder itself may be a virtual environment.
-        return bool(folder) and folder not in self._included and _VIRTUAL_ENVIRONMENT in names
+        return bool(folder) and folder not in self._included and VIRTUAL_ENVIRONMENT in names
 
     def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:
         """Return True if the name or an excluded folder around it excludes a path."""
@@ -144,7 +144,7 @@ def is_excluded_by_default(root: str, path: str) -> bool:
     """Return True if a file is indexed only if the configuration includes its exact path."""
     excludes = DefaultExcludes(())
     for folder in _parents(path):
-        environment = os.path.join(root, folder, _VIRTUAL_ENVIRONMENT)
+        environment = os.path.join(root, folder, VIRTUAL_ENVIRONMENT)
         if excludes.excludes(folder, posixpath.basename(folder), is_folder=True, is_inside=False):
             return True
         if os.path.lexists(environment):

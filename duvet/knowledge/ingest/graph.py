@@ -11,8 +11,8 @@ from msgspec import Struct
 from duvet import model, text
 from duvet.knowledge.ingest.chunks import FileRecord
 from duvet.knowledge.ingest.subsystems import SubsystemIndex
-from duvet.knowledge.pages.catalogue import PageReferenceFinder
-from duvet.knowledge.pages.page import PageLink, normalise_slug
+from duvet.knowledge.pages.page import normalise_slug
+from duvet.knowledge.pages.references import PageReferenceFinder
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, NodeLabel, Relation
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
@@ -208,10 +208,10 @@ class _LinkResolver:
             if page is not None:
                 yield _make_file_id(page)
             else:
-                yield from self._resolve_in_trace(PageLink(slug, heading.strip(), 0, 0, 0))
+                yield from self._resolve_in_trace(slug, heading.strip())
 
-    def _resolve_in_trace(self, link: PageLink) -> Iterator[str]:
-        found = self._references.find(link) if self._references else None
+    def _resolve_in_trace(self, target: str, heading: str) -> Iterator[str]:
+        found = self._references.find(target, heading) if self._references else None
         if found is None or self._trace is None:
             return
         yield from (self._trace.ids[index] for index in found.indexes)

@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
+import posixpath
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from duvet import errors, model, rules
 from duvet.knowledge.git_dates import FirstCommitDates, find_first_commits
-from duvet.knowledge.pages.files import PageFiles, find_modification_time, find_page_files
+from duvet.knowledge.pages.files import PageFiles, find_page_files
+from duvet.knowledge.pages.links import REQUIREMENT_PREFIX, LinkSyntax, PageLink, has_heading
 from duvet.knowledge.pages.page import (
-    REQUIREMENT_PREFIX,
     Page,
-    PageLink,
     ParsedPage,
     find_slug_fault,
+    make_name,
     make_slug,
     make_slug_problem,
     normalise_slug,
     read_page,
 )
+from duvet.knowledge.pages.references import PageReference, PageReferenceFinder, is_requirement_id
+from duvet.knowledge.pages.resolver import LinkResolver
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
-from duvet.queries.references import RequirementRef, find_by_name
 from duvet.text import shorten_text, suggest_nearest
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, SpecificationCard
-from duvet.trace.locations import describe_ambiguous_section, find_specifications, match_sections
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
+from duvet.trace.locations import describe_ambiguous_section, match_sections
 from duvet.tree import cache, recorder
+from duvet.tree.birth_time import find_birth_time
+from duvet.tree.files import Tree
 
 _Rows = dict[str, tuple[recorder.FileStamp | None, ParsedPage]]
-_PARSER_VERSION = "2"  # After a change of this number, cached pages are invalid.
+_PARSER_VERSION = "3"  # After a change of this number, cached pages are invalid.
 _MAX_SUGGESTED = 20_000  # Maximum number of slugs to search for the nearest one.
 _MAX_REQUIREMENTS, _MAX_CITATIONS = 50, 20
-_ID = re.compile(r"[0-9a-f]{4,64}\Z")
 
 
 class PageStore(Struct, frozen=True):
@@ -47,7 +50,10 @@ class PageStore(Struct, frozen=True):
     problems: tuple[model.Problem, ...]
     rows: _Rows  # The content and the stamp of each file.
     dates: FirstCommitDates
+    births: dict[str, float]  # The birth times of files without another date.
     read_paths: frozenset[str]  # Files that were read.
+    resolver: LinkResolver
+    folders: frozenset[str]  # Folders that links lead to.
 
 
 def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = None) -> PageStore:
@@ -60,6 +66,7 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
     dates = dates or FirstCommitDates()
     problems = [*files.problems]
     pages: dict[str, Page] = {}
+    births: dict[str, float] = {}
     for path, (_, parsed) in rows.items():
         problems += parsed.problems
         if not parsed.is_page:
@@ -72,23 +79,61 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             problems += (_make_clash_problem(slug, first, path), _make_clash_problem(slug, path, first))
         else:
             ##= man/spec/pages.md#files
-            ##% The date of a page MUST be the date in its front matter, or else the date of its first commit under any
-            ##% name, or else the date of the file. duvet MUST find the first commit of a page regardless of the user's
-            ##% git configuration.
+            ##% The date of a page MUST be the date in its front matter (`created`, `date`, `created_at` or `date
+            ##% created`), or else the date of its first commit under any name, or else the birth time of the file.
+            ##% duvet MUST find the first commit of a page regardless of the user's git configuration.
             created = parsed.created
             if created is None:
                 created = dates.first.get(path)
             if created is None:
-                created = find_modification_time(project, path)
+                known = earlier and path in earlier.births and earlier.rows[path][1] is parsed
+                created = births[path] = earlier.births[path] if earlier and known else _find_birth(project, path)
             ##= man/spec/pages.md#files
-            ##% The title of a page MUST be the unchanged title in its front matter, or else its first heading, or else
-            ##% its slug.
-            title = parsed.title or slug
-            pages[slug] = Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
+            ##% The title of a page MUST be the unchanged title in its front matter, or else a heading of level 1 that
+            ##% opens its text, or else the name of its file.
+            title = parsed.title or make_name(path)
+            pages[slug] = Page(path=path, slug=slug, title=title, created=created, content=parsed)
     ##= man/spec/pages.md#tools
     ##% `list_pages` and `duvet pages` MUST list all pages, newest first.
-    ordered = sorted(pages.values(), key=lambda page: (-page.created, page.slug))
-    return PageStore(tuple(ordered), tuple(problems), rows, dates, frozenset(reader.read_paths))
+    ordered = tuple(sorted(pages.values(), key=lambda page: (-page.created, page.slug)))
+    linked, folders = _find_linked_files(project.tree, ordered, {*files.prefixes, *files.others})
+    resolver = LinkResolver(
+        {page.path: files.prefixes[page.path] for page in ordered},
+        files.others,
+        {page.slug: page.path for page in ordered if page.content.slug},
+        [(alias, page.path) for page in ordered for alias in page.content.aliases],
+        linked,
+    )
+    if earlier and earlier.resolver.inputs == resolver.inputs:
+        resolver = earlier.resolver
+    return PageStore(ordered, tuple(problems), rows, dates, births, frozenset(reader.read_paths), resolver, folders)
+
+
+def _find_birth(project: Project, path: str) -> float:
+    return find_birth_time(project.disk.at(path)) if project.on_disk else 0.0
+
+
+def _find_linked_files(
+    tree: Tree, pages: Collection[Page], known: Collection[str]
+) -> tuple[dict[str, None], frozenset[str]]:
+    """Return the other files and the folders that relative links of Markdown lead to."""
+    files: dict[str, None] = {}
+    folders: set[str] = set()
+    seen: set[str] = set()
+    for page in pages:
+        folder = posixpath.dirname(page.path)
+        for link in page.links:
+            if link.syntax is not LinkSyntax.MARKDOWN:
+                continue
+            path = posixpath.normpath(posixpath.join(folder, link.path)) if link.path else ""
+            if path in known or path in seen or not path or path.startswith(("/", "..")) or "\0" in path:
+                continue
+            seen.add(path)
+            if tree.is_file(path):
+                files[path] = None
+            elif tree.exists(path):
+                folders.add(path)
+    return files, frozenset(folders)
 
 
 class _PageReader:
@@ -134,88 +179,21 @@ def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
     return rules.PAGE_SLUG_CLASH.problem(message, path, hint="change `slug` in the front matter of one page")
 
 
-class PageReference(Struct, frozen=True):
-    written: str
-    indexes: tuple[int, ...]  # Indexes of the requirements; empty for a whole specification.
-    specification: int | None = None
-    section: str | None = None
+class LinkKind(StrEnum):
+    PAGE = "page"
+    ATTACHMENT = "attachment"  # A file that is not a page.
+    REQUIREMENT = "requirement"  # A requirement, section or specification.
+    MISSING = "missing"
+    EXTERNAL = "external"  # A URL.
 
 
-class PageReferenceFinder:
-    """Resolves links to requirements, sections and specifications, and caches the results."""
-
-    def __init__(self, catalogue: Catalogue) -> None:
-        self.catalogue = catalogue
-        self._references: dict[tuple[str, str], PageReference | None] = {}
-        self._specifications: dict[str, list[int]] = {}
-
-    def is_id(self, link: PageLink) -> bool:
-        """Return True if the link can only be a link to a requirement."""
-        return link.target.lower().startswith(REQUIREMENT_PREFIX)
-
-    def specification(self, link: PageLink) -> SpecificationCard | None:
-        """Return the specification that the link names, even if that does not contain the section."""
-        numbers = [] if self.is_id(link) else self._find_specifications(link.target)
-        return self.catalogue.specifications[numbers[0]] if numbers else None
-
-    def find(self, link: PageLink) -> PageReference | None:
-        """Return what a link in a page refers to, or None if the trace doesn't contain it."""
-        key = (link.target, link.heading)
-        if key not in self._references:
-            self._references[key] = self._resolve(link)
-        return self._references[key]
-
-    def _resolve(self, link: PageLink) -> PageReference | None:
-        ##= man/spec/pages.md#links
-        ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
-        ##% requirement with that id, unless a page has this slug.
-        if self.is_id(link):
-            name = link.target[len(REQUIREMENT_PREFIX) :].strip()
-            indexes = self._find_name(name) or self._find_id(name.lower())
-            return PageReference(link.written, indexes) if indexes else None
-        for number in self._find_specifications(link.target):
-            if not link.heading:
-                return PageReference(link.written, (), number)
-            found = match_sections(self.catalogue.specifications[number], link.heading)
-            if len(found) == 1:
-                stated = self.catalogue.stated.get((number, found[0]), ())
-                return PageReference(link.written, stated, number, found[0])
-            indexes = () if found else self._find_name(link.heading, number)
-            if indexes:
-                section = self.catalogue.requirements[indexes[0]].section
-                return PageReference(link.written, indexes, number, section)
-        return None
-
-    def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
-        """Return the requirement with this id; without a specification, the id must be unique in the trace."""
-        ##= man/spec/names.md#references
-        ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
-        ##% requirement's hash.
-        try:
-            found = find_by_name(self.catalogue, name, None if specification is None else [specification])
-        except errors.NotFoundError:
-            return ()
-        return found.indexes if isinstance(found, RequirementRef) else ()
-
-    def _find_specifications(self, name: str) -> list[int]:
-        if name not in self._specifications:
-            self._specifications[name] = find_specifications(self.catalogue, name)
-        return self._specifications[name]
-
-    def _find_id(self, prefix: str) -> tuple[int, ...]:
-        """Return the requirements whose hash begins with these digits; empty if several hashes do."""
-        if not _ID.match(prefix):
-            return ()
-        found: dict[str, list[int]] = {}
-        for id, index in self._ids[bisect_left(self._ids, (prefix, -1)) :]:
-            if not id.startswith(prefix):
-                break
-            found.setdefault(id, []).append(index)
-        return tuple(next(iter(found.values()))) if len(found) == 1 else ()
-
-    @cached_property
-    def _ids(self) -> list[tuple[str, int]]:
-        return sorted((id, index) for index, id in enumerate(self.catalogue.ids))
+class PageLinkRow(Struct, frozen=True):
+    target: str  # As it is written, without the heading.
+    slug: str | None  # The slug of the page that the link leads to.
+    heading: str | None
+    kind: LinkKind
+    line: int
+    heading_found: bool | UnsetType = UNSET  # Set for a heading of a page.
 
 
 class PageNode(Struct, frozen=True):
@@ -225,7 +203,7 @@ class PageNode(Struct, frozen=True):
 
 
 class PageEdge(Struct, frozen=True):
-    """A link from one page to another, or links in both directions."""
+    """A link from a page to another."""
 
     source: str
     target: str
@@ -242,6 +220,7 @@ class PageCollection:
         self.pages = store.pages
         self.by_slug = {page.slug: page for page in store.pages}
         self.references = PageReferenceFinder(catalogue)
+        self._by_path = {page.path: page for page in store.pages}
 
     def require(self, slug: str) -> Page:
         """Return the page with this slug; raise NotFoundError with the most similar slug."""
@@ -258,47 +237,116 @@ class PageCollection:
         """Return a hint with the most similar slug, or ""."""
         return suggest_nearest(shorten_text(slug), [page.slug for page in self.pages[:_MAX_SUGGESTED]])
 
-    def outlinks(self, page: Page) -> tuple[str, ...]:
-        """Return the slugs that the page links to, in order, including those of missing pages."""
+    def find_target(self, source: Page, link: PageLink) -> Page | None:
+        """Return the page that a link leads to."""
+        return self._by_path.get(self.store.resolver.resolve(source.path, link) or "")
+
+    def find_reference(self, source: Page, link: PageLink) -> PageReference | None:
+        """Return the part of the trace that a wikilink leads to, unless a page has that name."""
+        if link.syntax is not LinkSyntax.WIKI or self.find_target(source, link):
+            return None
+        return self.references.find(link.target, link.heading or "")
+
+    def classify(self, source: Page, link: PageLink) -> LinkKind:
+        """Return what a link leads to."""
         ##= man/spec/pages.md#links
-        ##% The outlinks of a page MUST be the slugs that it links to, each once, in order, and without links in code
-        ##% and comments.
-        ##= man/spec/pages.md#links
-        ##% The backlinks of a page MUST be the other pages that link to it.
-        links = (
-            link
-            for link in page.links
-            if link.target in self.by_slug
-            or not (self.references.is_id(link) or self.references.specification(link) is not None)
+        ##% `get_page` MUST return each link with its target, its heading, the slug of its page and its kind: `page`,
+        ##% `attachment`, `requirement`, `missing` or `external`.
+        if link.syntax is LinkSyntax.EXTERNAL:
+            return LinkKind.EXTERNAL
+        if self.find_target(source, link):
+            return LinkKind.PAGE
+        if link.syntax is LinkSyntax.WIKI:
+            if is_requirement_id(link.target) or self.find_reference(source, link):
+                return LinkKind.REQUIREMENT
+            if self.references.specification(link.target) is not None:
+                return LinkKind.MISSING
+        return LinkKind.ATTACHMENT if self.store.resolver.resolve(source.path, link) else LinkKind.MISSING
+
+    def links(self, page: Page) -> tuple[PageLinkRow, ...]:
+        """Return all links of a page in order."""
+        return tuple(self._make_row(page, link) for link in page.links)
+
+    def _make_row(self, page: Page, link: PageLink) -> PageLinkRow:
+        target = self.find_target(page, link)
+        # Without the heading, the link leads to no page if the `#` is part of its name.
+        written, heading = link.target, link.heading
+        if target and heading and link.syntax is LinkSyntax.WIKI and self.store.resolver.has_sign(page.path, link):
+            written, heading = link.written, None
+        found = has_heading(target.content.headings, target.content.blocks, heading) if target and heading else UNSET
+        return PageLinkRow(
+            target=written,
+            slug=target.slug if target else None,
+            heading=heading,
+            kind=self.classify(page, link),
+            line=link.line,
+            heading_found=found,
         )
-        return tuple(dict.fromkeys(link.target for link in links))
+
+    def outlinks(self, page: Page) -> tuple[str, ...]:
+        """Return the slugs of the pages that a page links to, in order, and the names of missing pages."""
+        ##= man/spec/pages.md#links
+        ##% The outlinks of a page MUST be the slugs of the pages that it links to and the names of missing pages, each
+        ##% once, in order, and without links in code, HTML and comments.
+        found: dict[str, None] = {}
+        for link in page.links:
+            if not link.target or link.syntax is LinkSyntax.EXTERNAL:
+                continue
+            target = self.find_target(page, link)
+            if target:
+                found[target.slug] = None
+            elif (
+                link.syntax is LinkSyntax.WIKI
+                and self.classify(page, link) is LinkKind.MISSING
+                and self.references.specification(link.target) is None
+            ):
+                found[normalise_slug(link.target)] = None
+        return tuple(found)
 
     def backlinks(self, page: Page) -> tuple[str, ...]:
+        ##= man/spec/pages.md#links
+        ##% The backlinks of a page MUST be the other pages that link to it.
         return tuple(self._sources.get(page.slug, ()))
 
     @cached_property
-    def _sources(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+    def _targets(self) -> dict[str, dict[str, None]]:
+        """The slugs of the other pages that each page links to."""
+        found: dict[str, dict[str, None]] = {}
         for page in self.pages:
-            for target in dict.fromkeys(link.target for link in page.links):
-                if target in self.by_slug and target != page.slug:
-                    found.setdefault(target, []).append(page.slug)
+            pages = (self.find_target(page, link) for link in page.links if link.syntax is not LinkSyntax.EXTERNAL)
+            found[page.slug] = {one.slug: None for one in pages if one is not None and one is not page}
         return found
 
-    def find_dangling(self) -> Iterator[tuple[Page, PageLink]]:
-        """Yield the links that lead neither to a page nor to anything in the trace."""
+    @cached_property
+    def _sources(self) -> dict[str, dict[str, None]]:
+        found: dict[str, dict[str, None]] = {}
+        for source, targets in self._targets.items():
+            for target in targets:
+                found.setdefault(target, {})[source] = None
+        return found
+
+    def broken_links(self) -> Iterator[tuple[Page, PageLink]]:
+        """Yield the links that lead nowhere, and those to a missing heading of a page."""
         for page in sorted(self.pages, key=lambda page: page.path):
-            for link in page.links:
-                if link.target not in self.by_slug and self.references.find(link) is None:
-                    yield page, link
+            yield from ((page, link) for link in page.links if self._is_broken(page, link))
+
+    def _is_broken(self, page: Page, link: PageLink) -> bool:
+        row = self._make_row(page, link)
+        if row.kind is LinkKind.MISSING:
+            return not self._is_folder(page, link)
+        if row.kind is LinkKind.REQUIREMENT:
+            return self.find_reference(page, link) is None
+        return row.heading_found is False
+
+    def _is_folder(self, page: Page, link: PageLink) -> bool:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(page.path), link.path))
+        return link.syntax is LinkSyntax.MARKDOWN and (path in self.store.folders or path == ".")
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
         """Yield what the page refers to in the trace; the same set of requirements is not repeated."""
         seen: set[tuple[int, ...]] = set()
         for link in page.links:
-            if link.target in self.by_slug:
-                continue
-            found = self.references.find(link)
+            found = self.find_reference(page, link)
             if found is not None and found.indexes not in seen:
                 seen.add(found.indexes)
                 yield found
@@ -313,26 +361,19 @@ class PageCollection:
                     found.setdefault(index, {})[page.slug] = page
         return {index: tuple(pages.values()) for index, pages in found.items()}
 
-    @cached_property
-    def _neighbours(self) -> dict[str, dict[str, PageEdge]]:
-        found: dict[str, dict[str, PageEdge]] = {page.slug: {} for page in self.pages}
-        for page in self.pages:
-            for link in page.links:
-                near, far = page.slug, link.target
-                if far in found and far != near and far not in found[near]:
-                    found[near][far] = found[far][near] = PageEdge(near, far)
-        return found
-
     def graph(self, page: Page) -> PageGraph:
         """Return the page, the pages connected to it, and all links among them."""
         ##= man/spec/pages.md#tools
-        ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it.
-        near = self._neighbours
-        slugs = [page.slug, *near[page.slug]]
+        ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it,
+        ##% with an edge for each direction.
+        slugs = [page.slug, *self._neighbours(page.slug)]
         inside = set(slugs)
-        nodes = tuple(PageNode(slug, self.by_slug[slug].title, len(near[slug])) for slug in slugs)
-        edges = dict.fromkeys(edge for slug in slugs for far, edge in near[slug].items() if far in inside)
+        nodes = tuple(PageNode(slug, self.by_slug[slug].title, len(self._neighbours(slug))) for slug in slugs)
+        edges = (PageEdge(slug, target) for slug in slugs for target in self._targets[slug] if target in inside)
         return PageGraph(nodes, tuple(edges))
+
+    def _neighbours(self, slug: str) -> dict[str, None]:
+        return {**self._targets[slug], **self._sources.get(slug, {})}
 
 
 class PageCitation(Struct, frozen=True):
@@ -360,9 +401,12 @@ class PageRow(Struct, frozen=True, kw_only=True):
 
 
 class PageDetail(PageRow, frozen=True, kw_only=True):
+    aliases: tuple[str, ...]
+    frontmatter: dict[str, Any]  # The other fields, as they are written.
     content: str
     outlinks: tuple[str, ...]
     backlinks: tuple[str, ...]
+    links: tuple[PageLinkRow, ...]
     requirements: tuple[PageRequirement, ...]
 
 
@@ -374,9 +418,12 @@ def make_page_row(page: Page) -> PageRow:
 def make_page_detail(collection: PageCollection, page: Page, content: str) -> PageDetail:
     return PageDetail(
         **structs.asdict(make_page_row(page)),
+        aliases=page.content.aliases,
+        frontmatter=page.content.fields,
         content=content,
         outlinks=collection.outlinks(page),
         backlinks=collection.backlinks(page),
+        links=collection.links(page),
         requirements=find_page_requirements(collection, page) or (),
     )
 
@@ -423,28 +470,37 @@ def find_page_problems(project: Project) -> PageFindings:
     # Without links, the trace is not needed.
     if any(page.links for page in store.pages):
         collection = PageCollection(store, project.catalogue)
-        found += [_make_dangling_problem(collection, page, link) for page, link in collection.find_dangling()]
+        found += [_make_link_problem(collection, page, link) for page, link in collection.broken_links()]
     problems = sorted(dict.fromkeys(found), key=lambda problem: problem.sort_key)
-    links = sum(len(page.links) for page in store.pages)
+    links = sum(link.syntax is not LinkSyntax.EXTERNAL for page in store.pages for link in page.links)
     return PageFindings(tuple(files.prefixes), len(store.pages), links, tuple(problems))
 
 
-def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLink) -> model.Problem:
+def _make_link_problem(collection: PageCollection, page: Page, link: PageLink) -> model.Problem:
     ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about each broken link in a page with its path and line, and name the missing section or the
-    ##% most similar slug.
-    card = collection.references.specification(link)
-    if collection.references.is_id(link):
+    ##% duvet MUST warn about each broken link in a page with its path and line, and name the missing section or
+    ##% heading, or the most similar slug.
+    heading = link.heading or ""
+    target = collection.find_target(page, link)
+    is_wiki = link.syntax is LinkSyntax.WIKI
+    card = collection.references.specification(link.target) if is_wiki and not target else None
+    if target:
+        message = f"`{target.slug}` has no heading `{heading}`"
+        hint = suggest_nearest(shorten_text(heading), target.content.headings) or "link to an existing heading"
+    elif is_wiki and is_requirement_id(link.target):
         message = f"link to unknown requirement `{link.written}`"
         hint = f"write `{REQUIREMENT_PREFIX}` and at least 4 digits that identify one requirement"
     elif card is not None:
-        named = match_sections(card, link.heading)
-        message = f"`{link.target}` has no section `{link.heading}`"
-        near = suggest_nearest(shorten_text(link.heading), card.section_names.values())
+        named = match_sections(card, heading)
+        message = f"`{link.target}` has no section `{heading}`"
+        near = suggest_nearest(shorten_text(heading), card.section_names.values())
         hint = near or "link to an existing section, or to the specification alone"
         if named:
-            message, hint = describe_ambiguous_section(card, link.heading, named)
-    else:
+            message, hint = describe_ambiguous_section(card, heading, named)
+    elif is_wiki:
         message = f"link to unknown page `{link.written}`"
         hint = collection.suggest(link.target) or "create the page, or remove the link"
+    else:
+        message = f"link to missing file `{link.written}`"
+        hint = "correct the path, or remove the link"
     return rules.PAGE_LINK_DANGLING.problem(message, page.path, link.place, hint=hint)

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from msgspec import Struct
 
-from duvet import errors, model
+from duvet import model
 from duvet.config.settings import Config, NotesRule, SourceRule
+from duvet.knowledge.ingest.files import VIRTUAL_ENVIRONMENT, DefaultExcludes
 from duvet.project.project import Project
 from duvet.rules import PAGE_UNREAD
-from duvet.sources.scan import InnerTree, RuleOrigin, find_sources
+from duvet.sources.gitignore import IgnoredPaths
+from duvet.sources.scan import FilteredTree, InnerTree, ProblemReporter, RuleOrigin, find_sources
 from duvet.specs.locator import is_url
 from duvet.tree.files import DiskTree, FolderMembership, MemoryTree, Tree
-from duvet.tree.recorder import RecordedTree
 
 _WILDCARD = re.compile(r"[*?\[]")
 DEFAULT_PAGE_RULES = (NotesRule(patterns=("docs/**/*.md",)),)
 
 
 class PageFiles(Struct, frozen=True):
-    """The page files, the folder prefix that each slug leaves out, and the problems with the patterns."""
+    """The page files, the files beside them, and the problems with the patterns."""
 
-    prefixes: dict[str, str]
+    prefixes: dict[str, str]  # The folder that the slug of a page omits, by the path of the page.
+    others: tuple[str, ...]
     problems: tuple[model.Problem, ...]
 
 
@@ -36,29 +39,41 @@ class PagePatterns(Struct, frozen=True):
     is_of_disk: bool = False  # Whether the project is on disk, where links may lead out of it.
 
     def files(self, tree: Tree) -> PageFiles:
-        problems: list[model.Problem] = []
+        problems: dict[model.Problem, None] = {}
         found: dict[str, str] = {}
+        others: dict[str, None] = {}
         inside = FolderMembership(self.root, DiskTree(self.root))
         outside: dict[str, None] = {}
+        ignored = IgnoredPaths(tree, self.root)
 
-        def inner(view: Tree) -> Tree:
+        def report(problem: model.Problem) -> None:
+            problems[problem] = None
+
+        def limit(view: Tree, prefix: str) -> Tree:
+            view = FilteredTree(view, _HiddenFiles(ignored, prefix).hides)
             return InnerTree(view, inside, lambda folder: outside.update({folder: None})) if self.is_of_disk else view
 
         for number, rule in enumerate(self.rules):
             for index, pattern in enumerate(rule.patterns):
-                source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
-                sources = [(source, self._origin(number, index))]
-                for file in find_sources(sources, tree, self.root, problems.append, inner):
+                prefix, origin = find_pattern_prefix(pattern), self._origin(number, index)
+                within = partial(limit, prefix=prefix)
+                for path in _find_files(pattern, rule, origin, tree, self.root, report, within):
                     ##= man/spec/pages.md#hostile-input
                     ##% duvet MUST skip a page behind a symbolic link that leads out of the project, and warn about it.
-                    if self.is_of_disk and not inside.has(file.path):
-                        outside[file.path] = None
+                    if self.is_of_disk and not inside.has(path):
+                        outside[path] = None
                     else:
-                        found.setdefault(file.path, find_pattern_prefix(pattern))
+                        found.setdefault(path, prefix)
+                if folder := _find_folder_pattern(pattern):
+                    beside = _find_files(folder, rule, origin, tree, self.root, lambda problem: None, within)
+                    others.update(dict.fromkeys(path for path in beside if path not in found))
         excluded = frozenset() if self.is_configured else frozenset(self._specifications())
         hint = "move it into the project, or add it to `exclude`"
-        problems += (PAGE_UNREAD.problem("the file is outside the project", path, hint=hint) for path in outside)
-        return PageFiles({path: found[path] for path in found if path not in excluded}, tuple(problems))
+        for path in outside:
+            report(PAGE_UNREAD.problem("the file is outside the project", path, hint=hint))
+        files = (path for path in others if path not in found and path not in outside and tree.is_file(path))
+        pages = {path: found[path] for path in found if path not in excluded}
+        return PageFiles(pages, (*files, *(excluded & found.keys())), tuple(problems))
 
     def _origin(self, number: int, index: int) -> RuleOrigin:
         config = self.config
@@ -79,6 +94,48 @@ class PagePatterns(Struct, frozen=True):
                 yield posixpath.normpath(rule.source)
 
 
+class _HiddenFiles:
+    """Hides files that git ignores, hidden files, secrets and dependencies; `prefix` is a folder that a pattern names."""
+
+    def __init__(self, ignored: IgnoredPaths, prefix: str) -> None:
+        self._ignored = ignored
+        self._prefix = prefix
+        self._excludes = DefaultExcludes(())
+
+    def hides(self, path: str, is_folder: bool) -> bool:
+        ##= man/spec/pages.md#files
+        ##% duvet MUST skip files that git ignores, hidden files and folders below the folder that the configuration
+        ##% names, files that may contain secrets, and vendored folders.
+        name = path.rpartition("/")[2]
+        is_below = path.startswith(self._prefix)
+        if is_folder and self._ignored.tree.is_file(f"{path}/{VIRTUAL_ENVIRONMENT}"):
+            return True
+        if is_below and (
+            name.startswith(".") or self._excludes.excludes(path, name, is_folder=is_folder, is_inside=False)
+        ):
+            return True
+        return self._ignored.hides(path, is_folder)
+
+
+def _find_files(
+    pattern: str,
+    rule: NotesRule,
+    origin: RuleOrigin,
+    tree: Tree,
+    root: str,
+    report: ProblemReporter,
+    within: Callable[[Tree], Tree],
+) -> Iterator[str]:
+    source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
+    return (file.path for file in find_sources([(source, origin)], tree, root, report, within))
+
+
+def _find_folder_pattern(pattern: str) -> str:
+    """Return the pattern of all files in the folders of a pattern; empty if it names a single file."""
+    folder, slash, _ = pattern.rpartition("/")
+    return f"{folder}{slash}*" if _WILDCARD.search(pattern) else ""
+
+
 def load_page_patterns(project: Project) -> PagePatterns:
     """Return the patterns from the options, from the configuration, or else the defaults."""
     config, tree = project.config, project.tree
@@ -95,22 +152,13 @@ def find_page_files(project: Project) -> PageFiles:
     """Find the page files of a project, and record them so that changes are noticed."""
     patterns = load_page_patterns(project)
     found = patterns.files(project.tree)
-    project.listings.append((lambda tree: list(patterns.files(tree).prefixes), list(found.prefixes)))
+
+    def list_files(tree: Tree) -> list[str]:
+        now = patterns.files(tree)
+        return [*now.prefixes, *now.others]
+
+    project.listings.append((list_files, [*found.prefixes, *found.others]))
     return found
-
-
-def find_modification_time(project: Project, path: str) -> float:
-    """Return the modification time of a file, or 0 if it is unknown."""
-    tree = project.tree
-    if isinstance(tree, RecordedTree):
-        seen = tree.seen.get(path)
-        return seen.modified / 1e9 if seen else 0.0
-    if isinstance(tree, DiskTree):
-        try:
-            return tree.marks(path).st_mtime
-        except errors.DuvetError:
-            return 0.0
-    return 0.0
 
 
 def find_pattern_prefix(pattern: str) -> str:

@@ -1,95 +1,93 @@
-"""Searches pages by words."""
+"""Searches pages by words, in sqlite FTS5."""
 
 from __future__ import annotations
 
-import math
 import re
-from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
+from threading import Lock
+from typing import TYPE_CHECKING
+from weakref import finalize
 
 from msgspec import Struct
 
-from duvet.knowledge.pages.catalogue import PageCollection, PageStore
+from duvet.knowledge.pages.catalogue import PageCollection
 from duvet.knowledge.pages.page import Page
-from duvet.words import compose, parse_query
+from duvet.queries.full_text import open_memory_database
+from duvet.words import (
+    MAX_QUERY_CHARACTERS,
+    STOP_WORDS,
+    compose,
+    extract_search_terms,
+    fold_text,
+    is_unspaced,
+    make_storable,
+    split_unspaced,
+)
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
 
 MAX_PAGE_HITS, MAX_RELEVANT_PAGES = 20, 5
-_MAX_WORDS, _MAX_STEMS = 32, 40
-_EXCERPT_BEFORE, _EXCERPT_AFTER = 50, 100
+_MAX_TERMS = 64
 _MAX_CHANGED = 200  # If more pages have changed, the index is rebuilt.
-_MAX_KEPT_BYTES = 64 << 20  # Larger texts are not kept in memory; they are read again to find phrases.
+_EXCERPT_BEFORE, _EXCERPT_LENGTH = 50, 150
+_MAX_MATCHES = 500  # Maximum number of matches to compare for an excerpt.
+_MAX_PASSAGES, _PASSAGE_LENGTH = 2_000, 1_200
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_ENDING = re.compile(r"(?:ies|ing|ed|es|e|s|y)\Z")
+_MIN_STEM = 3
 
 PageReader = Callable[[Page], str | None]  # Returns the text of a page, or None if it is gone.
-_ENDING = re.compile(r"(?:ies|ing|ed|es|e|s|y)\Z")
-_NO_WORD = re.compile(r"[^\w]+")
-_PARAGRAPH = re.compile(r"\n\s*\n")
-_MIN_STEM = 3
-_MIN_INSIDE = 4  # Minimum length of a stem that may match inside words.
-_TITLE_WEIGHT = 3.0
-_MAX_PASSAGES, _PASSAGE_LENGTH = 2_000, 1_200
+
+##= man/spec/pages.md#search
+##% `search` MUST look in names, titles, headings, tags, aliases and texts, and rank a match in a name highest and one in
+##% the text lowest.
+_TABLE = """CREATE VIRTUAL TABLE pages USING fts5(
+    name, title, headings, tags, body, content='', tokenize='porter unicode61 remove_diacritics 2'
+)"""
+_INSERT = "INSERT INTO pages(rowid, name, title, headings, tags, body) VALUES (?, ?, ?, ?, ?, ?)"
+_SCORES = "SELECT rowid, -bm25(pages, 10.0, 5.0, 3.0, 3.0, 1.0) FROM pages WHERE pages MATCH ?"
 
 
-def fold_text(text: str) -> str:
-    """Return the text in lower case and NFC."""
-    return compose(text).lower()
+class _WordTable:
+    """The words of pages by the number of a row; any thread may use it. Rows are only added."""
+
+    def __init__(self) -> None:
+        self._connection: Connection = open_memory_database(check_same_thread=False)
+        finalize(self, self._connection.close)
+        self._connection.execute(_TABLE)
+        self._lock = Lock()
+        self._count = 0
+
+    def add(self, pages: Sequence[Page], read: PageReader) -> dict[int, Page]:
+        """Index pages, and return them by their rows."""
+        with self._lock:
+            rows = dict(enumerate(pages, self._count))
+            self._count += len(rows)
+            self._connection.executemany(_INSERT, (_make_row(row, page, read(page)) for row, page in rows.items()))
+            self._connection.commit()
+            return rows
+
+    def find(self, expression: str) -> list[tuple[int, float]]:
+        """Return the rows that match, with their scores."""
+        with self._lock:
+            found: list[tuple[int, float]] = self._connection.execute(_SCORES, (expression,)).fetchall()
+            return found
 
 
-def flatten_text(text: str) -> str:
-    """Return the folded text with single blanks."""
-    return " ".join(fold_text(text).split())
-
-
-class WordIndex:
-    """The words of numbered texts, split at blanks."""
-
-    def __init__(self, texts: Iterable[tuple[int, str]]) -> None:
-        found: dict[str, array[int]] = {}
-        self.count = 0
-        for number, text in texts:
-            self.count += 1
-            for word in set(text.split()):
-                numbers = found.get(word)
-                if numbers is None:
-                    found[word] = array("I", (number,))
-                else:
-                    numbers.append(number)
-        self._numbers = list(found.values())
-        self._all = "\n".join(["", *found, ""])
-        self._starts = array("Q")
-        at = 1
-        for word in found:
-            self._starts.append(at)
-            at += len(word) + 1
-
-    def find(self, part: str, *, at_start: bool = False) -> set[int]:
-        """Return the numbers of the texts with a word that contains this folded text.
-
-        With `at_start`, the word has to begin with it.
-        """
-        found: set[int] = set()
-        before = "\n" if at_start else ""
-        at = self._all.find(before + part) if part else -1
-        while at >= 0 and len(found) < self.count:
-            start = at + len(before)
-            found.update(self._numbers[bisect_right(self._starts, start) - 1])
-            at = self._all.find(before + part, self._all.index("\n", start))
-        return found
-
-
-class _IndexBase(Struct, frozen=True):
-    """A word index of all pages, and the pages as they were when it was built."""
-
-    store: PageStore
-    paths: list[str]
-    words: WordIndex
-    texts: dict[str, bytes]  # Folded texts by their paths.
-
-    def find_changed(self, store: PageStore) -> list[str]:
-        rows, before = store.rows, self.store.rows
-        found = [path for path, (_, parsed) in rows.items() if path not in before or before[path][1] is not parsed]
-        return [*found, *(path for path in before if path not in rows)]
+def _make_row(row: int, page: Page, text: str | None) -> tuple[object, ...]:
+    content = page.content
+    parts = (
+        page.name.replace("_", " "),
+        page.title,
+        "\n".join(content.headings),
+        "\n".join((*content.tags, *content.aliases)),
+        text or "",
+    )
+    return row, *(split_unspaced(fold_text(make_storable(part))) for part in parts)
 
 
 class PageIndex:
@@ -98,62 +96,89 @@ class PageIndex:
     def __init__(self, collection: PageCollection, read: PageReader, earlier: PageIndex | None = None) -> None:
         self.collection = collection
         self.read = read
-        is_usable = earlier and len(earlier._base.find_changed(collection.store)) <= _MAX_CHANGED
-        self._base: _IndexBase = earlier._base if earlier and is_usable else self._build()
-        self._stale = frozenset(self._base.find_changed(collection.store))
-        self._recent = {page.path: self._text(page) for page in collection.pages if page.path in self._stale}
+        known = {page.path: (row, page) for row, page in earlier.rows.items()} if earlier else {}
+        kept: dict[int, Page] = {}
+        changed: list[Page] = []
+        for page in collection.pages:
+            row, before = known.get(page.path, (0, None))
+            if before is not None and before.content is page.content and before.title == page.title:
+                kept[row] = page
+            else:
+                changed.append(page)
+        stale = earlier.stale + len(known) - len(kept) if earlier else 0
+        is_usable = earlier is not None and len(changed) + stale <= _MAX_CHANGED
+        self.table: _WordTable = earlier.table if earlier and is_usable else _WordTable()
+        self.stale: int = stale if is_usable else 0  # The number of rows that are no longer used.
+        added = self.table.add(changed if is_usable else collection.pages, read)
+        self.rows: dict[int, Page] = {**kept, **added} if is_usable else added
 
-    def _build(self) -> _IndexBase:
-        texts: dict[str, bytes] = {}
-
-        def read_all() -> Iterator[str]:
-            room = _MAX_KEPT_BYTES
-            for page in self.collection.pages:
-                text = self._text(page)
-                data = text.encode()
-                if len(data) <= room:
-                    room -= len(data)
-                    texts[page.path] = data
-                yield text
-
-        words = WordIndex(enumerate(read_all()))
-        return _IndexBase(self.collection.store, [page.path for page in self.collection.pages], words, texts)
-
-    def _text(self, page: Page) -> str:
-        # The line end keeps a phrase from matching the end of the title and the beginning of the text.
-        return f"{flatten_text(page.title)}\n{flatten_text(self.read(page) or '')}"
-
-    def has_phrase(self, page: Page, phrase: str) -> bool:
-        """Return True if a page contains this flattened phrase."""
-        if page.path in self._stale:
-            return phrase in self._recent[page.path]
-        text = self._base.texts.get(page.path)
-        return phrase in self._text(page) if text is None else phrase.encode() in text
-
-    def find(self, part: str, *, at_start: bool = False) -> set[str]:
-        """Return the paths of the pages that contain this folded text.
-
-        With `at_start`, a word has to begin with it.
-        """
-        paths = self._base.paths
-        found = {paths[number] for number in self._base.words.find(part, at_start=at_start)} - self._stale
-        for path, text in self._recent.items():
-            if any(word.startswith(part) for word in text.split()) if at_start else part in text:
-                found.add(path)
+    @cached_property
+    def _named(self) -> dict[str, list[Page]]:
+        """The pages by the words of their names, titles and aliases."""
+        found: dict[str, list[Page]] = {}
+        for page in self.collection.pages:
+            for name in {_join_terms(name) for name in (page.name, page.title, page.slug, *page.content.aliases)}:
+                found.setdefault(name, []).append(page)
         return found
 
-    def list_titled(self, paths: set[str]) -> list[tuple[str, Page]]:
-        """Return these pages with their folded titles, newest first."""
-        places = self._places
-        return [self._titles[place] for place in sorted(places[path] for path in paths if path in places)]
-
     @cached_property
-    def _titles(self) -> list[tuple[str, Page]]:
-        return [(fold_text(page.title), page) for page in self.collection.pages]
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
+    def _order(self) -> dict[str, int]:
         return {page.path: place for place, page in enumerate(self.collection.pages)}
+
+    def rank(self, query: str) -> list[Page]:
+        """Return the pages with any of the words of a query, best first."""
+        query = query[:MAX_QUERY_CHARACTERS]
+        terms = extract_terms(query)
+        scores: dict[str, float] = {}
+        counts: Counter[str] = Counter()
+        pages: dict[str, Page] = {}
+        for term in terms:
+            for page, score in self._match(term):
+                pages[page.path] = page
+                scores[page.path] = scores.get(page.path, 0.0) + score
+                counts[page.path] += 1
+        for pair in _join_neighbours(query):
+            for page, score in self._select(f'"{pair}"'):
+                pages[page.path] = page
+                scores[page.path] = scores.get(page.path, 0.0) + score
+        named = {page.path for page in self._named.get(_join_terms(query), ())} if terms else set()
+
+        def rank(path: str) -> tuple[bool, bool, float, int]:
+            ##= man/spec/pages.md#search
+            ##% `search` MUST list pages whose name, title or alias is the query first, then pages with all its words,
+            ##% then pages with some of them.
+            share = max(counts[path], 0.5) / len(terms)
+            return path not in named, counts[path] < len(terms), -scores[path] * share, self._order[path]
+
+        return [pages[path] for path in sorted(pages, key=rank)]
+
+    def _match(self, term: str) -> Iterator[tuple[Page, float]]:
+        if not is_unspaced(term) or len(term) > 1:
+            found = list(self._select(f'"{term}"'))
+            if found or len(term) < _MIN_STEM:
+                return iter(found)
+        ##= man/spec/pages.md#search
+        ##% `search` MUST find words that begin with a word of the query if no page contains the word itself.
+        return self._select(f'"{term}"*')
+
+    def _select(self, expression: str) -> Iterator[tuple[Page, float]]:
+        return ((self.rows[row], score) for row, score in self.table.find(expression) if row in self.rows)
+
+
+def extract_terms(query: str) -> list[str]:
+    """Return the terms of a query without stop words, unless it has no others."""
+    terms = extract_search_terms(query)
+    return ([term for term in terms if term not in STOP_WORDS] or terms)[:_MAX_TERMS]
+
+
+def _join_terms(text: str) -> str:
+    return " ".join(extract_search_terms(text.replace("_", " ")))
+
+
+def _join_neighbours(query: str) -> list[str]:
+    """Return each two words that follow each other as one: `back links` may be written `backlinks`."""
+    words = [word for word in extract_search_terms(query) if not is_unspaced(word)][:_MAX_TERMS]
+    return [first + second for first, second in pairwise(words)]
 
 
 class PageHit(Struct, frozen=True):
@@ -162,97 +187,61 @@ class PageHit(Struct, frozen=True):
     excerpt: str
 
 
-def search_pages(index: PageIndex, query: str) -> list[PageHit]:
-    """Return the pages that contain every word of the query, even within longer words, best first."""
-    phrase = flatten_text(query)
-    words = tuple(dict.fromkeys(phrase.split(" ")))[:_MAX_WORDS]
-    ##= man/spec/pages.md#tools
-    ##% `search` MUST find up to 20 pages that contain every word of the query, ignoring case, even as a part of a
-    ##% longer word.
-    paths = index.find(words[0])
-    for word in words[1:]:
-        paths &= index.find(word)
+class PageHits(Struct, frozen=True):
+    hits: tuple[PageHit, ...]
+    total: int  # Number of matching pages, including those that are not shown.
+
+
+def search_pages(index: PageIndex, query: str) -> PageHits:
+    """Return the best pages for the words of a query, each with an excerpt."""
+    ranked = index.rank(query)
+    stems = extract_stems(query)
     hits: list[PageHit] = []
-    for page in _rank(index, paths, phrase, words):
+    for page in ranked:
+        ##= man/spec/pages.md#search
+        ##% `search` MUST return the 20 best pages, each with an excerpt around its matches, and the number of all
+        ##% matching pages.
         if len(hits) == MAX_PAGE_HITS:
             break
         text = index.read(page)
         if text is not None:
-            hits.append(PageHit(page.slug, page.title, make_excerpt(text, phrase, words)))
-    return hits
+            hits.append(PageHit(page.slug, page.title, make_excerpt(text, stems)))
+    return PageHits(tuple(hits), len(ranked))
 
 
-def _rank(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) -> Iterator[Page]:
-    """Yield the best pages first, and read texts only as the caller asks for more pages."""
-    ##= man/spec/pages.md#tools
-    ##% `search` MUST list matches in titles first, then matches of the exact phrase, then other matches, and in each
-    ##% group newer pages first. `search` MUST show an excerpt around each match.
-    exact: list[Page] = []
-    with_phrase: list[Page] = []
-    with_words: list[Page] = []
-    others: list[Page] = []
-    for title, page in index.list_titled(paths):
-        if phrase in title:
-            (exact if phrase == title else with_phrase).append(page)
-        else:
-            (with_words if all(word in title for word in words) else others).append(page)
-    yield from exact
-    yield from with_phrase
-    yield from with_words
-    if len(words) == 1:
-        yield from others
-        return
-    rest: list[Page] = []
-    for page in others:
-        if index.has_phrase(page, phrase):
-            yield page
-        else:
-            rest.append(page)
-    yield from rest
-
-
-def make_excerpt(text: str, phrase: str, words: Sequence[str]) -> str:
-    """Return the text around the phrase, or around the first word found, or else the beginning of the text."""
+def make_excerpt(text: str, stems: Sequence[str]) -> str:
+    """Return the part of a text with the most stems, or the beginning of the text."""
     text = compose(text)
-    spaced = r"\s+".join(map(re.escape, phrase.split(" ")))
-    any_word = "|".join(map(re.escape, words))
-    found = re.search(spaced, text, re.IGNORECASE) or re.search(any_word, text, re.IGNORECASE)
-    start, end = found.span() if found else (0, 0)
-    first, last = max(start - _EXCERPT_BEFORE, 0), min(end + _EXCERPT_AFTER, len(text))
-    if start == end:
-        first, last = 0, min(_EXCERPT_BEFORE + _EXCERPT_AFTER, len(text))
+    pattern = "|".join(rf"(?:{re.escape(stem)})" if is_unspaced(stem) else rf"\b{re.escape(stem)}" for stem in stems)
+    found = [match for _, match in zip(range(_MAX_MATCHES), re.finditer(pattern, text, re.IGNORECASE), strict=False)]
+    if not stems or not found:
+        return text[:_EXCERPT_LENGTH] + ("..." if len(text) > _EXCERPT_LENGTH else "")
+    best, most, end = found[0], 0, 0
+    inside: Counter[str] = Counter()
+    for match in found:
+        while end < len(found) and found[end].end() <= match.start() + _EXCERPT_LENGTH - _EXCERPT_BEFORE:
+            inside[found[end][0].lower()] += 1
+            end += 1
+        if len(inside) > most:
+            best, most = match, len(inside)
+        inside -= Counter([match[0].lower()])
+    first = max(best.start() - _EXCERPT_BEFORE, 0)
+    last = min(max(best.end(), best.start() + _EXCERPT_LENGTH - _EXCERPT_BEFORE), len(text))
     return f"{'...' if first else ''}{text[first:last]}{'...' if last < len(text) else ''}"
 
 
 def find_relevant_pages(index: PageIndex, question: str) -> list[Page]:
-    """Return the pages with the rarest words of a question, best first."""
-    stems = extract_stems(question)
-    scores: dict[str, float] = {}
-    total = len(index.collection.pages)
-    for stem in stems:
-        paths = index.find(stem, at_start=len(stem) < _MIN_INSIDE)
-        # In a small project, the only matching word may be one that every page contains.
-        weight = math.log(1 + total / len(paths)) if paths else 0.0
-        for path in paths:
-            scores[path] = scores.get(path, 0.0) + weight
-
-    def score(page: Page) -> float:
-        words = fold_text(page.title).split()
-        in_title = sum(any(word.startswith(stem) for word in words) for stem in stems)
-        return scores[page.path] + _TITLE_WEIGHT * in_title
-
-    pages = [page for page in index.collection.pages if page.path in scores]
-    return sorted(pages, key=lambda page: -score(page))[:MAX_RELEVANT_PAGES]
+    """Return the pages that match a question best."""
+    return index.rank(question)[:MAX_RELEVANT_PAGES]
 
 
-def extract_stems(question: str) -> tuple[str, ...]:
-    """Return the words of a question without stop words and endings."""
+def extract_stems(query: str) -> tuple[str, ...]:
+    """Return the words of a query without stop words and endings."""
     found: dict[str, None] = {}
-    for term in parse_query(question).terms:
-        for word in filter(None, _NO_WORD.split(fold_text(term))):
-            stem = _ENDING.sub("", word)
-            found[stem if len(stem) >= _MIN_STEM else word] = None
-    return tuple(found)[:_MAX_STEMS]
+    for term in extract_terms(query[:MAX_QUERY_CHARACTERS]):
+        stem = _ENDING.sub("", term)
+        found[stem if len(stem) >= _MIN_STEM else term] = None
+    return tuple(found)
 
 
 def find_passage(text: str, stems: tuple[str, ...]) -> tuple[str, int]:

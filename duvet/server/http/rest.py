@@ -77,7 +77,8 @@ class RestEndpoint:
             "description": self._identity.description,
             ##= man/spec/pages.md#tools
             ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration
-            ##% enables the pack. On `/api/mcp`, the server MUST always offer the pack `pages`.
+            ##% enables the pack. On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration
+            ##% disables it.
             "tools": [
                 {
                     "name": tool.name,

@@ -154,7 +154,7 @@ def listed_pages(command: Command) -> tuple[set[str], set[str]]:
 def test_the_pack_is_listed_while_the_project_has_pages(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##% The server MUST offer the pack `pages` to MCP clients if the project has pages or the configuration enables the
-    ##% pack. On `/api/mcp`, the server MUST always offer the pack `pages`.
+    ##% pack. On `/api/mcp`, the server MUST offer the pack `pages` unless the configuration disables it.
     folder = make(tmp_path / "tea", TRACE)
     with Command(duvet_command, folder) as command:
         assert listed_pages(command) == (set(), {*FIVE})
@@ -169,7 +169,7 @@ def test_the_pack_is_listed_while_the_project_has_pages(duvet_command: str, tmp_
 @pytest.mark.parametrize(
     ("config", "by_mcp", "by_rest"),
     [
-        ({"toolPacks": {"pages": {"enabled": False}}}, set(), {*FIVE}),
+        ({"toolPacks": {"pages": {"enabled": False}}}, set(), set()),
         ({"toolPacks": {"pages": {"tools": {"ask": False}}}}, {*FIVE} - {"ask"}, {*FIVE} - {"ask"}),
         ({"pages": [{"pattern": "nothing/*.md"}]}, set(), {*FIVE}),
     ],
@@ -181,3 +181,5 @@ def test_the_configuration_decides_on_pages(
     folder = make(tmp_path / "tea", {**TRACE, **NOTES, "duvet.config.json": json.dumps(config)})
     with Command(duvet_command, folder) as command:
         assert listed_pages(command) == (by_mcp, by_rest)
+    # `duvet call` finds the tools of a disabled pack, unless the configuration disables it.
+    assert run(duvet_command, folder, "call", "list_pages").code == (0 if by_rest else 1)

@@ -9,6 +9,7 @@ import pytest
 
 from duvet.knowledge.git_dates import CommitTimes, LastCommit, find_commit_times, find_first_commits
 from duvet.knowledge.pages.catalogue import PageStore
+from duvet.tree.birth_time import find_birth_time
 from duvet.tree.files import DiskTree
 from duvet.tree.git import GitRevisions
 from tests.cli.made import make
@@ -88,7 +89,8 @@ def tea(tmp_path: Path) -> Path:
     ("moment", "dates"),
     [
         (DAY, ("created: 1970-01-02", "date: 1970-01-02", "created: '1970-01-02'", "created: 19700102")),
-        (DAY, ("created: 1970-01-02\ndate: 1970-01-03",)),
+        (DAY, ("date: 1970-01-03\ncreated: 1970-01-02", "created: soon\ndate: 1970-01-02", "Date Created: 1970-01-02")),
+        (DAY, ("created_at: 1970/01/02", "CREATED: 1970-01-02", "date-created: 1970-01-02 00:00")),
         (3600.0, ("created: 1970-01-01T01:00:00Z", "created: 1970-01-01 01:00", "date: 1970-01-01T02:00:00+01:00")),
     ],
 )
@@ -100,18 +102,19 @@ def test_dates_in_front_matter(moment: float, dates: tuple[str, ...]) -> None:
 
 def test_the_date_of_a_page_is_from_front_matter_or_git_or_the_file(tmp_path: Path) -> None:
     ##= man/spec/pages.md#files
-    ##% The date of a page MUST be the date in its front matter, or else the date of its first commit under any name, or
-    ##% else the date of the file. duvet MUST find the first commit of a page regardless of the user's git
-    ##% configuration.
+    ##% The date of a page MUST be the date in its front matter (`created`, `date`, `created_at` or `date created`), or
+    ##% else the date of its first commit under any name, or else the birth time of the file. duvet MUST find the first
+    ##% commit of a page regardless of the user's git configuration.
     files = {**TRACE, "docs/front.md": "---\ncreated: 1970-01-02\n---\n", "docs/\u00e9.md": "x"}
-    for folder, expected in (
-        (history(tmp_path / "tea", files), {"\u00e9": FIRST, "front": DAY, "new": 1000.0}),
-        (make(tmp_path / "plain", files), {"\u00e9": 1000.0, "front": DAY, "new": 1000.0}),
-    ):
+    for folder in (history(tmp_path / "tea", files), make(tmp_path / "plain", files)):
         (folder / "docs/new.md").write_text("y")
+        born = {name: find_birth_time(str(folder / f"docs/{name}.md")) for name in ("\u00e9", "new")}
         for name in ("front", "\u00e9", "new"):
+            # An edit changes no date.
             os.utime(folder / f"docs/{name}.md", (1000.0, 1000.0))
+        expected = {"front": DAY, **born, **({"\u00e9": FIRST} if folder.name == "tea" else {})}
         assert dates(load(folder)) == expected
+        assert 0 not in born.values()
     make(folder, {".git/HEAD": f"{'0' * 40}\n"})
     assert dates(load(folder)) == expected
 

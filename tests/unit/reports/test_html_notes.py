@@ -128,7 +128,7 @@ LINKS = {
     "[a](../b%20c.md#x)": '<a href="#pages/b-c">a</a>',
     "[a](./own.md)": '<a href="#pages/in/own">a</a>',
     "[a](../../docs/spec.md)": "a",
-    "[a](/docs/in/own.md)": "a",
+    "[a](/docs/in/own.md)": '<a href="#pages/in/own">a</a>',
     "[a](../../../b.md)": "a",
     "[a](nowhere: 'b\"c')": '<span title="b&quot;c">a</span>',
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from duvet.errors import QueryError
 from duvet.knowledge.pages import page as pages
 from duvet.knowledge.pages.catalogue import find_page_problems
 from duvet.knowledge.pages.files import find_pattern_prefix
@@ -14,7 +15,7 @@ from duvet.knowledge.pages.page import decode_page_body, read_page
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree
 from tests.cli.made import make
-from tests.unit.knowledge.pages.made import CONFIG, TRACE, list_problems, notes_of, project_in, project_of
+from tests.unit.knowledge.pages.made import CONFIG, TRACE, list_problems, load, notes_of, project_in, project_of
 
 
 def slugs(files: Mapping[str, str | bytes]) -> list[str]:
@@ -46,6 +47,64 @@ def test_pages_are_the_files_that_are_configured_or_those_in_docs(tables: list[s
     assert slugs({**FILES, **configured(*tables)}) == expected
 
 
+def test_files_that_are_never_pages(tmp_path: Path) -> None:
+    ##= man/spec/pages.md#files
+    ##% duvet MUST skip files that git ignores, hidden files and folders below the folder that the configuration names,
+    ##% files that may contain secrets, and vendored folders.
+    hidden = ("docs/.trash/a.md", "docs/.obsidian/b.md", "docs/.c.md", "docs/node_modules/x/d.md", "docs/id_rsa.md")
+    ignored = {"docs/.gitignore": "drafts/\n", "docs/drafts/e.md": "", "docs/env/pyvenv.cfg": "", "docs/env/f.md": ""}
+    everything = {**dict.fromkeys(hidden, ""), **ignored, "docs/g.md": "[[a]] [[e]] [[f]] [x](.trash/a.md)"}
+    assert slugs(everything) == ["g"]
+    notes = notes_of(everything)
+    assert [row.kind.value for row in notes.links(notes.require("g"))] == [*["missing"] * 3, "attachment"]
+    # A pattern may name a hidden folder itself.
+    named = {**configured("pattern = 'docs/.trash/**/*.md'"), **everything, "docs/.trash/.in/h.md": ""}
+    assert slugs(named) == ["a"]
+    assert [page.slug for page in load(make(tmp_path, {**TRACE, **everything})).pages] == ["g"]
+
+
+def test_front_matter_is_data() -> None:
+    front = (
+        "Title: no\ntags: [Tea, '#green/leaf', Tea]\ntag: hot\nalias: Brew, Pot\nrating: 5\ndone: true\nby: {a: [b]}"
+    )
+    (page,) = notes_of({"docs/a.md": f"---\n{front}\ndate: 1970-01-02\n---\n"}).pages
+    assert (page.tags, page.content.aliases) == (("Tea", "green/leaf", "hot"), ("Brew", "Pot"))
+    fields = {"Title": "no", "rating": "5", "done": True, "by": {"a": ["b"]}, "date": "1970-01-02"}
+    assert (page.content.fields, page.created) == (fields, 86400)
+
+
+FILTERED = [
+    ("tea", "", "", "b c/d"),
+    ("#TEA/green", "", "", "c/d"),
+    ("te", "", "", ""),
+    ("", "C", "", "c/d c/e/f"),
+    ("", "c/e/", "", "c/e/f"),
+    ("", "", "1970-01-03", "a b"),
+    ("", "", "1970-01-02T12:00:00Z", "a b"),
+    ("tea", "c", "1970-01-01", "c/d"),
+    ("", "", "", "a b c/d c/e/f"),
+]
+
+
+@pytest.mark.parametrize(("tag", "folder", "since", "expected"), FILTERED)
+def test_filters(tag: str, folder: str, since: str, expected: str) -> None:
+    ##= man/spec/pages.md#tools
+    ##% `list_pages` and `duvet pages list` MUST filter pages by tag, including the tags below it, by folder and by date.
+    files = {
+        "docs/a.md": "---\ncreated: 1970-01-04\n---\n",
+        "docs/b.md": "---\ncreated: 1970-01-03\ntags: Tea\n---\n",
+        "docs/c/d.md": "---\ncreated: 1970-01-02\ntags: [tea/green]\n---\n",
+        "docs/c/e/f.md": "---\ncreated: 1970-01-01\ntags: [teas]\n---\n",
+    }
+    wanted = pages.make_page_filter(tag, folder, since)
+    assert " ".join(page.slug for page in notes_of(files).pages if wanted.has(page)) == expected
+
+
+def test_a_filter_needs_a_date() -> None:
+    with pytest.raises(QueryError, match="since: 'soon' is not a date"):
+        pages.make_page_filter("", "", "soon")
+
+
 def test_a_wrong_pattern_is_reported() -> None:
     message = "Pattern syntax error near position 0: recursive wildcards must form a single path component"
     assert list_problems(configured("pattern = 'a**'")) == [("DUV006", ".duvet/config.toml:7:11", message)]
@@ -58,19 +117,21 @@ def test_prefixes_of_patterns() -> None:
 
 def test_titles() -> None:
     ##= man/spec/pages.md#files
-    ##% The title of a page MUST be the unchanged title in its front matter, or else its first heading, or else its
-    ##% slug.
+    ##% The title of a page MUST be the unchanged title in its front matter, or else a heading of level 1 that opens its
+    ##% text, or else the name of its file.
     files = {
         "docs/a.md": "---\ntitle: From the  front\n---\n# Heading\n",
-        "docs/b.md": "text\n\n## The `code` of [[a|it]] & *more*\nmore\n\n# Second\n",
+        "docs/b.md": "\n# The `code` of [[a|it]] & *more* {#id}\nmore\n\n# Second\n",
         "docs/c.md": "```\n# no heading\n```\n",
         "docs/d.md": "Under\nlined\n===\n",
         "docs/e.md": "---\ntitle: 2026\n---\n",
-        "docs/f.md": "#\n\n## Not empty\n",
+        "docs/f.md": "#\n\n# Second\n",
+        "docs/deep/g.md": "text\n\n# Not first\n",
+        "docs/h.md": "## Not of level 1\n",
     }
     titles = {page.slug: page.title for page in notes_of(files).pages}
-    expected = ("From the front", "The code of it & more", "c", "Under lined", "2026", "Not empty")
-    assert titles == dict(zip("abcdef", expected, strict=True))
+    expected = ("From the front", "The code of it & more", "c", "Under lined", "2026", "f", "g", "h")
+    assert titles == dict(zip(("a", "b", "c", "d", "e", "f", "deep/g", "h"), expected, strict=True))
 
 
 ELSEWHERE = "it contains an empty, `.` or `..` folder"
@@ -79,7 +140,8 @@ BAD = {
     **dict.fromkeys(("/etc/passwd", "C:/x"), "it is an absolute path"),
     **dict.fromkeys(("../x", "a/../../x", "a//b", "."), ELSEWHERE),
     **{f"a{sign}b": f"it contains the control character U+{ord(sign):04X}" for sign in "\0\x1b\u202e\n\t\u2028"},
-    **{f"a{sign}b": f"it contains `{sign}`, which links can't contain" for sign in "|\\"},
+    **{f"a{sign}b": f"it contains `{sign}`, which links can't contain" for sign in ""},
+    "a|b": "it contains `\\` or `|`, which links can't contain",
     "req:1234": "the prefix `req:` is reserved for links to requirements",
     "x" * 301: "it is longer than 300 characters",
 }
@@ -91,7 +153,7 @@ def test_slugs_that_are_refused_and_allowed() -> None:
     for slug in GOOD:
         notes = notes_of({"docs/x.md": f'---\nslug: "{slug}"\n---\n', "docs/y.md": f"[[{slug}]]"})
         page = notes.require(slug)
-        assert (page.path, notes.backlinks(page), list(notes.find_dangling())) == ("docs/x.md", ("y",), [])
+        assert (page.path, notes.backlinks(page), list(notes.broken_links())) == ("docs/x.md", ("y",), [])
 
 
 def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
@@ -101,15 +163,15 @@ def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
     files = {
         "docs/a.md": "---\nslug: ../x\n---\n",
         "docs/b.md": "---\nslug: ''\n---\n",
-        "docs/[c].md": "",
+        "docs/c|.md": "",
         "docs/d.md": "# First\n",
         "docs/z.md": "---\nslug: d\n---\n# Second\n",
     }
     assert [(page.slug, page.title) for page in notes_of(files).pages] == [("d", "First")]
     assert list_problems(files) == [
-        ("DUV101", "docs/[c].md:0:0", "invalid page slug '[c]': it contains `[`, which links can't contain"),
         ("DUV101", "docs/a.md:0:0", f"invalid page slug '../x': {ELSEWHERE}"),
         ("DUV101", "docs/b.md:0:0", "invalid page slug '': it is empty"),
+        ("DUV101", "docs/c|.md:0:0", "invalid page slug 'c|': it contains `\\` or `|`, which links can't contain"),
         ("DUV100", "docs/d.md:0:0", "the slug `d` is already used by docs/z.md"),
         ("DUV100", "docs/z.md:0:0", "the slug `d` is already used by docs/d.md"),
     ]
@@ -126,7 +188,7 @@ def test_a_slug_is_found_in_every_unicode_form() -> None:
     notes = notes_of({**{f"docs/{name}.md": "" for name in names}, "docs/b.md": links})
     for slug in (*names, "caf\u00e9", "two blanks", "no break"):
         assert notes.backlinks(notes.require(slug)) == ("b",)
-    assert list(notes.find_dangling()) == []
+    assert list(notes.broken_links()) == []
 
 
 @pytest.mark.parametrize(
@@ -157,6 +219,7 @@ def test_spellings_of_front_matter() -> None:
     for front in ("slug: x", "# why\n\nslug: x", *SPELLINGS):
         files = {"docs/a.md": f"---\n{front}\n---\n"}
         assert (slugs(files), list_problems(files)) == (["x"], [])
+    assert slugs({"docs/a.md": "---\n- slug: x\n---\n"}) == ["a"]
     for line in LONG_LINES:
         text = f"---\n{line}\n---\n"
         assert decode_page_body(text.encode(), "x") == text
@@ -206,7 +269,6 @@ FRONTS = {
     "a bomb of long texts": f"a: &a {'x' * 60_000}\nb: [{'*a,' * 80}]\n",
     "nested deeply": "a: " + "[" * 100 + "]" * 100 + "\n",
     "no YAML": "a: [\n",
-    "no table": "- a\n",
     "an object of Python": "a: !!python/object/apply:os.system [id]\n",
     "a key twice": "slug: x\nslug: y\n",
 }

@@ -42,9 +42,28 @@ MILK = {
 }
 
 
-def page_of(slug: str, content: str, outlinks: list[str], backlinks: list[str], **more: Any) -> dict[str, Any]:
-    links = {"outlinks": outlinks, "backlinks": backlinks}
-    return {"slug": slug, "title": slug.title(), "content": content, **links, **more}
+def link_to(target: str, line: int, kind: str = "page", heading: str | None = None, **more: Any) -> dict[str, Any]:
+    slug = target if kind == "page" else None
+    return {"target": target, "slug": slug, "heading": heading, "kind": kind, "line": line, **more}
+
+
+def page_of(
+    slug: str, day: int, content: str, links: list[dict[str, Any]], backlinks: list[str], **more: Any
+) -> dict[str, Any]:
+    return {
+        "slug": slug,
+        "title": slug.title(),
+        "content": content,
+        "outlinks": [link["target"] for link in links if link["kind"] != "requirement"],
+        "backlinks": backlinks,
+        "links": links,
+        "path": f"docs/{slug}.md",
+        "created": f"2026-05-{day:02}T00:00:00Z",
+        "tags": [],
+        "aliases": [],
+        "frontmatter": {"created": f"2026-05-{day:02}"},
+        **more,
+    }
 
 
 def graph_of(nodes: list[tuple[str, str, int]], *edges: tuple[str, str]) -> dict[str, Any]:
@@ -59,8 +78,11 @@ CONNECTIONS = {
     "slug": "alpha",
     "outlinks": ["beta", "gamma", "missing"],
     "backlinks": ["beta"],
-    "localGraph": graph_of(NODES, ("beta", "alpha"), ("alpha", "gamma"), ("beta", "gamma")),
+    "localGraph": graph_of(NODES, ("alpha", "beta"), ("alpha", "gamma"), ("beta", "alpha"), ("beta", "gamma")),
 }
+TO_ALPHA = [link_to("beta", 6), link_to("gamma", 6), link_to("missing", 6, "missing")]
+TO_BETA = [link_to("alpha", 6, heading="top", heading_found=False), link_to("gamma", 6)]
+TO_GAMMA = [link_to("spec", 6, "requirement", heading="brewing")]
 CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
     ##= man/spec/pages.md#tools
     ##% `list_pages` and `duvet pages` MUST list all pages, newest first.
@@ -69,30 +91,31 @@ CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
         {},
         [{"slug": name, "title": name.title()} for name in ("delta", "beta", "gamma", "alpha")],
     ),
-    "3.1": ("get_page", {"slug": "delta"}, page_of("delta", DELTA, [], [])),
-    "3.1 spaces": ("get_page", {"slug": " beta "}, page_of("beta", BETA, ["alpha", "gamma"], ["alpha"])),
+    "3.1": ("get_page", {"slug": "delta"}, page_of("delta", 4, DELTA, [], [])),
+    "3.1 spaces": ("get_page", {"slug": " beta "}, page_of("beta", 3, BETA, TO_BETA, ["alpha"])),
     ##= man/spec/pages.md#tools
     ##% The tools for pages MUST answer `not_found` for an unknown page, and suggest the most similar slug. The tools
     ##% for pages MUST reject an empty required argument.
     "3.2 8.3": ("get_page", {"slug": "alpah"}, NOT_FOUND),
     "3.2 far": ("get_page", {"slug": "../../etc/passwd"}, FAR),
-    "3.3": ("get_page", {"slug": "alpha"}, page_of("alpha", ALPHA, ["beta", "gamma", "missing"], ["beta"])),
+    "3.3": ("get_page", {"slug": "alpha"}, page_of("alpha", 1, ALPHA, TO_ALPHA, ["beta"])),
     ##= man/spec/pages.md#tools
     ##% `get_page` and `duvet pages show` MUST show the requirements that a page links to, and the code that cites these
     ##% requirements.
     "3.4": (
         "get_page",
         {"slug": "gamma"},
-        page_of("gamma", GAMMA, [], ["beta", "alpha"], requirements=[BREWING, MILK]),
+        page_of("gamma", 2, GAMMA, TO_GAMMA, ["beta", "alpha"], requirements=[BREWING, MILK]),
     ),
     "4.1": (
         "search",
         {"query": "KETTLE"},
         [{"slug": "alpha", "title": "Alpha", "excerpt": "..." + ALPHA[ALPHA.index("kettle") - 50 :]}],
     ),
-    "4.4": ("search", {"query": "nothing like it"}, []),
+    "4.4": ("search", {"query": "airplanes"}, []),
     ##= man/spec/pages.md#tools
-    ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it.
+    ##% `get_connections` MUST return the outlinks and the backlinks of a page, and a graph of the pages around it, with
+    ##% an edge for each direction.
     "6.1": ("get_connections", {"slug": "alpha"}, CONNECTIONS),
     "6.3": ("get_connections", {"slug": "alpah"}, NOT_FOUND),
 }
@@ -159,7 +182,7 @@ async def test_criterion_6_2_the_graph_ends_at_the_neighbors(tmp_path: Path) -> 
     }
     async with pages_client(tmp_path, files) as client:
         around_a, around_d = [(await post(client, "get_connections", slug=slug))[1]["localGraph"] for slug in "ad"]
-    assert around_a == graph_of([("a", "a", 2), ("b", "b", 2), ("c", "c", 3)], ("a", "b"), ("c", "a"), ("b", "c"))
+    assert around_a == graph_of([("a", "a", 2), ("b", "b", 2), ("c", "c", 3)], ("a", "b"), ("b", "c"), ("c", "a"))
     assert around_d == graph_of([("d", "The last", 1), ("c", "c", 3)], ("c", "d"))
 
 

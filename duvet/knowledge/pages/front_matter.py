@@ -1,0 +1,148 @@
+"""Reads the front matter of a page: title, slug, date, tags, aliases and other fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+from msgspec import Struct
+
+from duvet import rules
+from duvet.config.document import DataDocument, DocumentError, check_document_size
+from duvet.model import Place, Problem
+from duvet.text import shorten_text
+
+MAX_TAGS, MAX_TAG_LENGTH = 100, 300
+_MAX_FRONT_MATTER = 1 << 16
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)((?:.*?\n)??)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_YAML_TABLE = r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                      # blank lines, and comments
+    [ \t]*(?:\{
+        | (?:"[^"\n]*"|'[^'\n]*')[ \t]*:(?:\s|\Z)
+        | (?:[^\s\#"'-]|-[^\s-])(?:[^\n:]|:(?=\S))*:(?:\s|\Z)
+    )"""
+"""The pattern of the beginning of a mapping."""
+_DATE_KEYS = ("created", "date", "created at", "date created")
+_SEPARATORS = re.compile(r"[\s_-]+")
+_OWN_FIELDS = frozenset(("slug", "title", "tags", "tag", "aliases", "alias"))
+_TAGS_HINT = "write a list of words, such as [tea, kettle]"
+_ALIASES_HINT = "write a list of names, such as [Tea, Brewing tea]"
+DATE_HINT = "write it like 2026-05-31 or 2026-05-31T12:00:00Z"
+
+
+class PageFrontMatter(Struct, frozen=True):
+    """The valid fields of front matter, and the problems of the others."""
+
+    slug: str | None = None
+    title: str = ""
+    created: float | None = None
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    fields: dict[str, Any] = {}  # The other fields, as they are written.
+    problems: tuple[Problem, ...] = ()
+
+
+def split_page(text: str, path: str) -> tuple[PageFrontMatter, int]:
+    """Return the front matter of a page, and the index of the first character after it."""
+    block = _find_front_matter(text)
+    if not block:
+        return PageFrontMatter(), 0
+    if not _is_table(block):
+        message = "the text between the `---` lines is not front matter, so it is part of the page"
+        hint = "write `key: value` lines, or leave the line after the first `---` blank"
+        return PageFrontMatter(problems=(rules.PAGE_FRONT_MATTER.problem(message, path, Place(1, 1), hint=hint),)), 0
+    return _read_front_matter(block[0], path), block.end()
+
+
+def find_body_start(text: str) -> int:
+    """Return the index of the first character after the front matter."""
+    block = _find_front_matter(text)
+    return block.end() if block and _is_table(block) else 0
+
+
+def _find_front_matter(text: str) -> re.Match[str] | None:
+    return _FRONT_MATTER.match(text, 0, _MAX_FRONT_MATTER) if text.startswith("---") else None
+
+
+def _is_table(block: re.Match[str]) -> bool:
+    # Compiled when a page has front matter, because it takes as long as reading many pages.
+    return not block[1] or re.match(_YAML_TABLE, block[1], re.VERBOSE) is not None
+
+
+def parse_front_matter(text: str, path: str) -> DataDocument:
+    """Parse front matter with its fences, and leave scalars as text; raise DocumentError if it is invalid."""
+    from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
+
+    ##= man/spec/pages.md#files
+    ##% The title of a page MUST be the unchanged title in its front matter, or else a heading of level 1 that opens its
+    ##% text, or else the name of its file.
+    document = parse_yaml(text.rstrip().removesuffix("...").removesuffix("---"), path, parse_scalar_as_text)
+    check_document_size(document)
+    return document
+
+
+def _read_front_matter(text: str, path: str) -> PageFrontMatter:
+    problems: list[Problem] = []
+    try:
+        document = parse_front_matter(text, path)
+    except DocumentError as error:
+        problem = rules.PAGE_FRONT_MATTER.problem(error.message, path, error.place, hint=error.hint)
+        return PageFrontMatter(problems=(problem,))
+
+    def read(key: str, convert: Callable[[Any], Any], hint: str) -> Any:
+        value = document.values.get(key)
+        if value is None:
+            return None
+        try:
+            return convert(value)
+        except (TypeError, ValueError, OverflowError):
+            place = document.value_place(key)
+            message = f"invalid `{key}` in the front matter"
+            problems.append(rules.PAGE_FRONT_MATTER.problem(message, document.path, place, hint=hint))
+            return None
+
+    keys = {_SEPARATORS.sub(" ", key).casefold(): key for key in reversed(document.values)}
+    slug = read("slug", _convert_text, "put it in quotes")
+    title = read("title", _convert_text, "put it in quotes")
+    ##= man/spec/pages.md#files
+    ##% The date of a page MUST be the date in its front matter (`created`, `date`, `created_at` or `date created`), or
+    ##% else the date of its first commit under any name, or else the birth time of the file. duvet MUST find the first
+    ##% commit of a page regardless of the user's git configuration.
+    dates = (read(keys[name], parse_date, DATE_HINT) for name in _DATE_KEYS if name in keys)
+    created = next((moment for moment in dates if moment is not None), None)
+    tags = [tag for key in ("tags", "tag") for tag in read(key, _convert_words, _TAGS_HINT) or ()]
+    aliases = [name for key in ("aliases", "alias") for name in read(key, _convert_words, _ALIASES_HINT) or ()]
+    return PageFrontMatter(
+        slug=slug,
+        title=title or "",
+        created=created,
+        tags=tuple(dict.fromkeys(tag for tag in (tag.removeprefix("#") for tag in tags) if tag)),
+        aliases=tuple(dict.fromkeys(aliases)),
+        fields={key: value for key, value in document.values.items() if key not in _OWN_FIELDS},
+        problems=tuple(problems),
+    )
+
+
+def _convert_text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return " ".join(value.split())
+
+
+def parse_date(value: object) -> float:
+    """Convert a date or a time to seconds since 1970; without a time zone, it is UTC."""
+    text = _convert_text(value).replace("/", "-")
+    try:
+        found = datetime.combine(date.fromisoformat(text), time(), UTC)
+    except ValueError:
+        found = datetime.fromisoformat(text)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _convert_words(value: Any) -> tuple[str, ...]:
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, list):
+        raise TypeError
+    texts = (shorten_text(_convert_text(word), MAX_TAG_LENGTH) for word in words[:MAX_TAGS] if word is not None)
+    return tuple(filter(None, texts))

@@ -1,0 +1,243 @@
+"""Finds the links of a page: wikilinks (`[[…]]`), and the links and images of Markdown; and its title and headings."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from duvet.model import Place
+from duvet.specs.markdown import walk_markdown
+from duvet.text import shorten_text
+from duvet.words import fold_name
+
+if TYPE_CHECKING:
+    from pyromark import Markdown
+
+REQUIREMENT_PREFIX = "req:"  # The prefix of a link to a requirement id.
+MAX_TITLE_LENGTH = 300
+_MAX_HEADINGS = 2_000
+_WIKILINK = re.compile(rb"!?\[\[([^\[\]|\n]{1,1200})(?:\|([^\n]{0,2000}?))?\]\](?!\()")
+_WEB_WIKILINK = re.compile(r"(?:https?|obsidian|mailto|ftp|file):", re.IGNORECASE)
+_WEB_LINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?!:)|//")
+_LABELLED = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
+_HEADING_ID = re.compile(r"\s*\{#([^{}]*)\}\s*\Z")
+_NUMBERED = re.compile(r"[-_]\d+\Z")
+_BLOCK = re.compile(r"(?:^|(?<=\s))\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
+
+
+class LinkSyntax(StrEnum):
+    WIKI = "wiki"  # `[[target#heading|label]]`
+    MARKDOWN = "markdown"  # `[label](target#heading)`
+    EXTERNAL = "external"  # A URL, in either syntax.
+
+
+class PageLink(Struct, frozen=True, array_like=True, gc=False):
+    """A link with its place."""
+
+    written: str  # The target with the heading, without blanks around it.
+    syntax: LinkSyntax = LinkSyntax.WIKI
+    line: int = 0
+    column: int = 0
+    width: int = 0
+
+    @property
+    def target(self) -> str:
+        """The target as it is written, without the heading; the whole URL of an external link."""
+        return self.written if self.syntax is LinkSyntax.EXTERNAL else self.written.partition("#")[0].strip()
+
+    @property
+    def heading(self) -> str | None:
+        _, sign, heading = self.written.partition("#")
+        if not sign or self.syntax is LinkSyntax.EXTERNAL:
+            return None
+        return (unquote(heading) if self.syntax is LinkSyntax.MARKDOWN else heading).strip()
+
+    @property
+    def path(self) -> str:
+        """The target as a path of files."""
+        return unquote(self.target.partition("?")[0]) if self.syntax is LinkSyntax.MARKDOWN else self.target
+
+    @property
+    def place(self) -> Place:
+        return Place(self.line, self.column, self.width)
+
+
+class LinkSpan(Struct, frozen=True, gc=False):
+    """A link in a text, from `start` to `end` in bytes of UTF-8."""
+
+    start: int
+    end: int
+    written: str
+    syntax: LinkSyntax
+    label: str = ""
+
+
+class PageOutline(Struct, frozen=True):
+    title: str  # The heading of level 1 that opens the text; empty without one.
+    headings: tuple[str, ...]
+    links: tuple[LinkSpan, ...]
+
+
+@cache
+def _parser() -> Markdown:
+    from pyromark import Markdown, Options
+
+    # Otherwise `[^1]: [label](target)` would be the definition of a link.
+    return Markdown(options=Options.ENABLE_FOOTNOTES)
+
+
+def read_outline(body: str) -> PageOutline:
+    """Return the title, headings and links of a text; raise MarkdownError where the parser fails."""
+    data = body.encode()
+    hidden: list[tuple[int, int]] = []
+    headings: list[str] = []
+    spans: list[LinkSpan] = []
+    heading: list[str] | None = None
+    title, first = "", ""
+    for kind, tag, value, start, end in walk_markdown(_parser(), body):
+        if kind == "Start":
+            first = first or (value["level"] if tag == "Heading" else tag)
+            if tag == "Link" or tag == "Image":
+                spans.append(_read_markdown_link(value, start, end))
+            elif tag == "Heading":
+                heading = []
+            elif tag == "CodeBlock" or tag == "HtmlBlock":
+                ##= man/spec/pages.md#links
+                ##% The outlinks of a page MUST be the slugs of the pages that it links to and the names of missing
+                ##% pages, each once, in order, and without links in code, HTML and comments.
+                hidden.append((start, end))
+        elif kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
+            hidden.append((start, end))
+        elif kind == "End" and tag == "Heading" and heading is not None:
+            text = _make_heading(heading)
+            title = text if first == "H1" and not headings else title
+            headings.append(text)
+            heading = None
+        if heading is not None and kind in ("Text", "Code", "SoftBreak", "HardBreak", "Rule"):
+            heading.append(value)
+    hidden += _find_comments(data, _Ranges(hidden))
+    hidden.sort()
+    if b"[[" in data:
+        wikilinks = list(_find_wikilinks(data, hidden))
+        inside = _Ranges([(link.start, link.end) for link in wikilinks])
+        spans = [*wikilinks, *(link for link in spans if not inside.contain(link.start))]
+    commented = _Ranges(hidden)
+    shown = sorted((link for link in spans if not commented.contain(link.start)), key=lambda link: link.start)
+    return PageOutline(_HEADING_ID.sub("", title), tuple(headings[:_MAX_HEADINGS]), tuple(shown))
+
+
+def _make_heading(parts: list[str]) -> str:
+    labelled = _LABELLED.sub(lambda found: found[2] or found[1], "".join(parts))
+    plain = _BLOCK.sub("", labelled.replace("==", "").replace("~~", ""))
+    return shorten_text(" ".join(plain.split()), MAX_TITLE_LENGTH)
+
+
+def _read_markdown_link(value: dict[str, str], start: int, end: int) -> LinkSpan:
+    target = value["dest_url"].strip()
+    if value["link_type"] == "Email" and not target.startswith("mailto:"):
+        target = f"mailto:{target}"
+    syntax = LinkSyntax.EXTERNAL if _WEB_LINK.match(target) else LinkSyntax.MARKDOWN
+    return LinkSpan(start, end, target, syntax)
+
+
+def _find_wikilinks(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[LinkSpan]:
+    masked = bytearray(data)
+    for start, end in hidden:
+        masked[start:end] = bytes(end - start)
+    for found in _WIKILINK.finditer(masked):
+        start = found.start() + (found[0][:1] == b"!")
+        backslashes = start - len(masked[:start].rstrip(b"\\")) if masked[start - 1 : start] == b"\\" else 0
+        # Code in the heading is part of the link.
+        if backslashes % 2 or b"\0" in found[1].partition(b"#")[0]:
+            continue
+        written = data[found.start(1) : found.end(1)].decode()
+        label = ""
+        if found[2] is not None:
+            # In a table, the bar is escaped.
+            written, label = written.removesuffix("\\"), data[found.start(2) : found.end(2)].decode()
+        if written := written.strip():
+            syntax = LinkSyntax.EXTERNAL if _WEB_WIKILINK.match(written) else LinkSyntax.WIKI
+            yield LinkSpan(found.start(), found.end(), written, syntax, " ".join(label.split()))
+
+
+def _find_comments(data: bytes, hidden: _Ranges) -> Iterator[tuple[int, int]]:
+    """Yield the ranges between `%%` and `%%` outside code; the last one may be open."""
+    opened = -1
+    for found in re.finditer(rb"(?<!%)%%", data) if b"%%" in data else ():
+        if hidden.contain(found.start()):
+            continue
+        if opened < 0:
+            opened = found.start()
+        else:
+            yield opened, found.end()
+            opened = -1
+    if opened >= 0:
+        yield opened, len(data)
+
+
+class _Ranges:
+    """Ranges of bytes in ascending order."""
+
+    def __init__(self, ranges: list[tuple[int, int]]) -> None:
+        self._ranges = ranges
+        self._starts = [start for start, _ in ranges]
+
+    def contain(self, place: int) -> bool:
+        index = bisect_right(self._starts, place) - 1
+        return index >= 0 and place < self._ranges[index][1]
+
+
+def locate_links(body: str, links: tuple[LinkSpan, ...], line: int) -> Iterator[PageLink]:
+    """Yield the links of a text whose first line has this number."""
+    data = body.encode()
+    row_start, scanned = 0, 0
+    for link in links:
+        line += data.count(b"\n", scanned, link.start)
+        scanned = link.start
+        row_start = data.rfind(b"\n", row_start, link.start) + 1 or row_start
+        column = len(data[row_start : link.start].decode(errors="ignore")) + 1
+        yield PageLink(link.written, link.syntax, line, column, len(data[link.start : link.end].decode()))
+
+
+def rewrite_wikilinks(body: str, write: Callable[[PageLink, str], str]) -> str:
+    """Replace each wikilink by the result of `write(link, label)`."""
+    if "[[" not in body:
+        return body
+    data = body.encode()
+    parts, at = [], 0
+    for link in read_outline(body).links:
+        if data.startswith((b"[[", b"![["), link.start) and link.start >= at:
+            parts += [data[at : link.start], write(PageLink(link.written, link.syntax), link.label).encode()]
+            at = link.end
+    return b"".join([*parts, data[at:]]).decode()
+
+
+def find_block_ids(body: str) -> tuple[str, ...]:
+    """Return the ids that end a line as `^id`, and that links name as headings."""
+    return tuple(dict.fromkeys(_BLOCK.findall(body)))[:_MAX_HEADINGS] if "^" in body else ()
+
+
+def has_heading(headings: tuple[str, ...], blocks: tuple[str, ...], heading: str) -> bool:
+    """Return whether a page has this heading or block; only letters and digits are compared."""
+    if heading.startswith("^"):
+        return heading[1:].strip() in blocks
+    last = heading.rpartition("#")[2]
+    wanted = {_fold_heading(last), _fold_heading(_make_heading([last])), _fold_heading(_NUMBERED.sub("", last))}
+    for one in headings:
+        named = _HEADING_ID.search(one)
+        if _fold_heading(one) in wanted or (
+            named and wanted & {_fold_heading(named[1]), _fold_heading(one[: named.start()])}
+        ):
+            return True
+    return False
+
+
+def _fold_heading(text: str) -> str:
+    return "".join(filter(str.isalnum, fold_name(text)))

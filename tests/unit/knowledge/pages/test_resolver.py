@@ -1,0 +1,96 @@
+"""Where links lead: to files by path, by a part of it, by name and by alias."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.knowledge.pages.catalogue import LinkKind, PageLinkRow
+from duvet.knowledge.pages.links import LinkSyntax, PageLink
+from duvet.knowledge.pages.resolver import LinkResolver
+from tests.unit.knowledge.pages.made import notes_of
+
+PAGES = (
+    *("tea.md", "green/tea.md", "green/leaf/tea.md", "black/Tea.md", "green/cup one.md", "C# of cups.md", "v2.0.md"),
+    *(
+        "Cafe\u0301.md",
+        "stra\u00dfe.md",
+        "far/pot.md",
+        "near/pot.md",
+        "near/by/start.md",
+        "list.markdown",
+        "by-slug.md",
+    ),
+)
+OTHERS = ("img/kettle one.png", "near/plan.pdf")
+ALIASES = (("Brew", "far/pot.md"), ("brew", "near/pot.md"), ("The Cup", "green/cup one.md"), ("tea", "far/pot.md"))
+RESOLVER = LinkResolver(dict.fromkeys(PAGES, ""), OTHERS, {"own": "by-slug.md"}, ALIASES)
+WIKI, MARKDOWN = LinkSyntax.WIKI, LinkSyntax.MARKDOWN
+AT = "near/by/start.md"
+
+##= man/spec/pages.md#links
+##% duvet MUST resolve a link by path, by the end of a path, by the name of a file and by an alias, with or without
+##% `.md`, in any case and in every Unicode normalization.
+CASES = [
+    *(("a.md", WIKI, written, "green/tea.md") for written in ("green/tea", "green/tea.md", "/green/tea", "GREEN/TEA")),
+    *((AT, WIKI, written, "tea.md") for written in ("tea", "tea.md", "tea#Green", "../../tea", "TEA.MD", "Tea")),
+    (AT, WIKI, "black/tea", "black/Tea.md"),
+    *((AT, WIKI, written, "near/by/start.md") for written in ("#Here", "by/start", "START")),
+    *(("a.md", WIKI, written, "Cafe\u0301.md") for written in ("Caf\u00e9", "Cafe\u0301", "CAF\u00c9")),
+    *(("a.md", WIKI, written, "stra\u00dfe.md") for written in ("stra\u00dfe", "STRASSE")),
+    *(("a.md", WIKI, written, "C# of cups.md") for written in ("C# of cups", "c# OF cups")),
+    *(("a.md", WIKI, written, "v2.0.md") for written in ("v2.0", "v2.0.md")),
+    ("a.md", WIKI, "list", "list.markdown"),
+    ("a.md", WIKI, "own", "by-slug.md"),
+    ("a.md", WIKI, "the cup#Rim", "green/cup one.md"),
+    ("a.md", WIKI, "kettle one.png", "img/kettle one.png"),
+    *((AT, MARKDOWN, written, "near/pot.md") for written in ("../pot.md", "../pot#x", "pot.md", "../POT.md?raw")),
+    *((AT, MARKDOWN, written, "green/cup one.md") for written in ("../../green/cup%20one.md", "/green/cup%20one.md")),
+    ("a.md", MARKDOWN, "C%23%20of%20cups.md", "C# of cups.md"),
+    *(("a.md", WIKI, written, None) for written in ("C#", "v2", "gone/tea", "green/", "./gone", "../tea", "")),
+    *(("a.md", MARKDOWN, written, None) for written in ("green/", "../tea.md", ".", "C#%20of%20cups.md")),
+    ##= man/spec/pages.md#links
+    ##% If several files match, the link MUST lead to the file with the fewest folders between them, then with the
+    ##% shortest path, then to the first file in alphabetical order.
+    ("green/a.md", WIKI, "leaf/tea", "green/leaf/tea.md"),
+    (AT, WIKI, "pot", "near/pot.md"),
+    ("a.md", WIKI, "pot", "far/pot.md"),
+    ("x/a.md", WIKI, "brew", "far/pot.md"),
+    ("near/a.md", WIKI, "BREW", "near/pot.md"),
+]
+
+
+@pytest.mark.parametrize(("source", "syntax", "written", "expected"), CASES)
+def test_links_lead_to_files(source: str, syntax: LinkSyntax, written: str, expected: str | None) -> None:
+    assert RESOLVER.resolve(source, PageLink(written, syntax)) == expected
+
+
+def test_each_link_has_its_target_and_kind() -> None:
+    ##= man/spec/pages.md#links
+    ##% `get_page` MUST return each link with its target, its heading, the slug of its page and its kind: `page`,
+    ##% `attachment`, `requirement`, `missing` or `external`.
+    text = """[[cup#Rim]] [[Cup#gone]] [[gone#x]]
+![[pot.png|100]] [all
+of it](../src/tea.rs) <https://example.org/#a>
+[[req:abcd]] [[spec#brewing]] [[spec#gone]] [[C# cup]] [x](cup.md#r%69m)
+"""
+    files: dict[str, str | bytes] = {
+        "docs/a.md": text,
+        "docs/cup.md": "# Rim\n",
+        "docs/img/pot.png": b"",
+        "docs/C# cup.md": "",
+    }
+    notes = notes_of(files)
+    kinds = LinkKind
+    assert list(notes.links(notes.require("a"))) == [
+        PageLinkRow("cup", "cup", "Rim", kinds.PAGE, 1, heading_found=True),
+        PageLinkRow("Cup", "cup", "gone", kinds.PAGE, 1, heading_found=False),
+        PageLinkRow("gone", None, "x", kinds.MISSING, 1),
+        PageLinkRow("pot.png", None, None, kinds.ATTACHMENT, 2),
+        PageLinkRow("../src/tea.rs", None, None, kinds.ATTACHMENT, 2),
+        PageLinkRow("https://example.org/#a", None, None, kinds.EXTERNAL, 3),
+        PageLinkRow("req:abcd", None, None, kinds.REQUIREMENT, 4),
+        PageLinkRow("spec", None, "brewing", kinds.REQUIREMENT, 4),
+        PageLinkRow("spec", None, "gone", kinds.MISSING, 4),
+        PageLinkRow("C# cup", "C# cup", None, kinds.PAGE, 4),
+        PageLinkRow("cup.md", "cup", "rim", kinds.PAGE, 4, heading_found=True),
+    ]
