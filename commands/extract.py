@@ -81,7 +81,8 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
 def _find_format(project: Project, target: str, written: str) -> Format:
     """Return the requested format; by default that of the configuration, or else IETF text, as in awslabs duvet."""
     ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST read a specification in the format of duvet's own configuration, unless `--format` is given.
+    ##% Without `--format`, `duvet extract` MUST read a specification in the format that duvet's own configuration sets
+    ##% for it.
     context = click.get_current_context()
     if context.get_parameter_source("written") is ParameterSource.DEFAULT and not project.is_like_upstream:
         name = locate_specification(target).name

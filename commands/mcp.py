@@ -116,7 +116,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
 def _print_message(application: Application, text: str, **fields: object) -> None:
     """Print a message of the server, or log it if the log is JSON."""
     ##= man/spec/service.md#operations
-    ##% With `logFormat: json`, everything that the server prints on standard error MUST be JSON lines, from the first.
+    ##% With `logFormat: json`, the server MUST print only JSON lines on standard error, even while it starts.
     if application.logs_json:
         application.log.note(text, **fields)
     else:

@@ -57,7 +57,7 @@ def new_pack(name: str) -> None:
     if not service:
         texts[_CONFIGURATION] = f"toolPacks:\n  {name}:\n    path: {path}\n"
     ##= man/spec/service.md#packs
-    ##% `duvet pack new` MUST write a pack with a test that passes, and replace no file.
+    ##% `duvet pack new` MUST write a pack and a test that passes, and MUST NOT overwrite files.
     for one in texts:
         if os.path.lexists(one):
             raise OutputExistsError("the file exists", path=one, hint="choose another name, or remove the file")

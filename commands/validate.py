@@ -42,7 +42,7 @@ _MAX_SKIPPED_NAMES = 10
 @click.command(cls=Subcommand)
 @click.argument("names", nargs=-1, type=PathType(), metavar="[FILE|DIR|-]...", shell_complete=complete_files)
 @click.option("--fix", is_flag=True, help="Correct each target or quote that has exactly one safe correction.")
-@click.option("--unsafe-fixes", is_flag=True, help="Also apply unsafe fixes, such as new words of a requirement.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also apply unsafe fixes, such as quotes of changed requirements.")
 @click.option("--interactive", is_flag=True, help="Apply safe fixes, and ask about each unsafe fix.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")

@@ -195,7 +195,7 @@ class RequirementFileTable(settings.Table, frozen=True, kw_only=True):
 
     enabled: Annotated[
         bool,
-        settings.doc("Write extracted requirements to `.duvet/requirements`, for programs that read them there"),
+        settings.doc("Write extracted requirements to `.duvet/requirements`, for programs that read these files"),
     ] = False
 
 

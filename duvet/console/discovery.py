@@ -65,8 +65,7 @@ def enter_project(settings: TerminalSettings) -> TerminalSettings:
 def locate_path(path: str, folder: str) -> str:
     """Convert a path that the user typed to one relative to the project."""
     ##= man/spec/init.md#project-discovery
-    ##% duvet MUST read paths on the command line as relative to the working directory, and print the paths of problems
-    ##% relative to it.
+    ##% duvet MUST read and print paths relative to the working directory.
     plain = path.replace(os.sep, "/")
     if not folder or plain in ("", "-") or os.path.isabs(path) or "://" in plain:
         return path

@@ -74,7 +74,7 @@ def make_shell_error(error: ToolError) -> Exception:
 def describe_failure(error: ToolError | DuvetError) -> dict[str, object]:
     """Return an error in the format of `/api/mcp`."""
     ##= man/spec/service.md#calls
-    ##% With `--format json`, `duvet call` MUST also print an error on standard output, as an object with `status`,
+    ##% With `--format json`, `duvet call` MUST print an error on standard output, too, as an object with `status`,
     ##% `error`, `code` and `hint`.
     failure = error if isinstance(error, ToolError) else make_tool_error(error)
     details = {} if failure.details is None else {"details": failure.details}

@@ -102,7 +102,8 @@ class ServerLog:
         levels = {"internal": EventLevel.ERROR} if call.face == SHELL_SOURCE else _CALL_LEVELS
         level = levels.get(call.code, EventLevel.INFO)
         ##= man/spec/gateway.md#telemetry
-        ##% At the default level, the server MUST log each call to a `km-` tool with tool, arguments, duration and warnings.
+        ##% At the default log level, the server MUST log each call to a `km-` tool with the tool, the arguments, the
+        ##% duration and the warnings.
         is_telemetry = call.pack == KNOWLEDGE_PACK and call.face != SHELL_SOURCE
         if not self.wants(EventLevel.WARN if is_telemetry else level):
             return
@@ -123,8 +124,8 @@ class ServerLog:
     def record_exception(self, tool: str, error: BaseException) -> None:
         """Write what a tool of an installed pack has raised, and at `debug` its traceback, one event for each line."""
         ##= man/spec/service.md#packs
-        ##% The server MUST log the message and the place of an exception of such a tool at `warn`, and its traceback at
-        ##% `debug`.
+        ##% If a tool of a pack raises an exception, the server MUST log the message and the place at the level `warn`,
+        ##% and the traceback at the level `debug`.
         self.write_event(
             EventLevel.WARN,
             "a tool raised an exception",

@@ -67,7 +67,7 @@ class ConfigReloader:
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
             dispatcher = self._application.dispatcher
             ##= man/spec/service.md#packs
-            ##% The server MUST load the file of a pack again when it changes.
+            ##% If the file of a pack changes, the server MUST load it again.
             files = _read_pack_files(service, project.tree)
             changed = not service.has_same_content(self._application.service) or files != self._pack_files
             self._pack_files = files

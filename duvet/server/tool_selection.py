@@ -119,8 +119,8 @@ class ToolSelection:
         from duvet.tools.context import is_inside_project
 
         ##= man/spec/service.md#packs
-        ##% duvet MUST load the file that `path` names only from inside the project, and only for commands that list
-        ##% tools, call them or serve them.
+        ##% duvet MUST load the file of a pack only from inside the project, and only for commands that list, call or
+        ##% serve tools.
         if not is_inside_project(os.getcwd(), pack.path):
             return f"{pack.path} is not a file inside the project"
         if not os.path.isfile(pack.path):

@@ -329,8 +329,8 @@ class _SectionReader:
                     ranges.append((low, high))
             if ranges:
                 ##= man/spec/trace.md#markdown
-                ##% If a sentence with a keyword, or a list item without an id, introduces a list, it MUST be a part of the
-                ##% requirement of each item that has no keyword.
+                ##% If a sentence with a keyword, or a list item without an id, introduces a list, the introduction MUST
+                ##% be a part of the requirement of each item that has no keyword.
                 own = lead if lead and not level else ""
                 level = level or (find_level(lead, any_case=self.form.any_case) if lead else level)
                 self._state(ranges, level, item.name, lead="" if item.name else own)
@@ -418,7 +418,7 @@ def _drop_fields(text: str, cells: list[tuple[str, int, int]]) -> list[tuple[str
         )
     ]
     ##= man/spec/trace.md#markdown
-    ##% All cells of a table row MUST be a part of its requirement, except its id and cells that only describe the
+    ##% The requirement of a table row MUST contain all cells of the row, except its id and cells that only describe the
     ##% requirement, such as its priority or state.
     words = max((text[low:high].split() for _, low, high in kept), key=len, default=[])
     # A few words may be a name, and the cell left out may say what is required of it.

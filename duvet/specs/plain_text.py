@@ -99,7 +99,8 @@ class _BlockReader:
         kind, tag, value, start, end = event
         ##= man/spec/trace.md#markdown
         ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and the targets of
-        ##% links, pictures before its first word, or the line that begins a note such as `!!! warning` or `> [!NOTE]`.
+        ##% links. The text of a requirement MUST NOT begin with pictures, or contain the line that begins a note, such
+        ##% as `!!! warning` or `> [!NOTE]`.
         if kind == "Start":
             self._open(tag, value, start)
         elif kind == "End":

@@ -61,7 +61,8 @@ class SqliteStore(text_index.ChunkSearch):
     def check(self) -> None:
         """Read everything; raise StoreDamagedError if a part of the store is damaged."""
         ##= man/spec/knowledge.md#storage
-        ##% duvet MUST check the whole index before it makes a backup, restores one, or indexes a project with `--full`.
+        ##% duvet MUST check the whole index for damage before it makes a backup, restores a backup, or indexes a
+        ##% project with `--full`.
         for (fault,) in self.database.rows("PRAGMA quick_check(1)"):
             if fault != "ok":
                 raise db.make_damaged_error(self.database.path, str(fault))

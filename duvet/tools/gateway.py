@@ -254,8 +254,8 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
 def _read_upload(source: str) -> dict[str, str]:
     """Return the arguments that send a file of this machine."""
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST read the file of a forwarded `km-upload` on its own machine and send its content, and MUST refuse a file
-    ##% that it cannot read or send, or that may contain secrets.
+    ##% If duvet forwards a call of `km-upload`, it MUST read the file on its own machine and send the content. If duvet
+    ##% forwards a call of `km-upload`, it MUST refuse a file that it cannot read or send, or that may contain secrets.
     path = os.path.abspath(source)
     folder, name = os.path.split(path)
     hint = f"pass the path of a file on this machine that {GATEWAY_VARIABLE} may receive"

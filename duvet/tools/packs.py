@@ -260,8 +260,8 @@ def choose_packs(
             pack = add_prefix(pack, settings.prefix)
         one = EnabledPack(pack, settings.writes, switches, settings.settings, shown, is_guest=is_guest)
         ##= man/spec/service.md#packs
-        ##% duvet MUST refuse a configuration in which two enabled packs have a tool or a prompt of the same name, and
-        ##% suggest a `prefix` for one of them.
+        ##% If two enabled packs have a tool or a prompt with the same name, duvet MUST refuse the configuration and
+        ##% suggest a `prefix` for one of the packs.
         try:
             if one.is_guest:
                 Registry([*chosen, one])

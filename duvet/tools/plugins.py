@@ -161,7 +161,7 @@ class PackFile(msgspec.Struct, frozen=True):
     def load(self) -> Pack:
         """Run the file, and return its pack; raise ImportError if it declares none."""
         ##= man/spec/service.md#packs
-        ##% A file of the project MUST be a pack if `path` names it.
+        ##% If the `path` of a pack names a file, duvet MUST load this file as a pack.
         module_name = f"duvet_pack_{self.name.replace('-', '_')}"
         spec = spec_from_file_location(module_name, self.path)
         if spec is None or spec.loader is None:

@@ -92,8 +92,9 @@ def _make_tool(
 def collect_pack(name: str, module: ModuleType) -> Pack | None:
     """Return the pack of the functions that a module declares; None without such functions."""
     ##= man/spec/service.md#packs
-    ##% A function with a decorator of duvet MUST be a tool, a resource or a prompt of its pack, with schemas from its
-    ##% types and descriptions from its docstring.
+    ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.
+    ##% duvet MUST derive the schemas of such a tool from the types of the function, and its description from the
+    ##% docstring.
     parts = [part for value in vars(module).values() if (part := getattr(value, _MARK, None)) is not None]
     if not parts:
         return None

@@ -184,7 +184,8 @@ class TargetResolver:
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
         if is_stated_name(specification, section):
             ##= man/spec/names.md#targets
-            ##% If a target names a requirement id of a specification that is not configured, duvet MUST say so.
+            ##% If a target names a requirement id, but its specification is not configured, duvet MUST say that the
+            ##% specification is not configured.
             message = f"{quote_text(section)} is the id of a requirement, but {locator.name} is not configured"
             hint = f"add a `[[specification]]` table with `source = {quote_text(locator.name)}`"
             return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)

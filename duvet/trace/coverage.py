@@ -136,7 +136,8 @@ def _tally(match: Match, segments: list[Segment], stating: set[int], data: bytes
     if not data or len(counts) == 1:
         return Tally(counts, related)
     ##= man/spec/trace.md#coverage
-    ##% With its own schema, duvet MUST NOT require quotes of white space, or of the bullet of a requirement.
+    ##% With its own schema, duvet MUST count a requirement as completely quoted even if no quote contains its white
+    ##% space or its bullet.
     words = {one.flags for one in segments if _has_words(data, one, is_first=one is segments[0])}
     return Tally(counts, related, frozenset(counts) - words)
 
@@ -269,7 +270,7 @@ class Total(Struct, frozen=True):
     def applicable(self) -> int:
         ##= man/spec/gates.md#not-applicable
         ##% duvet MUST treat a requirement that `[[not-applicable]]` names as not applicable, even if code cites it.
-        ##% duvet MUST NOT count a requirement that is not applicable as done, or as a part of the total for coverage.
+        ##% duvet MUST NOT count a requirement that is not applicable, neither as done nor in the total.
         return self.requirements - self.excepted - self.not_applicable
 
     @property

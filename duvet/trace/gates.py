@@ -253,7 +253,7 @@ def resolve_not_applicable(
         entries.append(records.NotApplicable(**asdict(rule), requirements=len(found), has_expired=has_expired))
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST treat a requirement that `[[not-applicable]]` names as not applicable, even if code cites it. duvet
-    ##% MUST NOT count a requirement that is not applicable as done, or as a part of the total for coverage.
+    ##% MUST NOT count a requirement that is not applicable, neither as done nor in the total.
     settled = [
         replace(one, state=records.State.NOT_APPLICABLE) if index in freed else one
         for index, one in enumerate(scopes.requirements)

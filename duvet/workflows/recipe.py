@@ -90,8 +90,8 @@ def make_recipe_workflow(name: str, recipe: Recipe) -> records.Workflow:
 
 def _make_variable(default: Any) -> records.Variable:
     ##= man/spec/gateway.md#recipes
-    ##% Before the first step of a recipe, duvet MUST refuse unknown variables, values of the wrong type, and a missing
-    ##% value for a variable that is null in the file.
+    ##% Before the first step of a recipe, duvet MUST refuse unknown variables and values of the wrong type, and require
+    ##% a value for each variable that is null in the file.
     if default is None:
         return records.Variable(None)
     # 1.0 is a number, not an integer.

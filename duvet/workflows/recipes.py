@@ -115,8 +115,8 @@ class RecipeRunner:
             raise ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})
         try:
             ##= man/spec/gateway.md#recipes
-            ##% Before the first step of a recipe, duvet MUST refuse unknown variables, values of the wrong type, and a
-            ##% missing value for a variable that is null in the file.
+            ##% Before the first step of a recipe, duvet MUST refuse unknown variables and values of the wrong type, and
+            ##% require a value for each variable that is null in the file.
             workflow.resolve_variables(found.workflow, given)
         except references.WorkflowError as error:
             raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error

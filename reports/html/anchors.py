@@ -112,8 +112,8 @@ class ReportPlaces(Struct, frozen=True):
     def of(self, citation: CitationCard) -> AnchorLink | None:
         """Return the place of the text that a citation cites; None if the citation is invalid."""
         ##= man/spec/page.md#links
-        ##% A link into the report MUST open the place that its anchor names. For an anchor that no longer exists, the
-        ##% report MUST open the nearest place and show a notice.
+        ##% A link into the report MUST open the place that its anchor names. If an anchor no longer exists, a link to
+        ##% it MUST open the nearest place in the report and show a notice.
         if citation.requirements:
             return self.requirements[citation.requirements[0]]
         return self.sections[citation.specification][citation.section].cited if citation.is_valid else None

@@ -55,7 +55,7 @@ def test_arguments_as_json(duvet: Run) -> None:
 def test_an_error_as_json(duvet: Run) -> None:
     ##= man/spec/service.md#calls
     ##= type=test
-    ##% With `--format json`, `duvet call` MUST also print an error on standard output, as an object with `status`,
+    ##% With `--format json`, `duvet call` MUST print an error on standard output, too, as an object with `status`,
     ##% `error`, `code` and `hint`.
     for line, code, status in (
         ("nope", "not_found", 1),

@@ -84,7 +84,8 @@ def test_a_changed_requirement(duvet: Run, folder: Path) -> None:
 
 def test_an_id_of_a_specification_that_is_not_configured(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#targets
-    ##% If a target names a requirement id of a specification that is not configured, duvet MUST say so.
+    ##% If a target names a requirement id, but its specification is not configured, duvet MUST say that the
+    ##% specification is not configured.
     (folder / "other.md").write_text(SPECIFICATION)
     (folder / "login.rs").write_text(
         "//= other.md#FR-002\n//# System MUST lock an account after 5 failures.\nfn lock();\n"

@@ -70,7 +70,8 @@ def test_steps_name_no_files_that_exist_only_in_memory(folder: Path, duvet: Run)
 
 def test_extract_reads_the_configured_format(folder: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST read a specification in the format of duvet's own configuration, unless `--format` is given.
+    ##% Without `--format`, `duvet extract` MUST read a specification in the format that duvet's own configuration sets
+    ##% for it.
     duvet("extract", "spec.md", "-o", "out")
     assert sorted(path for path in files(folder) if path.startswith("out")) == [
         "out/spec/heating.toml",

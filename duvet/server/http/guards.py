@@ -389,7 +389,7 @@ class BodyLimit:
             if not message.get("more_body"):
                 break
         ##= man/spec/mcp.md#limits
-        ##% The server MUST count an escaped character of a body as the bytes of that character.
+        ##% In the size of a body, the server MUST count an escaped character as the bytes of the character itself.
         if size > limit and (size > limit * _MAX_ESCAPED_FACTOR or size - _count_escapes(body) > limit):
             raise _TooLargeError
         return bytes(body)

@@ -151,7 +151,7 @@ class KnowledgeMetrics(Collector):
     def count_refusal(self, error: str) -> None:
         """Count a request that was refused before its tool was known."""
         ##= man/spec/gateway.md#telemetry
-        ##% `/metrics` MUST count a request to call tools that is refused without a token or for its rate as a failure of the
+        ##% If the server refuses a call without a token or because of its rate, `/metrics` MUST count a failure of the
         ##% tool `unknown` with the error `unauthorized` or `rate_limited`.
         self._failures.labels(UNKNOWN_LABEL, error).inc()
 

@@ -73,8 +73,8 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
 def _find_status(error: ToolError) -> int:
     """Return the status of an error, or for a workflow that of the failure that ended it."""
     ##= man/spec/service.md#rest
-    ##% The server MUST answer 503 only if the same call may succeed later. For a workflow that fails in a step, the
-    ##% server MUST answer with the status of that step's failure.
+    ##% The server MUST answer 503 only if the same call can succeed later. If a step of a workflow fails, the HTTP
+    ##% status of the answer MUST be that of the step's error.
     if error.code is ErrorCode.MODEL_FAILED:
         return _STATUS_BY_MODEL_FAULT.get(error.cause, _DEFECT_STATUS)
     code = error.cause if error.code is ErrorCode.TOOL_FAILED else error.code

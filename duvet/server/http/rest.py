@@ -140,7 +140,8 @@ async def _send_result(
     except Exception:  # noqa: BLE001 - clients must not see internals
         ##= man/spec/gateway.md#access
         ##% Answers and log lines MUST NOT contain the project's folder or the text of an exception, except in
-        ##% `stored_path`, in the reason why an index is unreadable, and in the log the exceptions of installed packs.
+        ##% `stored_path`, in the reason why an index is unreadable, and in log lines about exceptions of installed
+        ##% packs.
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
         await responses.send_refusal(scope, send, responses.UNEXPECTED_ERROR)
     else:

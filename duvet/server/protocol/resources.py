@@ -72,7 +72,7 @@ class ResourcesPart:
             resources += map(_make_resource, descriptions)
         except ConfigAbsentError:
             ##= man/spec/mcp.md#resources
-            ##% Without a project, `resources/list` MUST list only the resources of packs, and otherwise list them first.
+            ##% `resources/list` MUST list the resources of packs first and, without a project, only these.
             pass
         return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
 

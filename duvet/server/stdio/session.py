@@ -436,8 +436,9 @@ class InboundChannel:
                 async for line in self._read_lines():
                     await self._take_line(server, line)
             ##= man/spec/mcp.md#standard-input-and-output
-            ##% On SIGINT or SIGTERM, the server MUST read no more, answer the open requests, cancel those that are not
-            ##% answered after `shutdownTimeout` seconds, and exit with 0.
+            ##% On SIGINT or SIGTERM, the server MUST stop reading requests, answer the open requests, and exit with 0.
+            ##% After SIGINT or SIGTERM, the server MUST cancel the requests that are still open after `shutdownTimeout`
+            ##% seconds.
             with anyio.move_on_after(self._grace):
                 await self._requests.wait_until_answered()
 

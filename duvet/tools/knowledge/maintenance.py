@@ -447,7 +447,7 @@ class KmRecipeRunOutput(Struct, frozen=True, kw_only=True):
     ),
 )
 async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Run a recipe, such as daily-health, release-prep, stale-audit or subsystem-freshness, and return the result of each step and the outputs."""
+    """Run a recipe, such as daily-health, release-prep, stale-audit or subsystem-freshness, and return its outputs and the result of each step."""
     recipes: RecipeRunner | None = ctx.services.get(tool.RECIPES_SERVICE)
     if recipes is None:
         raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "this server does not run recipes")

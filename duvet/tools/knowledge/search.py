@@ -55,8 +55,8 @@ def fit_response(response: search_query.SearchResponse, room: int) -> tuple[sear
 def _reduce(result: search_query.SearchResult, characters: int) -> search_query.SearchResult:
     """Return the result with the beginning of its text and short forms of its lists, and count what is omitted."""
     ##= man/spec/knowledge.md#answers
-    ##% A result of `km-search` that is cut MUST keep the requirements, symbols and relations of the whole one, and count
-    ##% what is omitted.
+    ##% If `km-search` shortens a result, the result MUST keep its requirements, symbols and relationships, and say how
+    ##% much is left out.
     chunk, context, signals = result.chunk, result.graph_context, result.scoring.signals
     text = chunk.text if len(chunk.text) <= characters else chunk.text[:characters].rstrip()
     omitted = {

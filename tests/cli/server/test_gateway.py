@@ -130,8 +130,8 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
 def test_an_upload_is_the_file_of_this_machine(duvet_command: str, project: Path, desk: Open) -> None:
     ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% duvet MUST read the file of a forwarded `km-upload` on its own machine and send its content, and MUST refuse a
-    ##% file that it cannot read or send, or that may contain secrets.
+    ##% If duvet forwards a call of `km-upload`, it MUST read the file on its own machine and send the content. If duvet
+    ##% forwards a call of `km-upload`, it MUST refuse a file that it cannot read or send, or that may contain secrets.
     with Command(duvet_command, project, **TOKENS) as command:
         here = desk(command.url, **TOKENS)
         make(here.folder, {"given.md": "# Ours \u00e9\n", ".env": "SECRET=1\n", "large.bin": "x" * 750_001})

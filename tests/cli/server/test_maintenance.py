@@ -164,7 +164,7 @@ async def test_acknowledged_changes_survive_a_killed_server(duvet_command: str, 
 def test_a_token_of_a_reader_limits_local_callers(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
     ##= type=test
-    ##% Over standard input and output and in the shell, callers MUST have every scope, but only that of a reader if only
+    ##% On standard input and output and in the shell, a caller MUST have all scopes, or only the scope `reader` if only
     ##% a reader's token is set.
     reader, admin = {"KM_READER_TOKEN": "r"}, {"DUVET_ADMIN_TOKEN": "a"}
     for environ, is_limited in (({}, False), (reader, True), (admin, False), (reader | admin, False)):

@@ -92,10 +92,11 @@ def kettle(folder: Path, config: dict[str, Any] = CONFIG, **server: Any) -> Path
 @pytest.mark.criterion("core 2.1.2", "core 2.1.3", "core 2.1.4", "core 2.4.2")
 async def test_a_file_of_the_project_is_a_pack(duvet_command: str, tmp_path: Path, version: str) -> None:
     ##= man/spec/service.md#packs
-    ##% A file of the project MUST be a pack if `path` names it.
+    ##% If the `path` of a pack names a file, duvet MUST load this file as a pack.
     ##= man/spec/service.md#packs
-    ##% A function with a decorator of duvet MUST be a tool, a resource or a prompt of its pack, with schemas from its
-    ##% types and descriptions from its docstring.
+    ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.
+    ##% duvet MUST derive the schemas of such a tool from the types of the function, and its description from the
+    ##% docstring.
     async with client_of(over_stdio(duvet_command, kettle(tmp_path)), version) as client:
         tools = {one.name: one for one in (await client.list_tools()).tools}
         boil = tools["boil"]
@@ -150,8 +151,8 @@ def test_the_shell_has_the_parts_of_packs(duvet_command: str, tmp_path: Path) ->
 )
 def test_files_outside_are_refused(duvet_command: str, tmp_path: Path, name: str, path: str, reason: str) -> None:
     ##= man/spec/service.md#packs
-    ##% duvet MUST load the file that `path` names only from inside the project, and only for commands that list tools,
-    ##% call them or serve them.
+    ##% duvet MUST load the file of a pack only from inside the project, and only for commands that list, call or serve
+    ##% tools.
     folder = kettle(tmp_path, {"toolPacks": {name: {"path": path}}})
     (tmp_path / "kettle.py").write_text("raise SystemExit(7)")
     (folder / "link.py").symlink_to("../kettle.py")
@@ -186,7 +187,7 @@ CHANGES = [f"notifications/{name}/list_changed" for name in ("prompts", "resourc
 @pytest.mark.parametrize("has_project", [True, False])
 def test_a_pack_is_loaded_again_when_it_changes(duvet_command: str, tmp_path: Path, has_project: bool) -> None:
     ##= man/spec/service.md#packs
-    ##% The server MUST load the file of a pack again when it changes.
+    ##% If the file of a pack changes, the server MUST load it again.
     folder = kettle(tmp_path)
     if not has_project:
         (folder / ".duvet/config.toml").unlink()
@@ -237,8 +238,8 @@ def test_a_status_says_whose_fault_it_is(
     duvet_command: str, tmp_path: Path, tool: str, given: Any, status: int, code: str, message: str
 ) -> None:
     ##= man/spec/service.md#rest
-    ##% The server MUST answer 503 only if the same call may succeed later. For a workflow that fails in a step, the
-    ##% server MUST answer with the status of that step's failure.
+    ##% The server MUST answer 503 only if the same call can succeed later. If a step of a workflow fails, the HTTP
+    ##% status of the answer MUST be that of the step's error.
     with Command(duvet_command, kettle(tmp_path)) as command, command.client() as client:
         answered, error = client.post_tool(tool, **given)
     assert (answered, error["code"], error["error"]) == (status, code, message)
@@ -247,10 +248,10 @@ def test_a_status_says_whose_fault_it_is(
 @pytest.mark.parametrize("level", ["warn", "debug"])
 def test_what_a_tool_raises_is_in_the_log(duvet_command: str, tmp_path: Path, level: str) -> None:
     ##= man/spec/service.md#packs
-    ##% The server MUST log the message and the place of an exception of such a tool at `warn`, and its traceback at
-    ##% `debug`.
+    ##% If a tool of a pack raises an exception, the server MUST log the message and the place at the level `warn`, and
+    ##% the traceback at the level `debug`.
     ##= man/spec/service.md#operations
-    ##% With `logFormat: json`, everything that the server prints on standard error MUST be JSON lines, from the first.
+    ##% With `logFormat: json`, the server MUST print only JSON lines on standard error, even while it starts.
     with Command(duvet_command, kettle(tmp_path, logFormat="json", logLevel=level)) as command:
         with command.client() as client:
             client.post_tool("spill", cups=0)
@@ -271,8 +272,8 @@ def test_a_signal_lets_running_calls_end(
     duvet_command: str, tmp_path: Path, sort: signal.Signals, seconds: float
 ) -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% On SIGINT or SIGTERM, the server MUST read no more, answer the open requests, cancel those that are not answered
-    ##% after `shutdownTimeout` seconds, and exit with 0.
+    ##% On SIGINT or SIGTERM, the server MUST stop reading requests, answer the open requests, and exit with 0. After
+    ##% SIGINT or SIGTERM, the server MUST cancel the requests that are still open after `shutdownTimeout` seconds.
     folder = kettle(tmp_path, shutdownTimeout=seconds, logLevel="info")
     os.mkfifo(folder / "pipe")
     wire = Wire(duvet_command, folder)
@@ -299,7 +300,7 @@ def test_a_signal_lets_running_calls_end(
 
 async def test_without_a_project_there_are_no_resources(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/mcp.md#resources
-    ##% Without a project, `resources/list` MUST list only the resources of packs, and otherwise list them first.
+    ##% `resources/list` MUST list the resources of packs first and, without a project, only these.
     folder = make(tmp_path / "empty", {"a.txt": ""})
     async with client_of(over_stdio(duvet_command, folder), "2025-11-25") as client:
         assert (await client.list_resources()).resources == []
@@ -310,7 +311,7 @@ async def test_without_a_project_there_are_no_resources(duvet_command: str, tmp_
 
 def test_a_new_pack_passes_its_test(duvet: Run, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/service.md#packs
-    ##% `duvet pack new` MUST write a pack with a test that passes, and replace no file.
+    ##% `duvet pack new` MUST write a pack and a test that passes, and MUST NOT overwrite files.
     folder = make(tmp_path / "new", {".duvet/.gitignore": ""})
     created = run(duvet_command, folder, "pack", "new", "tea")
     assert (created.code, created.out) == (0, "")

@@ -111,8 +111,7 @@ PATHS = st.lists(st.sampled_from(["a", "b", ".c", "d e"]), min_size=1, max_size=
 @given(PATHS, PATHS)
 def test_a_path_that_is_shown_can_be_written(path: str, folder: str) -> None:
     ##= man/spec/init.md#project-discovery
-    ##% duvet MUST read paths on the command line as relative to the working directory, and print the paths of problems
-    ##% relative to it.
+    ##% duvet MUST read and print paths relative to the working directory.
     shown = show_path(path, folder)
     assert posixpath.normpath(posixpath.join(folder, shown)) == path == locate_path(shown, folder)
 

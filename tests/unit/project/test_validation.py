@@ -343,7 +343,8 @@ def test_incomplete_quotes_of_ietf_text() -> None:
         "8 DUV095 this quote is not part of a requirement",
     ]
     ##= man/spec/trace.md#coverage
-    ##% With its own schema, duvet MUST NOT require quotes of white space, or of the bullet of a requirement.
+    ##% With its own schema, duvet MUST count a requirement as completely quoted even if no quote contains its white
+    ##% space or its bullet.
     bullet = text.replace("The pot", "o  The pot")
     parts = ("citation: The pot MUST be", "citation: warm at any time.")
     assert incomplete(*parts, spec=bullet, source="tea.txt", config=config) == []

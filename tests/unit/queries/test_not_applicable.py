@@ -117,7 +117,7 @@ def excluded(found: Project) -> list[str]:
 def test_an_entry_applies_whatever_cites_the_requirement() -> None:
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST treat a requirement that `[[not-applicable]]` names as not applicable, even if code cites it. duvet
-    ##% MUST NOT count a requirement that is not applicable as done, or as a part of the total for coverage.
+    ##% MUST NOT count a requirement that is not applicable, neither as done nor in the total.
     before = project(with_entries("")).requirements
     after = settled(entry("tea.md")).requirements
     assert {one.state for one in before} >= {State.DONE, State.EXCEPTED, State.UNCITED}

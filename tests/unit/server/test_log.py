@@ -53,7 +53,8 @@ def test_a_call_is_a_line() -> None:
 def test_a_call_of_a_knowledge_tool_is_logged_by_default() -> None:
     ##= man/spec/gateway.md#telemetry
     ##= type=test
-    ##% At the default level, the server MUST log each call to a `km-` tool with tool, arguments, duration and warnings.
+    ##% At the default log level, the server MUST log each call to a `km-` tool with the tool, the arguments, the
+    ##% duration and the warnings.
     lines: list[str] = []
     known = replace(CALL, pack="knowledge", tool="km-search", warning="cut", bytes_in=0, bytes_out=0)
     for one in (known, CALL, replace(known, face="shell")):

@@ -89,14 +89,15 @@ def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     ##% A nested item, or a further paragraph of an item, MUST be a part of the item's requirement, unless it has its
     ##% own id.
     ##= man/spec/trace.md#markdown
-    ##% If a sentence with a keyword, or a list item without an id, introduces a list, it MUST be a part of the
-    ##% requirement of each item that has no keyword.
+    ##% If a sentence with a keyword, or a list item without an id, introduces a list, the introduction MUST be a part
+    ##% of the requirement of each item that has no keyword.
     ##= man/spec/trace.md#markdown
-    ##% All cells of a table row MUST be a part of its requirement, except its id and cells that only describe the
+    ##% The requirement of a table row MUST contain all cells of the row, except its id and cells that only describe the
     ##% requirement, such as its priority or state.
     ##= man/spec/trace.md#markdown
     ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and the targets of
-    ##% links, pictures before its first word, or the line that begins a note such as `!!! warning` or `> [!NOTE]`.
+    ##% links. The text of a requirement MUST NOT begin with pictures, or contain the line that begins a note, such as
+    ##% `!!! warning` or `> [!NOTE]`.
     assert found(text) == expected
 
 

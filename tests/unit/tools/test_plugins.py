@@ -90,8 +90,8 @@ def test_two_tools_with_one_name_are_an_error(
 ) -> None:
     """Even if the configuration lists the pack first."""
     ##= man/spec/service.md#packs
-    ##% duvet MUST refuse a configuration in which two enabled packs have a tool or a prompt of the same name, and
-    ##% suggest a `prefix` for one of them.
+    ##% If two enabled packs have a tool or a prompt with the same name, duvet MUST refuse the configuration and suggest
+    ##% a `prefix` for one of the packs.
     install_made(site, "greedy", GOOD.format(pack="greedy", tool=tool))
     audit = {"description": "x", "steps": [{"id": "s", "tool": "coverage_summary"}]}
     config: dict[str, Any] = {"toolPacks": {"greedy": {}}, "workflows": {"audit": audit}}

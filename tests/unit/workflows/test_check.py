@@ -39,8 +39,8 @@ def test_nothing_is_wrong() -> None:
 
 def test_everything_that_is_wrong_is_listed() -> None:
     ##= man/spec/workflows.md#checks
-    ##% duvet MUST be able to check a workflow without running it. The check of a workflow MUST list every problem with
-    ##% the path of its key.
+    ##% duvet MUST check a workflow without running it. The check of a workflow MUST list every problem with the path of
+    ##% its key.
     found = faults(
         search("a", params={"quer": "${vars.x}"}),
         tool("a", "serch", expect={"a b": "${"}),

@@ -118,7 +118,7 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
 async def test_an_escaped_character_counts_as_itself(server: DuvetServer, text: str, status: int) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% The server MUST count an escaped character of a body as the bytes of that character.
+    ##% In the size of a body, the server MUST count an escaped character as the bytes of the character itself.
     async with serving.connected(server, limits=HttpLimits(body=2000)) as client:
         for is_ascii in (True, False):
             body = json.dumps(text, ensure_ascii=is_ascii).encode()
@@ -421,7 +421,7 @@ def test_holders_of_tokens_have_their_scopes() -> None:
 
 ##= man/spec/mcp.md#http
 ##% duvet MUST refuse to start if a token is empty, contains characters that are not allowed in an HTTP header, or has
-##% different values in its two variables.
+##% different values in its two environment variables.
 @pytest.mark.parametrize(
     ("environ", "message"),
     [

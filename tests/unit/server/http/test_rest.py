@@ -151,7 +151,8 @@ async def test_an_unexpected_failure_has_no_details(server: DuvetServer, caplog:
     async with serving.connected(server_of(server.live, TOOLS)) as client:
         ##= man/spec/gateway.md#access
         ##% Answers and log lines MUST NOT contain the project's folder or the text of an exception, except in
-        ##% `stored_path`, in the reason why an index is unreadable, and in the log the exceptions of installed packs.
+        ##% `stored_path`, in the reason why an index is unreadable, and in log lines about exceptions of installed
+        ##% packs.
         failed = serving.refused("upstream_error", "Internal server error")
         assert await serving.post(client, "burst", number=1) == (500, failed)
         assert await serving.post(client, "twice", number=1) == (200, {"number": 2})

@@ -384,8 +384,8 @@ def test_agents_get_short_search_results(limit: int | None, most: int, large: As
     assert ids(shown) == ids(all_of_it) and len(ids(shown)) == count
     ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% A result of `km-search` that is cut MUST keep the requirements, symbols and relations of the whole one, and count
-    ##% what is omitted.
+    ##% If `km-search` shortens a result, the result MUST keep its requirements, symbols and relationships, and say how
+    ##% much is left out.
     assert [*map(_connections, shown["results"])] == [*map(_connections, all_of_it["results"])]
     assert {len(one["graph_context"]["requirements"]) for one in shown["results"]} == {10}
     (*_, last), (*_, entire) = shown["results"], all_of_it["results"]

@@ -210,8 +210,8 @@ WRONG_VARIABLES: list[tuple[dict[str, Any], str]] = [
 
 def test_variables_are_checked_before_the_first_step(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% Before the first step of a recipe, duvet MUST refuse unknown variables, values of the wrong type, and a missing
-    ##% value for a variable that is null in the file.
+    ##% Before the first step of a recipe, duvet MUST refuse unknown variables and values of the wrong type, and require
+    ##% a value for each variable that is null in the file.
     kitchen.write("brew", FILLED.replace("equals: null", "exists: true"))
     for told, message in WRONG_VARIABLES:
         found = kitchen.failure("brew", **told)
