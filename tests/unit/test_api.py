@@ -1,4 +1,4 @@
-"""What `from duvet import …` gives."""
+"""The names that `from duvet import …` provides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import duvet
 
 
 def loaded_by(statement: str) -> list[str]:
-    """The modules that a statement loads into a new Python."""
+    """Return the modules that a statement loads in a new Python."""
     script = f"import sys\nbefore = set(sys.modules)\n{statement}\nprint(*sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return done.stdout.split()

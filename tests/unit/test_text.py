@@ -98,7 +98,7 @@ TEXTS = st.text(st.sampled_from("aZ9é日 .,-_\t\n\u00a0\u2028\u2014\x1c\u0301")
 
 
 def plain_normalise(text: str) -> str:
-    """One character after the other, with at most one separator waiting."""
+    """Normalise one character after another, with at most one pending separator."""
     out: list[str] = []
     waiting = ""
     for char in text:

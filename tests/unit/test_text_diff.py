@@ -1,4 +1,4 @@
-"""What differs between two texts"""
+"""The differences between two texts."""
 
 from __future__ import annotations
 

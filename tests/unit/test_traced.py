@@ -1,4 +1,4 @@
-"""duvet traces duvet: what the specification asks for is implemented and tested."""
+"""duvet traces duvet: every sentence of its specification is implemented and tested."""
 
 from __future__ import annotations
 

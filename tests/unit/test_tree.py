@@ -1,4 +1,4 @@
-"""The tree keeps the shape that CONTRIBUTING.md promises, and `server.json` is about this server."""
+"""The tree keeps the rules of CONTRIBUTING.md, and `server.json` describes this server."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COMMANDS = sorted(cli.list_commands(click.Context(cli)))
 
 
 def files(*tops: str, suffix: str = "") -> Iterator[Path]:
-    """The files below some folders, each once: links are not followed."""
+    """Return the files below some folders, each once, without following symlinks."""
     for top in tops:
         for path in sorted((ROOT / top).rglob(f"*{suffix}")):
             is_linked = any(parent.is_symlink() for parent in path.parents)

@@ -1,4 +1,4 @@
-"""What the benchmark is asked, what it measures, and the measuring itself on programs that are known."""
+"""The options of the benchmark, its cases, and measurements of known programs."""
 
 from __future__ import annotations
 

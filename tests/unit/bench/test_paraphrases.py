@@ -1,4 +1,4 @@
-"""The questions of `tests/bench/paraphrases.json`, which share no word with the requirements that answer them."""
+"""The questions in `tests/bench/paraphrases.json`, which share no word with their answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONFIG = b"'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'rfc91
 
 
 def stems_of(text: str) -> set[str]:
-    """The stems of the words that carry meaning, as the Porter stemmer of FTS5 makes them."""
+    """Return the stems of meaningful words, as FTS5's Porter stemmer makes them."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize='porter unicode61')")
         db.execute("CREATE VIRTUAL TABLE stems USING fts5vocab(words, row)")
@@ -36,7 +36,7 @@ def stems_of(text: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def sentences(shared: Path) -> dict[tuple[str, str], str]:
-    """The requirements of RFC 9114 by section and short id."""
+    """Return the requirements of RFC 9114 by section and short id."""
     text = shared / "golden/h3-c6b92cb-integration/project/specs/www.rfc-editor.org/rfc/rfc9114.txt"
     files = {".duvet/config.toml": CONFIG, "rfc9114.txt": text.read_bytes()}
     catalogue = Project(options=Options(), tree=MemoryTree(files)).catalogue

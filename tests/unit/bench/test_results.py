@@ -1,4 +1,4 @@
-"""What a run of the benchmark prints and leaves, on figures that are made up, and whether the committed results agree."""
+"""The benchmark's output for invented figures, and the consistency of the committed results."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ABOUT = About("abc1234", "3.11.7", "Linux x86_64, 2 cores", 250)
 
 
 def results() -> Results:
-    """Rows that cost a little more each, and curves that are straight."""
+    """Return rows with slightly increasing cost, and straight curves."""
     names = ["--version", *(f"{project.name}, {state}" for project in PROJECTS for state in project.budgets)]
     rows = {name: Figure(0.1 + 0.1 * number, 20.0 + number) for number, name in enumerate(names)}
     return Results(ABOUT, rows, [curve(name, state) for name in COUNTS for state in (State.COLD, State.SAME)])
 
 
 def curve(name: str = "sources", state: str = State.COLD, power: float = 1.0) -> Curve:
-    """A cost that grows with that power of the count, on top of a start."""
+    """Return a cost that grows with this power of the count, in addition to a start."""
     factors = (1, 10, 100)
     costs = tuple(Figure(0.1 + 0.02 * factor**power, 18 + 0.6 * factor**power) for factor in factors)
     return Curve(name, state, tuple(COUNTS[name] * factor for factor in factors), Figure(0.1, 18.0), costs)

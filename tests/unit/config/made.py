@@ -1,4 +1,4 @@
-"""Configurations of projects and of the service as text, and what is wrong in them, a line for each problem."""
+"""Configurations of projects and of the service as text, and their problems as one line each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENVIRON = {"KEY": "sk-hidden", "HOST": "kettle.example"}
 
 
 def as_toml(value: Any) -> str:
-    """A value as TOML writes it, on one line."""
+    """Return a value as TOML on one line."""
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Files of values in every format: what stands in them, where, and which files are refused."""
+"""Files in every format: their values and positions, and refused files."""
 
 from __future__ import annotations
 

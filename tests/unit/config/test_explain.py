@@ -1,4 +1,4 @@
-"""The settings in force, and where they come from."""
+"""The effective settings and their origins."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENVIRON = {"REV": "abc", "HOST": "https://host"}
 
 
 def explained(text: str, given: Mapping[str, CommandLineValue] | None = None) -> list[str]:
-    """The settings, a line each: `key value origin, line and variables or the option`."""
+    """Return each setting as `key value origin, line and variables or the option`."""
     config = read_config(text.encode(), CONFIG_PATH, ENVIRON)
     return [shown(setting) for setting in explain_config(config, ENVIRON, given or {})]
 

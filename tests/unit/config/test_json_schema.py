@@ -28,7 +28,7 @@ CHECK = {"path": "x", "exists": True}
 
 
 def is_valid(document: dict[str, Any], schema: str) -> bool:
-    """What an editor says, for which a date is text."""
+    """Validate as an editor does, in which dates are texts."""
     return bool(VALIDATORS[schema].is_valid(json.loads(json.dumps(document, default=str))))
 
 
@@ -127,7 +127,7 @@ VALUES = st.recursive(
 
 
 def table(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """A table that is mostly right: any of these keys, each with a value of its own or of any kind."""
+    """Generate a table that is mostly valid: some of these keys, each with its own or any other kind of value."""
     named = {name.replace("_", "-"): value | VALUES for name, value in fields.items()}
     return st.fixed_dictionaries({}, optional=named)
 

@@ -1,4 +1,4 @@
-"""Where the configuration of a project is looked for, and what is read from it."""
+"""Where the project configuration is found, and how it is read."""
 
 from __future__ import annotations
 

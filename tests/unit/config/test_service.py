@@ -1,4 +1,4 @@
-"""The configuration of the service: where it is looked for, what is read from it, and the rules made of it."""
+"""The service configuration: where it is found, how it is read, and the resulting rules."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ LATEST = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n"
 
 
 def rule(data: bytes | None, path: str | None = None) -> ServerRule:
-    """The server's rule, which stands in the configuration of the project."""
+    """Return the server's rule from a project configuration."""
     tree = MemoryTree({} if data is None else {path or CONFIG_PATH: data})
     return load_service(tree, {}, project_path=path).rule
 

@@ -1,4 +1,4 @@
-"""What is wrong with configurations of the service, told without their secrets."""
+"""Problems of service configurations, reported without secrets."""
 
 from __future__ import annotations
 

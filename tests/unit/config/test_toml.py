@@ -1,4 +1,4 @@
-"""TOML documents and the places of what is in them."""
+"""TOML documents and the positions of their values."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ STATEMENTS = st.one_of(
 
 
 def paths(value: Any, keys: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], Any]]:
-    """Every value in a document with its keys, but tables, which have only a header."""
+    """Yield the keys of every value except tables, which only have a header."""
     if isinstance(value, dict):
         return [path for key, inner in value.items() for path in paths(inner, (*keys, key))]
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What a server is made of is made again only where its configuration says something else."""
+"""A changed configuration recreates only those parts of a server that depend on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The problems of sentences that duvet neither counts nor has a reason for."""
+"""Problems for sentences that duvet does not count and can't explain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The project around a folder, and paths as users write and read them."""
+"""Finding the project around a folder, and paths as users write and read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that choose requirements"""
+"""Options that select requirements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duvet.trace.records import State
 
 
 def chosen(*args: str) -> tuple[RequirementFilter, dict[str, object]]:
-    """What a command with all of these options, and one of its own, makes of its arguments."""
+    """Return the filter that a command with all these options makes of its arguments."""
     found: list[tuple[RequirementFilter, dict[str, object]]] = []
 
     @click.command()

@@ -1,4 +1,4 @@
-"""What the bars add up; how they look is seen in tests/cli/test_downloads.py."""
+"""The totals of progress bars; `tests/cli/test_downloads.py` checks how they look."""
 
 from __future__ import annotations
 

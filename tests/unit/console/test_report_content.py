@@ -1,4 +1,4 @@
-"""What the page of a project shows, from the files on disk."""
+"""The content of a project's HTML report, from files on disk."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OURS = {**KETTLE, ".duvet/config.toml": EXTENDED}
 
 
 def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> ReportData:  # noqa: B008 - frozen
-    """The page of a project, with a snapshot unless something is wrong."""
+    """Return the HTML report of a project, with a snapshot unless there are errors."""
     project = Project(str(folder), options)
     finished = project.finished()
     snapshot = None if wrong else render_bytes(lambda out: render_snapshot(finished, out))

@@ -1,4 +1,4 @@
-"""Archives that are packed by hand."""
+"""Archives packed by hand."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.unit.knowledge.stored import fill, places, vote
 
 @pytest.fixture
 def paths(tmp_path: Path) -> StorePaths:
-    """The paths of an indexed project with one vote."""
+    """Return the paths of an indexed project with one vote."""
     found = places(fill(tmp_path / "tea"))
     submit_vote(found, vote("src/kettle/boil.py::0", 1.0, note="good"))
     return found

@@ -53,7 +53,7 @@ def sentence(made: random.Random) -> str:
 
 
 def tree(count: int, pieces: int = 1, say: Say = sentence) -> Iterator[tuple[str, str]]:
-    """The paths and texts of about `count` files, each of about `pieces` chunks."""
+    """Yield the paths and texts of about `count` files with about `pieces` chunks each."""
     made = random.Random(20_000)
     yield "subsystems.yaml", _CATALOGUE
     endings = [*_LANGUAGES]

@@ -1,4 +1,4 @@
-"""A project with two subsystems as it is indexed, stores that contain it, and their backups."""
+"""An indexed project with two subsystems, stores that contain it, and backups."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ RUN = IngestRun(
 
 
 def facts(rule: IngestRule = IngestRule()) -> ProjectFacts:  # noqa: B008 - frozen
-    """The facts of this project that reports are made of."""
+    """Return the facts about this project from which reports are made."""
     return gather_facts(RUN, {one.path: one for one in ARTIFACTS}, NODES, EDGES, rule)
 
 
@@ -121,7 +121,7 @@ def plain(value: object) -> Any:
 
 
 def taken(one: Artifact) -> IngestedFile:
-    """The file with its text, chunks and symbols."""
+    """Return the file with its text, chunks and symbols."""
     has_symbols = one.kind is FileKind.CODE and one.chunk_count > 0
     pieces = (
         records.TextPiece(start=0, end=20, line_start=1, line_end=1, title=one.path),
@@ -136,7 +136,7 @@ def taken(one: Artifact) -> IngestedFile:
 
 
 def fill(folder: Path, runs: Sequence[IngestRun] = (RUN,)) -> Path:
-    """Index the project, once for each run; return the folder."""
+    """Index the project once for each run, and return the folder."""
     path = folder / STORE
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(open_store(str(path), create=True)) as store:

@@ -1,4 +1,4 @@
-"""Archives that anybody may have made: a restore refuses all but backups, and changes nothing."""
+"""Untrusted archives: a restore refuses everything but backups, and then changes nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ HOSTILE: dict[str, list[Member] | bytes] = {
 
 @pytest.fixture
 def unchanged(paths: StorePaths) -> Iterator[StorePaths]:
-    """The paths of a project that the test must not change."""
+    """Return the paths of a project that the test must not change."""
     before = ask_store(paths.store), Path(paths.feedback).read_bytes()
     yield paths
     assert (ask_store(paths.store), Path(paths.feedback).read_bytes()) == before

@@ -1,4 +1,4 @@
-"""Backups, and the temporary folders that they leave."""
+"""Backups, and their temporary folders."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def read_only(paths: StorePaths) -> Iterator[StorePaths]:
-    """The same project on a disk that is read-only."""
+    """Make the same project read-only."""
     for options in (["--bind", paths.folder], ["-o", "remount,bind,ro"]):
         if subprocess.run(["mount", *options, paths.folder], capture_output=True, check=False).returncode:
             pytest.skip("no separate disk")

@@ -1,4 +1,4 @@
-"""Feedback: its file, and what backups keep of it."""
+"""The file with feedback, and feedback in backups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restored backups: the index, beside other processes, and on a full disk."""
+"""Restoring the index, with concurrent processes, and on a full disk."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ FORCE = "free some disk space, or pass --force to skip the backup of the current
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[StorePaths]:
-    """An indexed project on a small separate disk."""
+    """Index a project on a small separate disk."""
     found = stored.places(stored.fill(tmp_path / "tea"))
     with small_disk(Path(found.folder), 24 << 20):
         yield found

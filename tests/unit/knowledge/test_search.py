@@ -1,4 +1,4 @@
-"""Searches by words and vectors: what they find, in which order, and the whole answer."""
+"""Searches by words and vectors: results, order, and the whole answer."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ EDGES = (
 
 
 def filled(folder: Path, embedder: Embedder | None = None, files: tuple[IngestedFile, ...] = FILES) -> Store:
-    """A store of these files, with vectors if there is a model."""
+    """Return a store with these files, with vectors if there is a model."""
     store = open_store(str(folder / "store.db"), create=True)
     texts = [(one, [one.text[piece.start : piece.end] for piece in one.pieces]) for one in files]
     space = embedder.fitted([text for _, some in texts for text in some]) if embedder else None
@@ -239,7 +239,7 @@ def test_a_search_sees_the_last_run(stored: Store) -> None:
 
 
 class OvertakenStore:
-    """A store that another process changes just after the chunks are read for the first time."""
+    """A store that another process changes right after chunks are first read."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store

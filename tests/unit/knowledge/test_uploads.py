@@ -1,4 +1,4 @@
-"""Uploads: their destinations, texts as files, and how they are written."""
+"""Uploads: destinations, texts as files, and writing."""
 
 from __future__ import annotations
 

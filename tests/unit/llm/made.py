@@ -1,4 +1,4 @@
-"""Routers to providers on loopback, and a clock that nobody waits for."""
+"""Routers to providers on loopback, and a clock without real waiting."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FINE = openai_says("Hi")
 
 
 class FakeClock:
-    """Time that passes only while somebody waits."""
+    """Time that passes only during waits."""
 
     def __init__(self) -> None:
         self.time = NOW
@@ -55,7 +55,7 @@ class Made:
 
 @asynccontextmanager
 async def routing(config: Mapping[str, Any], **more: Any) -> AsyncIterator[Made]:
-    """A router that is closed in the end."""
+    """Yield a router, and close it at the end."""
     made = Made(config, {"K": KEY, "SLASH": "ab/cdef"}, **more)
     try:
         yield made
@@ -69,7 +69,7 @@ def at(wire: Wire, kind: str = "openai", **more: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def one(wire: Wire, *replies: Reply, kind: str = "openai", **section: Any) -> AsyncIterator[Made]:
-    """A router to one provider that gives these replies."""
+    """Yield a router to a single provider with these replies."""
     if replies:
         wire.replies.clear()
         wire.plan(*replies)
@@ -78,7 +78,7 @@ async def one(wire: Wire, *replies: Reply, kind: str = "openai", **section: Any)
 
 
 async def fails(wire: Wire, *replies: Reply, kind: str = "openai", **section: Any) -> tuple[ModelError, list[float]]:
-    """The error of a call to a provider that gives these replies, and the waits before it."""
+    """Return the error of a call to a provider with these replies, and the waits before it."""
     async with one(wire, *replies, kind=kind, **section) as made:
         with pytest.raises(ModelError) as caught:
             await made.ask()

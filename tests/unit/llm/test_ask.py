@@ -1,4 +1,4 @@
-"""`duvet ask`: the sources of a question, the prompt, and the sources that an answer names."""
+"""`duvet ask`: the sources for a question, the prompt, and the sources that an answer cites."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ SOURCES = (source(1, "Warm the pot.", "tea.md#brewing"), source(2, "Boil once.",
 
 
 class FakeRouter:
-    """Gives one answer or none, and records the requests."""
+    """Gives one answer or none, and records requests."""
 
     def __init__(self, text: str | None, *warnings: str) -> None:
         self.text, self.warnings = text, warnings

@@ -1,4 +1,4 @@
-"""Discovery: the list of models and `llms.txt`."""
+"""Discovery of models: listings and `llms.txt`."""
 
 from __future__ import annotations
 

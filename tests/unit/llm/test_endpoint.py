@@ -1,4 +1,4 @@
-"""Calls to providers: refusals, limits, retries and waits, and keys that nothing may show."""
+"""Calls to providers: refusals, limits, retries, waits, and keys that must not leak."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocols of providers: what is sent, and which answers are accepted."""
+"""The protocols of providers: requests, and accepted answers."""
 
 from __future__ import annotations
 

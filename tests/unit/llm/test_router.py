@@ -1,4 +1,4 @@
-"""Which provider and model is picked, and which one answers."""
+"""The choice of provider and model, and fallbacks."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ async def test_a_resolved_model_is_invoked(wire: Wire) -> None:
 
 
 def sampler(answer: str, requests: list[ModelRequest]) -> Sampler:
-    """The model of a client."""
+    """Return a client's own model."""
 
     async def sample(request: ModelRequest) -> records.ProviderAnswer:
         requests.append(request)

@@ -1,4 +1,4 @@
-"""A provider on loopback that speaks both protocols and gives planned answers."""
+"""A provider on loopback that speaks both protocols and gives prepared answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAUSE = 60
 
 
 class Reply(Struct, frozen=True):
-    """A planned answer."""
+    """A prepared answer."""
 
     status: int = 200
     body: bytes = b""
@@ -35,7 +35,7 @@ class Asked(Struct, frozen=True):
 
 
 class Wire(ThreadingHTTPServer):
-    """Gives the planned replies in order, and repeats the last one."""
+    """Gives the prepared replies in order, and repeats the last one."""
 
     daemon_threads = True
 
@@ -57,7 +57,7 @@ class Wire(ThreadingHTTPServer):
         self.replies.extend(replies)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore clients that hang up."""
+        """Ignore clients that disconnect."""
 
     def shutdown_request(self, request: Any) -> None:
         super().shutdown_request(request)

@@ -1,4 +1,4 @@
-"""A small project that is followed."""
+"""A small project whose changes are followed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST = 60
 
 
 class Following:
-    """Reads a project, and hears of changes to it."""
+    """Reads a project, and notices its changes."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str] | None = None) -> None:
         self.folder = folder
@@ -33,7 +33,7 @@ class Following:
         self.changes.follow(self.project())
 
     def project(self) -> Project:
-        """The project, as it was read just now."""
+        """The project as it was last read."""
         root = "" if self.folder == Path() else str(self.folder)
         cache = DiskCache(DiskTree(root), {})
         project = Project(root, environ=cache.environ, tree=cache.tree, memory=cache)
@@ -43,7 +43,7 @@ class Following:
         return project
 
     def next(self) -> tuple[str, ...] | None:
-        """What has changed; None where nothing is noticed."""
+        """Return what changed; None if nothing was noticed."""
         timer = Timer(LONGEST, self.changes.stop)
         timer.start()
         try:
@@ -54,14 +54,14 @@ class Following:
 
 @pytest.fixture
 def kettle(tmp_path: Path) -> Path:
-    """A project, with folders around it and in it that are none of its inputs."""
+    """Make a project with folders, around it and inside, that are not its inputs."""
     make(tmp_path / "elsewhere", {"deep/x.rs": "", "y.rs": ""})
     return make(tmp_path / "kettle", {**KETTLE, "docs/notes.md": "", "node_modules/a/b/c.rs": ""})
 
 
 @pytest.fixture
 def follow(kettle: Path) -> Iterator[Follow]:
-    """Follows the project until the end of the test."""
+    """Follow the project until the end of the test."""
     followed: list[Following] = []
 
     def begin(environ: Mapping[str, str] | None = None) -> Following:

@@ -1,4 +1,4 @@
-"""A project in which everything is wrong that validation knows."""
+"""A project with every error that validation knows."""
 
 from __future__ import annotations
 
@@ -141,5 +141,5 @@ FILES = {
 
 
 def project(files: dict[str, str] | None = None) -> Project:
-    """The project in memory, with other files if some are given."""
+    """Return the project in memory, optionally with other files."""
     return Project(tree=MemoryTree({path: text.encode() for path, text in {**FILES, **(files or {})}.items()}))

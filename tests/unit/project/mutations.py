@@ -1,4 +1,4 @@
-"""Ways in which citations go wrong, drawn from a seed, and all citations of a project changed in one of them."""
+"""Random ways to damage citations, all citations of a project in the same way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FEWEST = 5
 
 
 class Spoilt(NamedTuple):
-    """Texts of files in which citations were changed; how each was, by its id, and whether it is still right."""
+    """The texts of files with changed citations, and how each was changed and whether it is still correct."""
 
     files: dict[str, bytes]
     how: dict[int, str]
@@ -59,7 +59,7 @@ HOW = (*QUOTES, MOVE, WRAP)
 
 
 class Spoiler:
-    """Changes the citations of a project that nothing is wrong with."""
+    """Changes the citations of a project without errors."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -77,7 +77,7 @@ class Spoiler:
                         yield id, (coverage.specification, match.section)
 
     def spoil(self, choice: random.Random) -> Spoilt:
-        """Every citation changed in one way."""
+        """Change every citation in one way."""
         edits: dict[str, list[Edit]] = {}
         spoilt = Spoilt({}, {}, {})
         for id in sorted(self.spots):
@@ -92,7 +92,7 @@ class Spoiler:
         return spoilt
 
     def _change(self, id: int, one: Annotation, how: str, choice: random.Random) -> tuple[tuple[Edit, ...], int, str]:
-        """The edits, and the section and the quote that the citation has then."""
+        """Return the edits, and the section and quote of the changed citation."""
         specification, section = self.spots[id]
         text = self.places.text(one.path)
         style = next(style for style in self.styles[one.path] if one in scan_comments(one.path, text, style)[0])
@@ -109,7 +109,7 @@ class Spoiler:
 
 
 def _wrap(text: str, annotation: Annotation, style: SourceStyle, choice: random.Random) -> Edit:
-    """A line of the quote ends behind another one of its words."""
+    """Move a line end of the quote behind another word."""
     start, end = annotation.source.quote
     blanks = [index for index in range(start, end) if text[index - 1 : index + 2].strip(" ") and text[index] == " "]
     blanks = [at for at in blanks if not text[text.rfind("\n", 0, at) + 1 : at].strip().endswith(style.content.strip())]
@@ -122,7 +122,7 @@ def _wrap(text: str, annotation: Annotation, style: SourceStyle, choice: random.
 
 
 def around(text: str, path: str, styles: tuple[SourceStyle, ...], numbers: set[int]) -> str:
-    """The text without the lines of these annotations of it."""
+    """Return the text without the lines of these annotations."""
     found = sorted((one for style in styles for one in scan_comments(path, text, style)[0]), key=lambda one: one.line)
     lines = text.split("\n")
     left: list[str | None] = list(lines)

@@ -1,4 +1,4 @@
-"""Changes to a project that are noticed, and those that are not."""
+"""Changes to a project that must be noticed, and changes that must not."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_no_changes(edit: Edit, kettle: Path, follow: Follow) -> None:
 
 
 def notice(following: Following, *steps: tuple[Edit, tuple[str, ...]]) -> None:
-    """Make each change, and check what is noticed of it."""
+    """Make each change, and check what is noticed."""
     for edit, changed in steps:
         edit(following.folder)
         assert following.next() == changed
@@ -124,7 +124,7 @@ def test_what_git_ignores(kettle: Path, follow: Follow) -> None:
 
 
 def test_folder_after_folder(follow: Follow) -> None:
-    """However a new folder and its first file fall into one notice or two, the file is noticed."""
+    """The file is noticed, whether a new folder and its first file arrive in one notification or in two."""
     names = [f"src/{count}/{count}/a.rs" for count in range(20)]
     notice(follow(), *((create(name), (name,)) for name in names))
 

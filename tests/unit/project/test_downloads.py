@@ -1,4 +1,4 @@
-"""What a project downloads, where that is kept, and that nothing depends on which download ends first."""
+"""Downloads of a project and their location, independent of the order in which they finish."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALLOWED = Options(policy=Policy(allow_http=True))
 
 
 class Turns(Progress):
-    """Lets downloads end in a given order: the server answers the next one once the one before is over."""
+    """Lets downloads finish in a given order: the server answers one after the other."""
 
     def __init__(self, server: Held, order: tuple[str, ...] = ()) -> None:
         self.server = server
@@ -44,7 +44,7 @@ class _Turn(Downloads):
 
 
 def project(folder: Path, configured: list[str], source: str = "") -> Path:
-    """A project with these specifications, and comments in `a.rs`."""
+    """Open a project with these specifications and the comments in `a.rs`."""
     rules = "".join(f"[[specification]]\nsource = '{name}'\n" for name in configured)
     (folder / ".duvet").mkdir(parents=True)
     (folder / ".duvet/config.toml").write_text(
@@ -55,7 +55,7 @@ def project(folder: Path, configured: list[str], source: str = "") -> Path:
 
 
 def kept(folder: Path) -> dict[str, bytes]:
-    """The texts that were downloaded, by path below their host."""
+    """Return the downloaded texts, by path below their host."""
     host = folder / ".duvet/specifications/127.0.0.1"
     return {path.relative_to(host).as_posix(): path.read_bytes() for path in host.rglob("*") if path.is_file()}
 

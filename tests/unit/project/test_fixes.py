@@ -1,4 +1,4 @@
-"""What fixes do to files, whatever becomes of them meanwhile."""
+"""Fixes of files that may change meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever goes wrong with the citations of real projects is found, and fixed where only one correction fits."""
+"""Damaged citations of real projects are found, and fixed if only one correction fits."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ OWN = {
 
 @pytest.fixture(scope="session")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project with every kind of line end and of indentation, for those who have no golden ones."""
+    """Make a project with all kinds of line ends and indentation, to use without golden projects."""
     return Project(str(make(tmp_path_factory.mktemp("own"), OWN)))
 
 
 def wrong(findings: Findings) -> set[int]:
-    """The citations that lead nowhere, or not quite where they should."""
+    """Return the invalid citations, and those with imprecise quotes."""
     return {one.id for one in findings.found if one.problem.code in CODES}
 
 
 def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
-    """Check all that has to be so whatever was changed; what became of how many that were wrong."""
+    """Check what must be true after any change; count the outcomes for wrong citations."""
     changed = overlay_project(project, spoilt.files)
     done = fix_project(changed, lambda findings: findings.files, lambda *_: True)
     before, after = wrong(done.first), wrong(done.findings)
@@ -86,7 +86,7 @@ def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
 
 
 def _numbers(project: Project) -> dict[int, int]:
-    """Which annotation of its file each one is."""
+    """Map each annotation to its number within its file."""
     seen: Counter[str] = Counter()
     found = {}
     for id, annotation in enumerate(project.trace.annotations):

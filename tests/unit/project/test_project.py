@@ -1,4 +1,4 @@
-"""A project as a program uses it: its configuration, what is read of it, and files that can't be read."""
+"""A project as programs use it: configuration, contents, and unreadable files."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ PIECES = [
 
 
 def changed(text: str) -> st.SearchStrategy[bytes]:
-    """The text with something else in place of a part of it."""
+    """Replace a part of the text."""
     cuts = st.tuples(st.integers(0, len(text)), st.integers(0, 30))
     inserted = st.lists(st.sampled_from(PIECES), max_size=6).map("".join) | st.text(max_size=8)
     return st.builds(
@@ -286,7 +286,7 @@ specification = [{ source = "tea.md" }, { source = "https://host/milk" }]
 
 
 class Vanishing(MemoryTree):
-    """Lists a file that can be read only so often."""
+    """Lists a file that can be read only a limited number of times."""
 
     def __init__(self, path: str, times: int) -> None:
         super().__init__(LISTED)

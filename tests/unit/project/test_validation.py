@@ -1,4 +1,4 @@
-"""What validation finds in a project, by annotation and by file, and what it offers."""
+"""What validation finds in a project, by annotation and by file, and the fixes that it offers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.project.made import FILES, project
 
 
 def found(one: Project, path: str) -> list[tuple[int, str, str, str]]:
-    """Line, code, hint and the description of the fix of each problem in a file."""
+    """Return line, code, hint and the description of the fix for each problem in a file."""
     checked = validate(one).of([path])
     return [
         (problem.place.line, problem.code, problem.hint, problem.fix.description if problem.fix else "")
@@ -127,7 +127,7 @@ def test_no_fix_breaks_the_code_around_it(quote: str, text: str) -> None:
 
 
 def test_another_way_to_a_specification_is_no_spelling() -> None:
-    """Who reads the file from elsewhere may need it."""
+    """Other tools may read the file from a different folder."""
     path = f"/{project().root.lstrip('/')}/tea.md"
     files = {path: FILES["tea.md"], "src/broken.rs": f"//= {path}#brewing\n//# The leaves MUST be dry.\n"}
     assert found(project(files), "src/broken.rs") == [(1, "DUV044", "write tea.md everywhere", "")]
@@ -154,7 +154,7 @@ MISSING = "//= https://tea.example/spec#a\n//# b\n//= https://tea.example/spec#b
 
 
 def test_a_missing_specification_is_reported_once() -> None:
-    """In the first of the named files, whatever is first in the whole project, or where the configuration names it."""
+    """The place is the first named file, the first file of the project, or the configuration."""
     one = Project(tree=MemoryTree({"src/a.rs": MISSING.encode(), "src/b.rs": MISSING.encode(), **_CONFIG}))
     findings = validate(one)
     for paths in (["src/a.rs"], ["src/b.rs"]):
@@ -281,7 +281,7 @@ source = "tea.md"
 def incomplete(
     *annotations: str, spec: str = QUOTED, source: str = "tea.md", ours: bool = True, config: str = ""
 ) -> list[str]:
-    """The line, code and message of the warnings about quotes, each of which follows its type."""
+    """Return line, code and message of the warnings about incomplete quotes."""
     code = ""
     section = "section-1" if source.endswith(".txt") else "tea"
     for annotation in annotations:

@@ -1,4 +1,4 @@
-"""Prompts of projects in memory"""
+"""Prompts for projects in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ USUAL = Registry()
 
 
 def context_of(**changed: str) -> ProjectSnapshot:
-    """The tea project with some files changed; a file without text is omitted."""
+    """Return the tea project with some files changed; a file without text is left out."""
     files = {path: text for path, text in {**TEA_PROJECT, **changed}.items() if text}
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
     return ProjectSnapshot(project, project.catalogue, page_size=50)

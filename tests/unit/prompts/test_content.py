@@ -1,4 +1,4 @@
-"""Prompts, filled with a project, and the comments to paste in them."""
+"""Prompts filled with a project, and the comments to paste in them."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_a_wrong_argument_is_refused(
 
 @pytest.fixture(scope="module")
 def large() -> ProjectSnapshot:
-    """A project with too much of everything for a prompt."""
+    """Make a project that is too large for a prompt in every respect."""
     many = "# Many\n\n## All\n\n" + "".join(f"The pot number {number} MUST be warm.\n" for number in range(900))
     wrong = "".join(f"//= tea.md#pot\n//# The cup number {number} MUST be warm.\n\n" for number in range(300))
     cited = "//= tea.md#all\n//# The pot number 1 MUST be warm.\nfn a() {}\n\n" * 300

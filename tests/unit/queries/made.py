@@ -1,4 +1,4 @@
-"""Projects in memory: one with requirements in every state, one with numbered sections, and one to search in."""
+"""Projects in memory: with requirements in every state, with numbered sections, and with text to search."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def make_catalogue(files: Mapping[str, str]) -> Catalogue:
 
 
 def catalogue_of_files(**changed: str) -> Catalogue:
-    """The catalogue of the project with requirements in every state, with some files changed."""
+    """Return the catalogue of the project with requirements in every state and some changed files."""
     return make_catalogue({**FILES, **changed})
 
 

@@ -1,4 +1,4 @@
-"""How well questions of developers find the sentences that answer them."""
+"""How well developers' questions find the requirements that answer them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Scores(NamedTuple):
 
 
 def of_corpus(lines: Sequence[Mapping[str, str]]) -> Catalogue:
-    """The catalogue of a corpus; a requirement stands on the line that it has there."""
+    """Return the catalogue of a corpus, with each requirement on its line."""
     specs = {
         spec: tuple(
             {
@@ -61,7 +61,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def systems(lines: Sequence[Mapping[str, str]]) -> dict[str, Rank]:
-    """What `duvet search` finds by words, by vectors, and by both."""
+    """Return searches by words, by vectors, and by both."""
     catalogue, embedder = of_corpus(lines), find_embedder(True)
     assert embedder is not None
     meanings = RequirementVectors(catalogue, Cache(), embedder)

@@ -90,7 +90,7 @@ def test_a_citation_of_an_unknown_section() -> None:
 
 
 def test_requirements_know_their_lines_in_any_order() -> None:
-    """Requirements come section by section; the bytes of a quote in the text above are looked up again."""
+    """Requirements are ordered by section, so lines may decrease."""
     pot = "# Pot\n\n## Lid\n\nThe lid MUST\nfit. It MUST be flat.\n\n## Lid\n\nIt\n\nMUST shine.\n"
     found = catalogue_of_files(**{"pot.md": pot, "src/brewing.rs": ""}).requirements
     assert [(card.section, card.text, card.line) for card in found if card.specification == 0] == [

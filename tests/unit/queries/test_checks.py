@@ -1,4 +1,4 @@
-"""Which annotations a check selects, and when it passes."""
+"""The annotations that a check selects, and when the check passes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ source = "s.md"
 
 
 def query(*annotations: str, filter: QueryFilter = QueryFilter()) -> AnnotationQuery:  # noqa: B008 - frozen
-    """A query of annotations as `SECTION TYPE QUOTE`."""
+    """Return a query for annotations written as `SECTION TYPE QUOTE`."""
     source = ""
     for annotation in annotations:
         section, kind, quote = annotation.split(" ", 2)

@@ -33,7 +33,7 @@ def test_comment_styles() -> None:
 
 
 def below(text: str, most: int = 3) -> list[str | None]:
-    """The code below each `@`, which stands for an annotation."""
+    """Return the code below each `@`, which stands for an annotation."""
     spots = [(number, "src/a.rs", found.span()) for number, found in enumerate(re.finditer("@+", text))]
     found = read_code_below(spots[::-1], lambda path: text if path == "src/a.rs" else None, most)
     return [found.get(number) for number, _, _ in spots]

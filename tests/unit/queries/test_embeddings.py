@@ -1,4 +1,4 @@
-"""Models, their tokens and vectors, and the nearest vectors."""
+"""Embedding models, their tokens and vectors, and nearest-neighbour search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters of requirements, and the requirements that lack a citation or a test, or that a todo cites."""
+"""Filters for requirements, and requirements without citations or tests, or with todos."""
 
 from __future__ import annotations
 

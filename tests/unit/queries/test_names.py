@@ -1,4 +1,4 @@
-"""Requirements by the ids that their specifications give them: references, filters, search, lists, and differences."""
+"""Ids of requirements in references, filters, search, lists and differences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = {WARM: "FR-001", CLEAN: "FR-002", LOGIN: "FR-005", FAST: "FR-005", "The 
 
 
 def named(names: dict[str, str], tea: str = TEA) -> Catalogue:
-    """The catalogue of the project, with these ids of its requirements."""
+    """Return the catalogue of the project with these requirement ids."""
     found = make_catalogue({".duvet/config.toml": CONFIG, "tea.md": tea, "cafe.md": CAFE})
     return replace(found, requirements=tuple(replace(one, name=names.get(one.text, "")) for one in found.requirements))
 

@@ -1,4 +1,4 @@
-"""`[[not-applicable]]`: the requirements that targets mean, and entries that match nothing or have expired."""
+"""`[[not-applicable]]`: the requirements of a target, and entries that match nothing or have expired."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_specification_in_the_folder_above() -> None:
 
 
 def entry(target: str, **more: str) -> str:
-    """An entry of the configuration, with values as TOML."""
+    """Return an entry of the configuration, with values in TOML."""
     lines = {"target": f'"{target}"', "reason": '"no"', **more}
     return "".join(["\n[[not-applicable]]\n", *(f"{key} = {value}\n" for key, value in lines.items())])
 
@@ -110,7 +110,7 @@ def settled(entries: str, today: date | None = NOT_APPLICABLE_DAY) -> Project:
 
 
 def excluded(found: Project) -> list[str]:
-    """The sections and the text of the requirements that are not applicable."""
+    """Return the sections and texts of the not applicable requirements."""
     return [f"{one.section.id}: {one.text}" for one in found.requirements if one.state is State.NOT_APPLICABLE]
 
 

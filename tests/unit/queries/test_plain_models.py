@@ -1,4 +1,4 @@
-"""The fast models of `duvet query` against plain ones that follow the definitions step by step."""
+"""The fast models of `duvet query`, compared with simple ones that follow the definitions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def line_classes(draw: st.DrawFn) -> LineClasses:
 
 
 def walk_plainly(classes: LineClasses, hits: set[int]) -> set[int]:
-    """The lines that ran with those that a report shows."""
+    """Return the lines that ran together with those in a report."""
     properties, executed = classes.properties, set(hits)
     for scope in classes.scopes:
         if any(properties[line] & java.NON_LINEAR for line in range(scope.first, scope.last + 1)):

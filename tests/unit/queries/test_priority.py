@@ -1,4 +1,4 @@
-"""The order in which to work on requirements, and the reasons for it."""
+"""The order in which to work on requirements, and its reasons."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_order_of_a_project_and_its_reasons() -> None:
 
 
 def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
-    """Requirements of these levels and states, with so many todos."""
+    """Make requirements with these levels, states and numbers of todos."""
     todo = CitationCard("a.py", 1, Kind.TODO, "", "", "", "", "", -1, "", (), (0, 0))
     citation = CitationCard("a.py", 2, Kind.CITATION, "", "", "", "", "", -1, "", (), (0, 0))
     requirements = tuple(

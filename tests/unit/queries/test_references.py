@@ -37,7 +37,7 @@ PLACES = [f"/specifications/tea/sections/{section}/requirements/{WARM}" for sect
 
 
 def shown(meant: ResolvedReference, catalogue: Catalogue = CATALOGUE) -> list[str]:
-    """Names of what a reference means."""
+    """Return the names of what a reference refers to."""
     match meant:
         case RequirementRef(indexes):
             return [catalogue.full_path_of(catalogue.requirements[index]) for index in indexes]
@@ -51,7 +51,7 @@ def shown(meant: ResolvedReference, catalogue: Catalogue = CATALOGUE) -> list[st
 
 
 def refusal(reference: str, files: ProjectFiles | None, catalogue: Catalogue = CATALOGUE) -> str:
-    """The message and the hint about a reference that means nothing, or several things."""
+    """Return the message and hint for an unknown or ambiguous reference."""
     with pytest.raises(NotFoundError) as caught:
         resolve_reference(catalogue, reference, files)
     return f"{caught.value.message}\n{caught.value.hint}".rstrip()

@@ -97,7 +97,7 @@ def search(
 
 
 def marked(answer: SearchAnswer) -> list[str]:
-    """The sentences, with what was found between asterisks."""
+    """Return the found sentences, with matches between asterisks."""
     lines = []
     for row in answer.rows:
         text = row.text

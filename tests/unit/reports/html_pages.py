@@ -1,4 +1,4 @@
-"""HTML reports, hostile ones too, and parsers of them."""
+"""HTML reports, including hostile ones, and parsers for them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EVIL_PROBLEM = Problem(EVIL, EVIL, EVIL, Place(1, 1), EVIL, EVIL, notes=(Note(Pl
 
 
 def evil(blob_link: str | None = None) -> Finished:
-    """The trace of a project whose every text is hostile."""
+    """Return the trace of a project in which every text is hostile."""
     files = {".duvet/config.toml": CONFIG, "tea.md": EVIL_SPEC, f"src/{EVIL.replace('/', '')}.rs": EVIL_COMMENTS}
     return finished(files, blob_link, blob_link)
 
@@ -63,7 +63,7 @@ def without_shell(text: str) -> str:
 
 
 def tree(text: str, *, scripting: bool = False) -> Element:
-    """The elements that a browser makes of a page; what is held back is text where it runs scripts."""
+    """Return the elements that a browser makes of a page; with scripting, the content of `noscript` is text."""
     parser = html5lib.HTMLParser(namespaceHTMLElements=False)
     found: Element = parser.parse(text, scripting=scripting)
     assert [error for _, error, _ in parser.errors] == []
@@ -76,7 +76,7 @@ def values(shown: Element, attribute: str) -> list[str]:
 
 
 def write_specifications(number: int, text: str) -> dict[str, str]:
-    """The files of a project with so many specifications."""
+    """Write a project with this many specifications."""
     texts = {f"s{index}.md": text.format(index) for index in range(number)}
     tables = "".join(f'\n[[specification]]\nsource = "{path}"\n' for path in texts)
     return {".duvet/config.toml": STATES[".duvet/config.toml"].partition("\n[[spec")[0] + tables, **texts}

@@ -1,4 +1,4 @@
-"""Projects in memory: with each type of annotation, with each state, and with `[[not-applicable]]` entries."""
+"""Projects in memory: with every annotation type, with every state, and with not-applicable entries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOT_APPLICABLE_DAY = date(2030, 1, 31)
 
 
 def with_entries(entries: str) -> dict[str, str]:
-    """The project with a requirement in each state, and with these entries in its configuration."""
+    """Make the project with a requirement in each state and these entries in its configuration."""
     # In our own schema, an item of a list is one requirement, so these sentences must not be in a list.
     tea = STATES["tea.md"].replace("1. ", "   ").replace("2. ", "   ")
     return STATES | {".duvet/config.toml": EXTENDED + entries, "tea.md": tea}

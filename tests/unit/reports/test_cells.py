@@ -1,4 +1,4 @@
-"""Text in cells."""
+"""Text in terminal cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of a workflow as text and as JSON."""
+"""A workflow run as text and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnostics around the source that they are about."""
+"""Diagnostics around source excerpts."""
 
 from __future__ import annotations
 

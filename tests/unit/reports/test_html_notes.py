@@ -1,4 +1,4 @@
-"""Pages in the HTML report: their view, what explains a requirement, and Markdown that does no harm."""
+"""Pages in the HTML report: their view, links from requirements, and hostile Markdown."""
 
 from __future__ import annotations
 

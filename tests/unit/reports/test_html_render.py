@@ -1,4 +1,4 @@
-"""The HTML report: whole pages, its head, its size, and hostile text in it."""
+"""The HTML report: whole pages, head, size, and hostile text."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def elements(text: str, *, scripting: bool = True) -> int:
 
 
 def many(requirements: int, citations: int) -> dict[str, str]:
-    """So many requirements, all of which are cited so often."""
+    """Make this many requirements with this many citations each."""
     sentences = [f"The pot MUST be {number}." for number in range(requirements)]
     sections = [
         f"## Part {start}\n\n" + "\n".join(sentences[start : start + 50]) for start in range(0, requirements, 50)

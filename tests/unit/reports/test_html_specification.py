@@ -26,7 +26,7 @@ MANY_FILES = {
 
 
 def texts(files: dict[str, str]) -> list[Element]:
-    """What stands between the lines of HTML, with its marks."""
+    """Return the text between HTML tags, with its marks."""
     articles = tree(page(finished(files)), scripting=True).iter("article")
     return [text for article in articles for text in article.iter("pre")]
 

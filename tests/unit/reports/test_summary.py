@@ -1,4 +1,4 @@
-"""The table that ends a run, and numbers that are the same in every report."""
+"""The table at the end of a run, and the same numbers in every report."""
 
 from __future__ import annotations
 

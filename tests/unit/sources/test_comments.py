@@ -1,4 +1,4 @@
-"""Annotations in comments: lines, runs, blocks, fields, and what is wrong with them."""
+"""Annotations in comments: lines, runs, blocks, fields and problems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.problems import show_problem
 
 
 def show(text: str, style: comments.SourceStyle = comments.SourceStyle()) -> list[tuple[int, str, str]]:  # noqa: B008 - frozen
-    """Line, target and quote of each annotation, where nothing may be wrong."""
+    """Return line, target and quote of each annotation; there must be no problems."""
     found, problems = comments.scan_comments("a.rs", text, style)
     assert problems == []
     return [(one.line, one.target, one.quote) for one in found]
@@ -310,7 +310,7 @@ def line_by_line(run: comments.LineRun, style: comments.SourceStyle) -> tuple[li
 
 @st.composite
 def sources(draw: st.DrawFn) -> tuple[str, comments.SourceStyle]:
-    """A few annotations, and what may go wrong around them."""
+    """Generate a few annotations, with what may go wrong around them."""
     style = draw(st.sampled_from(STYLES))
     lines = []
     for _ in range(draw(st.integers(1, 9))):

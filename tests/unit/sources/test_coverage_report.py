@@ -1,4 +1,4 @@
-"""Coverage reports: what counts as executed, and which reports are refused."""
+"""Coverage reports: executed lines, and refused reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Annotations that are written into a text, and corrected there."""
+"""Inserting annotations into a text, and correcting them there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def only(text: str, style: SourceStyle = SourceStyle()) -> Annotation:  # noqa: 
 
 
 def requote(text: str, quote: str, style: SourceStyle = RUST) -> str:
-    """The text, whose only annotation quotes something else then."""
+    """Replace the quote of the text's only annotation."""
     return editor.apply_edits(text, editor.make_comment_quote_edits(text, only(text, style), style, quote))
 
 
@@ -150,7 +150,7 @@ def test_what_is_written_is_read_again(
 def test_a_corrected_quote_is_read_again(
     style: SourceStyle, lines: list[list[str]], quote: list[str], end: str, keep: bool
 ) -> None:
-    """Whatever stood there and whatever is to stand there; all else keeps its bytes."""
+    """For any old and new quote, all other bytes are kept."""
     old = [word for line in lines for word in line]
     wanted = [*old[: len(old) // 2], *quote, *old[len(old) // 2 :]] if keep else quote
     head, tail = f"x{end}{style.meta} a#b{end}", f"{end}  y{end}"
@@ -283,7 +283,7 @@ def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
 
 
 def test_lines_that_go_on() -> None:
-    """A comment within a macro or a command would end it there, and one that goes on would swallow code."""
+    """In a macro or command, a comment would end it; after a continued comment, it would swallow code."""
     for end in ("\n", "\r\n"):
         text = end.join(("#define F \\", "  g(); \\", "  h()", "tea \\\\", "", "f();"))
         for line in (2, 3):

@@ -1,4 +1,4 @@
-"""What a `.gitignore` file ignores, compared with git itself."""
+"""The paths that a `.gitignore` ignores, compared with git."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_project_in_a_folder_of_a_repository(house: str, kind: str, tmp_path: 
 
 
 def made(kind: str, top: Path) -> Path:
-    """The folder of the repository that keeps what all its working trees share."""
+    """Return the git folder that all working trees of a repository share."""
     main = top if kind == "repository" else top.parent / "main"
     main.mkdir()
     git(main, "init", "--quiet")

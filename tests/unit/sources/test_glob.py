@@ -1,4 +1,4 @@
-"""Patterns of paths and the files that they match, compared with their rules spelt out name by name."""
+"""Path patterns and their matches, compared with a simple implementation of the rules."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_any_of(patterns: list[str], matching: str, other: str) -> None:
 
 
 def first_error(pattern: str) -> int | None:
-    """Where a pattern goes wrong, read from left to right."""
+    """Return the first error in a pattern, from left to right."""
     at = 0
     while at < len(pattern):
         if pattern[at] == "[":
@@ -269,7 +269,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
 
 
 class LockedTree(MemoryTree):
-    """Folders of one name can't be listed."""
+    """A tree in which folders of one name can't be listed."""
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
         if folder.endswith("locked"):
@@ -278,7 +278,7 @@ class LockedTree(MemoryTree):
 
 
 class VanishingTree(DiskTree):
-    """Of some folders nothing is known once their names have been read."""
+    """A tree in which some folders are gone after their names were read."""
 
     def identity(self, folder: str) -> object:
         if folder.endswith("link"):
@@ -301,7 +301,7 @@ def test_a_tree_may_be_deeper_than_the_stack() -> None:
 
 
 def matches(pattern: list[str], parts: list[str], is_folder: bool) -> bool:
-    """Whether the names fit, one after the other; `**` is any number of folders, at the end at least one."""
+    """Return whether the names match; `**` stands for any number of folders, and for at least one at the end."""
     if not pattern:
         return not parts
     if pattern[0] != "**":
@@ -312,7 +312,7 @@ def matches(pattern: list[str], parts: list[str], is_folder: bool) -> bool:
 
 
 def fits(pattern: str, name: str) -> bool:
-    """Whether a name is of the few patterns that are tried here."""
+    """Return whether a name matches one of the few patterns used here."""
     known = {"*": True, ".*": name[0] == ".", "[!b]*": name[0] != "b", "?": len(name) == 1, "*.b": name.endswith(".b")}
     return known.get(pattern, name == pattern)
 

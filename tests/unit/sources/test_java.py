@@ -16,7 +16,7 @@ def classify(text: str) -> list[str]:
 
 
 def check(annotated: str, before: str = "", after: str = "") -> None:
-    """Classify the text of lines `CLASSES | CODE`, between lines that are not looked at."""
+    """Classify text written as `CLASSES | CODE`, between lines that are not checked."""
     rows = [(row[:3].strip(), row[6:]) for row in annotated.strip("\n").split("\n")]
     code = [text for _, text in rows]
     first = before.count("\n")

@@ -1,4 +1,4 @@
-"""Annotations as they are pasted somewhere."""
+"""Pasted annotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Said = tuple[str, str, str]
 
 
 def read(text: str, *styles: SourceStyle) -> list[Said]:
-    """The type, the target and the quote of each annotation."""
+    """Return type, target and quote of each annotation."""
     found = parse_pasted("-", text, styles)
     assert found.problems == []
     return [(one.kind.name.lower(), one.target, one.quote) for one in found.annotations]

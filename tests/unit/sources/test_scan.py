@@ -1,4 +1,4 @@
-"""From source rules to files and their annotations, in their order."""
+"""From source rules to files and their ordered annotations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TREE = MemoryTree(dict.fromkeys(FILES.split(), b""))
 
 
 def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
-    """The files of some rules, where nothing may be wrong."""
+    """Return the files that some rules match; there must be no problems."""
     problems: list[Problem] = []
     wanted = scan.find_sources([(rule, scan.RuleOrigin()) for rule in rules], tree, "/root", problems.append)
     assert problems == []

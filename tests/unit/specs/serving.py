@@ -1,4 +1,4 @@
-"""A server on loopback that answers when it is told to."""
+"""A server on loopback that answers when the test allows it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Held(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Who has given up hears no answer, which is none of our business."""
+        """Ignore clients that disconnect."""
 
     def arrive(self, path: str) -> None:
         with self.lock:
@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def at_work(server: Server) -> Iterator[Server]:
-    """A server in a thread of its own, until nobody needs it any more."""
+    """Run a server in a thread until the block ends."""
     with server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -98,7 +98,7 @@ def at_work(server: Server) -> Iterator[Server]:
 
 @contextmanager
 def serving() -> Iterator[Held]:
-    """The server at work; who is still held at the end gets an answer that nobody reads."""
+    """Yield the server; requests still waiting at the end are answered."""
     with at_work(Held()) as server:
         try:
             yield server

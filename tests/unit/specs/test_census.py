@@ -1,4 +1,4 @@
-"""The count of sentences with keywords: each is a requirement, or there is a reason why it is none."""
+"""The count of sentences with keywords: each is a requirement, or has a reason why not."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_nothing_is_lost_in_real_documents(folder: str, form: RequirementForm, s
 
 
 class _Same(dict[str, RequirementForm]):
-    """The same form for each specification."""
+    """Has the same form for each specification."""
 
     def __init__(self, form: RequirementForm) -> None:
         self.form = form

@@ -23,7 +23,7 @@ Call = tuple[str, str | None, int]
 
 
 class Heard(Progress):
-    """Keeps what it hears of, less the server's address."""
+    """Records reported progress, without the server's address."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -43,7 +43,7 @@ def fetch(url: str, path: Path, policy: Policy = HTTP) -> bytes:
 
 
 def downloaded(server: Held, files: dict[str, Path], policy: Policy = HTTP) -> dict[str, str | bytes]:
-    """What came of each path that was tried."""
+    """Return the outcome for each path."""
     found = download_texts({f"{server.url}{path}": str(file) for path, file in files.items()}, policy, Progress())
     return {
         url.removeprefix(server.url): one if isinstance(one, bytes) else str(one).partition(": ")[2]
@@ -233,7 +233,7 @@ def test_an_interruption_waits_for_nothing(held: Held, tmp_path: Path) -> None:
 
 
 class Connections(ThreadingHTTPServer):
-    """Keeps connections open until it is asked for `/once` a second time, or for `/never`."""
+    """Keeps connections open until `/once` is requested a second time, or `/never`."""
 
     daemon_threads = True
 

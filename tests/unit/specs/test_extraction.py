@@ -1,4 +1,4 @@
-"""What the configured specifications ask for, where it is written, and what they no longer ask for."""
+"""Requirement files: which exist, where they are written, and which are no longer needed."""
 
 from __future__ import annotations
 

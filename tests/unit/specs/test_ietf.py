@@ -1,4 +1,4 @@
-"""Sections of RFCs: numbered headings, titles without a number, pages, and the title on the first page."""
+"""Sections of RFCs: numbered headings, titles without a number, page breaks, and the title on the first page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def outline(text: str) -> Outline:
 
 
 def body(text: str) -> list[str]:
-    """The lines of the one section that the text is put into."""
+    """Return the lines of the only section around the text."""
     ((_, _, lines),) = outline(f"1. A\n\n{text}\n")
     return lines
 
@@ -332,7 +332,7 @@ DOCUMENTS = (
 
 
 class Token(NamedTuple):
-    """A line, and what the rules make of it."""
+    """A line, and how the rules classify it."""
 
     kind: str
     offset: int
@@ -343,7 +343,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Steps 1 to 4: each line by itself, and by the kind of the one before."""
+    """Steps 1 to 4: classify each line, and use the kind of the previous one."""
     offset, last, before = 0, None, ""
     for whole in text.split("\n"):
         line = whole.removeprefix("\ufeff") if offset == 0 else whole
@@ -371,7 +371,7 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 def with_names(found: list[Token]) -> Iterator[Token]:
-    """Step 5: titles without a number, which take the empty line below."""
+    """Step 5: add titles without a number, which include the empty line below."""
     before, at = "", 0
     while at < len(found):
         token = found[at]
@@ -385,7 +385,7 @@ def with_names(found: list[Token]) -> Iterator[Token]:
 
 
 def without_furniture(found: Iterator[Token]) -> Iterator[Token]:
-    """Step 6: one break for several, no running heads, and no text right after a page."""
+    """Step 6: join breaks, and drop running heads and text directly after a page break."""
     before = ""
     for token in found:
         if token.kind in ("page", "blank"):
@@ -400,7 +400,7 @@ def without_furniture(found: Iterator[Token]) -> Iterator[Token]:
 
 
 def plain_parse(text: str) -> tuple[Section, ...]:
-    """Step 7: what stands between two titles, without empty lines at both ends."""
+    """Step 7: take the text between two titles, without empty lines at both ends."""
     groups: dict[str, list[Token]] = {}
     current: list[Token] = []
     for token in without_furniture(with_names(list(tokens(text)))):

@@ -1,4 +1,4 @@
-"""Requirements in sections: the sentences with keywords, and where these begin and end."""
+"""Requirements in sections: sentences with keywords, and where these begin and end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duvet.text import normalise, trim
 
 
 def extract(*lines: str, breaks: frozenset[int] = frozenset()) -> list[tuple[str, str]]:
-    """The requirements of these lines: each with its level, and its pieces with a bar between them."""
+    """Return the requirements of these lines, each with its level and its pieces, separated by bars."""
     section = Section("s", "S", (0, 0), "S", lines, tuple(range(len(lines))), breaks)
     return [(found.level.name, "|".join(found.pieces)) for found in extract_requirements(section)]
 
@@ -158,7 +158,7 @@ def sections(draw: st.DrawFn) -> Section:
 
 
 def closing(text: str) -> int | None:
-    """Where the first sentence of the text ends."""
+    """Return where the first sentence of the text ends."""
     at = text.find(".")
     while at >= 0:
         if text[at + 1 : at + 2] in ("", " ", "\t"):
@@ -227,7 +227,7 @@ def test_equals_the_plain_rules(section: Section) -> None:
 
 
 class Counting(str):
-    """Counts the characters that are looked at one by one, or passed by a search from the end."""
+    """Counts the characters that are examined one by one, or passed by a search from the end."""
 
     read = 0
 

@@ -1,4 +1,4 @@
-"""From a target's specification to its sections: formats, names and ids."""
+"""From targets to specifications and sections: formats, names and ids."""
 
 from __future__ import annotations
 

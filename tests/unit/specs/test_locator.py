@@ -1,4 +1,4 @@
-"""From what a target names to its specification and section: paths, URLs, section names and physical lines."""
+"""Names of specifications and sections: paths, URLs, section names, and physical lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown specifications, quirk by quirk; then against recorded answers, and as properties."""
+"""Markdown specifications: each quirk of awslabs duvet, recorded answers, and properties."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Shown = tuple[str, str, int, int, list[str | None]]
 
 
 def lines_and_breaks(section: Section) -> list[str | None]:
-    """The lines, with None where a break stands."""
+    """Return the lines, with None for each break."""
     shown: list[str | None] = []
     for row, line in enumerate(section.lines):
         if row in section.breaks:

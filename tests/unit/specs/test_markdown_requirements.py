@@ -15,7 +15,7 @@ def sections(text: str, form: RequirementForm = RequirementForm()) -> tuple[Sect
 
 
 def found(text: str, **form: object) -> list[str]:
-    """Each requirement as `LEVEL ID: text`, below one heading."""
+    """Return each requirement below a heading as `LEVEL ID: text`."""
     return [
         f"{one.level.name} {one.name}: {one.text}".replace(" : ", ": ")
         for section in sections(f"# Spec\n\n{text}", RequirementForm(**form))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Requirement files: what is read from them and what is wrong in them; both readers agree on every file."""
+"""Requirement files: annotations and problems; both readers agree on every file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def annotation(line: int, kind: Kind, quote: str, source: Source, **more: Any) -
 
 
 def read(text: str) -> tuple[list[Annotation], list[str]]:
-    """The annotations of a file, and each problem with its place as one line."""
+    """Return the annotations of a file, and each problem with its place on one line."""
     annotations, problems = read_requirement_file("x.toml", text.encode())
     return annotations, [show_problem(problem) for problem in problems]
 
@@ -170,7 +170,7 @@ ODD_ENDS = st.sampled_from(["\r\n", "\x0c\n", "", " ", "#"])
 
 
 def statements(keys: list[str], values: st.SearchStrategy[str] = PLAIN) -> st.SearchStrategy[str]:
-    """Some of these keys, in any order, each with a value of its own."""
+    """Generate some of these keys in any order, each with its own value."""
     given_keys = st.lists(st.sampled_from(keys), unique=True, max_size=3)
     lines = given_keys.flatmap(
         lambda names: st.tuples(*(st.builds(f"{name} = {{}}{{}}".format, values, ENDS) for name in names))

@@ -1,4 +1,4 @@
-"""Requirement files as duvet writes them."""
+"""Requirement files that duvet writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of sections: ids, paths of headings, and the documents of a text."""
+"""Names of sections: ids, heading paths, and documents within a text."""
 
 from __future__ import annotations
 

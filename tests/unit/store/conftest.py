@@ -1,4 +1,4 @@
-"""Stores for tests: empty, and with a kitchen in it."""
+"""Stores for tests: an empty one, and one with the files of a kitchen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def kitchen(empty: SqliteStore) -> SqliteStore:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """The file of such a store, which nobody has open."""
+    """Return the file of such a store, which is not open."""
     path = Path(store_path(tmp_path))
     with closing(open_store(str(path), create=True)) as store:
         fill(store)

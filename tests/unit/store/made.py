@@ -1,4 +1,4 @@
-"""What tests put into stores, and how they look at it."""
+"""Files for stores, and functions that read everything in a store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GUIDE = "# Kettles\n\nA kettle boils water. Boiling water is hot.\n"
 def taken(
     path: str, text: str, *, symbols: tuple[Symbol, ...] = (), vectors: bytes = b"", **fields: Any
 ) -> records.IngestedFile:
-    """A file that is cut into chunks of two lines."""
+    """Return a file, split into chunks of two lines."""
     title = fields.pop("title", "")
     lines = text.splitlines(keepends=True)
     pieces, at = [], 0
@@ -112,7 +112,7 @@ def frequencies(store: Store, *words: str) -> dict[str, int]:
 
 
 def everything(store: Store) -> list[object]:
-    """The answers to every question that a store can be asked."""
+    """Return the answers to every question that a store can answer."""
     answers: list[object] = [store.revision, store.kept("space"), store.artifacts(), store.chunk_total()]
     answers += [store.chunks(range(1, 20)), store.chunk_numbers("src/kettle.py"), store.lacks_times()]
     filters = ChunkFilters(subsystems=("kitchen",), tags=("hot",), symbol_kinds=("method",))

@@ -1,4 +1,4 @@
-"""Stores that are damaged, full, locked, closed or read-only."""
+"""Damaged, full, locked, closed and read-only stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a store is created, and which files are refused as one."""
+"""Where a store is created, and which files are refused."""
 
 from __future__ import annotations
 

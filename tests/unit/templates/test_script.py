@@ -1,4 +1,4 @@
-"""The committed script of the page is made of its modules: `make script` writes it again."""
+"""The committed script of the report is built from its modules; `make script` rebuilds it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODULES = (
 
 
 def made_script() -> str:
-    """The modules as one, with short names and no comments."""
+    """Return the modules as one script, with short names and without comments."""
     minify = pytest.importorskip("minify", reason="tdewolff-minify is not installed")
     # Only inside a function may the names that they share be shortened.
     modules = "".join((PAGE / f"{name}.js").read_text(encoding="utf-8") for name in MODULES)

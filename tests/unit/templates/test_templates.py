@@ -1,4 +1,4 @@
-"""Templates, and the pages of the rules: one for each, whose examples are what they claim."""
+"""Templates, and one page for each rule, whose examples show what they claim."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 
 
 def examples(code: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The files of the bad and of the good example."""
+    """Return the files of the bad and the good example."""
     bad, _, good = load_rule_page(code).text.partition("## Bad\n")[2].partition("## Good\n")
     found = [{path: text for _, path, text in BLOCK.findall(part) if path} for part in (bad, good)]
     return found[0], found[1]
@@ -38,7 +38,7 @@ RUNNABLE = [code for code in list_rules() if any(examples(code))]
 
 
 def codes_of(files: dict[str, str], config: str = KETTLE[".duvet/config.toml"]) -> set[str]:
-    """The rules that a project with these files breaks."""
+    """Return the rules that a project with these files breaks."""
     tree = MemoryTree({path: text.encode() for path, text in {**KETTLE, ".duvet/config.toml": config, **files}.items()})
     try:
         project = Project(tree=tree, today=date(2030, 1, 1))

@@ -1,4 +1,4 @@
-"""Sections, annotations, traces and requirements made up for tests."""
+"""Sections, annotations, traces and requirements for tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECTION = Section("s", "S", (0, 1), "S", (), ())
 
 
 def section_of(text: str, id: str = "t") -> Section:
-    """A section with this text below the title of a file."""
+    """Return a section with this text, below the title of a file."""
     lines = tuple(text.split("\n"))
     starts = [len(HEADING)]
     for line in lines[:-1]:
@@ -35,7 +35,7 @@ def citing(
 
 
 def trace_of(text: str, *annotations: Annotation) -> Trace:
-    """The trace of these annotations of a Markdown file with that section."""
+    """Return the trace of these annotations in a Markdown file with that section."""
     tree = MemoryTree({"t.md": file_of(text)})
     return build_trace(annotations, Library(tree, "d"), tree, "", (), Progress())
 
@@ -50,7 +50,7 @@ def requirement(name: str, level: Level, state: State) -> Requirement:
 
 
 def finished(*requirements: Requirement, cited: tuple[str, ...] = ()) -> Finished:
-    """A report on these requirements, and on specifications that have none."""
+    """Return the data of a report on these requirements, and on specifications without any."""
     names = dict.fromkeys([*(one.specification.name for one in requirements), *cited])
     coverages = tuple(Coverage(specification(name), (), {}, {}) for name in names)
     return Finished(Trace((), (), coverages, ()), requirements)
@@ -58,7 +58,7 @@ def finished(*requirements: Requirement, cited: tuple[str, ...] = ()) -> Finishe
 
 @st.composite
 def cited_texts(draw: st.DrawFn) -> tuple[str, tuple[Annotation, ...]]:
-    """A text, and annotations that quote parts of it."""
+    """Generate a text, and annotations that quote parts of it."""
     words = draw(st.lists(st.sampled_from(["ab", "cd.", "é日", "x", "ef"]), min_size=1, max_size=8))
     text = "".join(word + draw(st.sampled_from(" \n")) for word in words)[:-1]
     quoted = []

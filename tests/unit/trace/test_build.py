@@ -1,4 +1,4 @@
-"""Annotations that lead nowhere, and those that lead somewhere in a roundabout way."""
+"""Annotations with invalid targets, and targets that are resolved in unusual ways."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FILES = {
 
 
 def traced(*comments: str, files: Mapping[str, bytes] = FILES) -> Trace:
-    """The trace of some comments, one file each: a.rs, b.rs, ..."""
+    """Return the trace of some comments, one per file: a.rs, b.rs, ..."""
     sources = {f"{chr(ord('a') + number)}.rs": text for number, text in enumerate(comments)}
     tree = MemoryTree({**files, **{path: text.encode() for path, text in sources.items()}})
     annotations = [one for path, text in sources.items() for one in scan_comments(path, text, SourceStyle())[0]]

@@ -1,4 +1,4 @@
-"""What covers each byte, what that makes of requirements, and how these are counted."""
+"""What covers each byte, the resulting states, and their counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.trace.made import HEADING, cited_texts, citing, requirement, tra
 
 
 def fragments(text: str, quote: str) -> list[tuple[int, int]]:
-    """The bytes of the file that a quote covers, line by line; a single byte is only a place."""
+    """Return the bytes that a quote covers, line by line; a single byte only marks a place."""
     start = text.replace("\n", " ").find(quote)
     found: list[tuple[int, int]] = []
     for part in text[start : start + len(quote)].split("\n"):
@@ -90,7 +90,7 @@ def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
 
 
 def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> records.State:
-    """The state of a requirement, byte by byte, in the words of the table of states."""
+    """Return the state of a requirement, computed byte by byte from the table of states."""
 
     def has(byte: int, kind: Kind, reasoned: bool = False) -> bool:
         found = (one for one in annotations if one.kind is kind and (one.reason or not reasoned))

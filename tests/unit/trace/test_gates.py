@@ -1,4 +1,4 @@
-"""The requirements and lines that keep the gates shut, compared with the rules line by line."""
+"""The requirements and lines that fail a gate, compared with the rules line by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding quotes, exactly or with one byte of difference, compared with the rules spelt out byte by byte."""
+"""Finding quotes, exactly or with one edit, compared with a simple implementation of the rules."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_one_matcher_finds_many_quotes() -> None:
 
 
 def section_chars(section: Section) -> list[tuple[str, int, int]]:
-    """The characters of the view with line and place; -1 is the line of what joins two lines."""
+    """Return the characters of the view with line and place; line -1 stands for the blank between lines."""
     chars: list[tuple[str, int, int]] = []
     for index, line in enumerate(section.lines):
         place = section.starts[index]
@@ -97,7 +97,7 @@ def section_chars(section: Section) -> list[tuple[str, int, int]]:
 
 
 def plain_kept(text: str) -> list[int]:
-    """The indexes of the characters that stay when a text is normalised."""
+    """Return the indexes of the characters that remain when a text is normalised."""
     kept: list[int] = []
     waiting: int | None = None
     for at, char in enumerate(text):
@@ -144,7 +144,7 @@ def test_the_first_stretch(quote: bytes, text: bytes, found: tuple[int, int] | N
 
 
 def best_stretches(quote: bytes, text: bytes) -> list[tuple[int, int, int]]:
-    """For each end in the text the least number of edits, and of the stretches with so few the start of the longest."""
+    """Return for each end the least number of edits, and the start of the longest range with that number."""
     row = [(0, start) for start in range(len(text) + 1)]
     for taken, wanted in enumerate(quote, 1):
         above, row = row, [(taken, 0)]
@@ -187,7 +187,7 @@ def test_any_one_edit_is_found(text: str, data: st.DataObject) -> None:
 
 
 def plain_matches(section: Section, quote: str) -> FoundQuote | None:
-    """Where a quote stands, with each byte of the section kept beside its place in the file."""
+    """Return where a quote is, for each byte of the section and its place in the file."""
     chars = section_chars(section)
     text = "".join(char for char, _, _ in chars)
     start = text.find(quote)

@@ -1,4 +1,4 @@
-"""Ids that specifications give their requirements: in targets, and what is wrong with them."""
+"""Requirement ids in targets, and their problems."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def stating(name: str, section: str, text: str, path: str = "tea.md") -> Annotat
 
 
 def trace_of(*cited: tuple[str, str], text: str = TEXT, stated: tuple[tuple[str, str, str], ...] = STATED) -> Trace:
-    """The trace of the requirements, and of citations with these targets and quotes on lines 1, 2 and so on."""
+    """Return the trace of the requirements, and of citations with these targets and quotes, one per line."""
     tree = MemoryTree({"tea.md": text.encode()})
     lines = count(1)
     citations = [Annotation("a.rs", next(lines), Kind.CITATION, target, quote) for target, quote in cited]
@@ -59,7 +59,7 @@ def trace_of(*cited: tuple[str, str], text: str = TEXT, stated: tuple[tuple[str,
 
 
 def cited_by(trace: Trace) -> dict[str, list[str]]:
-    """The ids of the requirements that each citation refers to, by its target."""
+    """Return the ids of the requirements that each citation cites, by target."""
     found: dict[str, list[str]] = {}
     for coverage in trace.coverages:
         for one in list_requirements(coverage, trace.annotations):
@@ -158,7 +158,7 @@ def test_an_id_in_several_sections_is_ambiguous() -> None:
 
 
 def problems_of(text: str, *names: str) -> list[str]:
-    """What is wrong with the ids of a specification with these lines; each name is the id of the text behind it."""
+    """Return the problems of the ids in a specification with these lines."""
     lines = text.split("\n")
     stated: list[tuple[str, str, str]] = []
     for name in names:

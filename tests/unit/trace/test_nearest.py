@@ -1,4 +1,4 @@
-"""The text that a quote was meant to be, its section, and the words that differ."""
+"""The text that a quote was meant to be, its section, and the changed words."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_one_text_in_two_places_is_one_answer() -> None:
 
 
 def test_a_known_sentence_is_whole() -> None:
-    """A sentence of a list may begin where no other ends."""
+    """A sentence in a list may begin where no other sentence ends."""
     text = "Hosts have rules - the host MUST smile at every guest who comes - the host MUST wait for all who come late"
     quote, sentence = "Any host MUST smile at every guest who came.", "the host MUST smile at every guest who comes"
     plain, known = (TextWords(text.split(), given).find_nearest(quote.split()) for given in ((), [sentence]))

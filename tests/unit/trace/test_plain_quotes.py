@@ -1,4 +1,4 @@
-"""Quotes of Markdown in our own schema, whatever markup they have."""
+"""Quotes of Markdown in duvet's own schema, with any markup."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ some code here
 
 
 def project(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> Project:
-    """A project whose code and test cite each of these quotes."""
+    """Make a project whose code and test cite each of these quotes."""
     code = "".join(f"##= {target}\n{extra}##% {quote}\npass\n" for quote in quotes for extra in ("", "##= type=test\n"))
     files = {".duvet/config.toml": CONFIG, "spec.md": spec, "a.py": code}
     return Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
 
 
 def states(*quotes: str, target: str = "spec.md#spec", spec: str = SPEC) -> tuple[list[str], dict[str, str]]:
-    """The codes of problems with citations, and the requirements that are cited with their states."""
+    """Return the codes of problems with citations, and the cited requirements with their states."""
     found = project(*quotes, target=target, spec=spec)
     codes = [one.code for one in found.trace.problems if one.path == "a.py"]
     cited = {one.name or one.text: one.state.words for one in found.requirements if one.state.words != "uncited"}

@@ -1,4 +1,4 @@
-"""Requirements with their states."""
+"""Requirements and their states."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found(text: str, *annotations: Annotation) -> tuple[Requirement, ...]:
 
 
 def cited(whole: str, front: str = "", back: str = "") -> list[Annotation]:
-    """Annotations of the requirement and of its halves: c citation, t test, i implication, e exception, d todo.
+    """Annotate the requirement and its halves: c citation, t test, i implication, e exception, d todo.
 
     An exception with `x` has no reason, and one with `y` a blank one.
     """

@@ -1,4 +1,4 @@
-"""A checkout with links."""
+"""A checkout with symlinks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINKS = {
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A repository in which everything is as it was committed; the project is a folder of it."""
+    """Make a repository without uncommitted changes; the project is a folder in it."""
     folder = tmp_path / "r"
     make(folder, FILES)
     for name, target in LINKS.items():

@@ -1,4 +1,4 @@
-"""A project with something of everything, and what people and programs do to it, chosen at random."""
+"""A project with every kind of file, and random changes that people and programs make."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _name(choice: random.Random) -> str:
 
 
 def _put(path: Path, data: bytes) -> None:
-    """Write a file, unless something is in its way."""
+    """Write a file, unless something else is at its path."""
     if any(above.is_file() for above in path.parents) or path.is_dir() or (path.exists() and not path.is_file()):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ def _remove(path: Path) -> None:
 
 
 def _replace(path: Path, place: Place) -> None:
-    """Put something where something else stands, unless a link or a file is around it."""
+    """Put something else at a path, unless a symlink or file is above it."""
     if not any(above.is_symlink() or above.is_file() for above in path.parents):
         _remove(path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -184,7 +184,7 @@ def _replace(path: Path, place: Place) -> None:
 
 
 def _of_file(change: FileChange) -> Edit:
-    """The change of a file that is there."""
+    """Make a change of an existing file."""
 
     @wraps(change)
     def edit(folder: Path, choice: random.Random) -> None:
@@ -250,7 +250,7 @@ def make_folder(folder: Path, choice: random.Random) -> None:
 
 
 def link(folder: Path, choice: random.Random) -> None:
-    """Something becomes a link to a file, to a folder, into a loop or to nothing."""
+    """Replace something with a symlink to a file, to a folder, into a loop or to nothing."""
     path = folder / _name(choice)
     targets = ("a.rs", "../a.rs", ".", "..", "../deep", "../tests", "nowhere", path.name, "../spec.md")
     _replace(path, lambda path: path.symlink_to(choice.choice(targets)))
@@ -268,7 +268,7 @@ def ignore(folder: Path, choice: random.Random) -> None:
 
 
 def specify(folder: Path, choice: random.Random) -> None:
-    """A specification is wrapped anew, says something else, is gone, or is back."""
+    """Rewrap, change, remove or restore a specification."""
     path, text = choice.choice(((folder / "spec.md", SPECIFICATION), (folder / "specs/tea.txt", TEA)))
     more = f"{text}\n## More\n\nIt MUST be more.\n"
     new = (text.replace(" MUST ", "\nMUST "), text.replace("MAY", "SHOULD"), text.replace("warm", "cold"))
@@ -276,7 +276,7 @@ def specify(folder: Path, choice: random.Random) -> None:
 
 
 def require(folder: Path, choice: random.Random) -> None:
-    """A requirement file is written by hand, changed, or gone."""
+    """Write, change or remove a requirement file."""
     extracted = ("spec/heating.toml", "spec/pouring.toml", "spec/gone.toml", "specs/tea/1.toml", "mine.toml")
     names = (*(f".duvet/requirements/{name}" for name in extracted), "notes/a.toml", ".duvet/todos/t.toml")
     stale = 'target = "spec.md#gone"\n\n# Gone\n#\n# It MUST go.\n\n[[spec]]\nlevel = "MUST"\n'
@@ -291,7 +291,7 @@ def configure(folder: Path, choice: random.Random) -> None:
 
 
 def spoil_output(folder: Path, choice: random.Random) -> None:
-    """A report is changed, gone, a folder, or a link."""
+    """Change or remove a report, or replace it with a folder or symlink."""
     path = folder / choice.choice(OUTPUTS)
     if not path.parent.is_dir():
         return
@@ -304,7 +304,7 @@ def spoil_output(folder: Path, choice: random.Random) -> None:
 
 
 def restore(folder: Path, choice: random.Random) -> None:
-    """Everything is put right: else nearly every run would end with problems."""
+    """Repair everything, because otherwise nearly every run would end with errors."""
     wanted = {folder / name: text.encode() for name, text in HOUSE.items()}
     known = {path for file in wanted for path in (file, *file.parents)}
     for path in sorted(folder.rglob("*")):

@@ -1,4 +1,4 @@
-"""Work that is done again only where something has changed: files, texts, and answers of a tree."""
+"""Work is repeated only if something changed: files, texts, or answers of a tree."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def opened(root: Path, now: int = LATER, **environ: str) -> DiskCache:
 
 
 def run_of_file(root: Path, work: Work, now: int = LATER, how: str = "how") -> str:
-    """One run in which a file is read, unless it is known what comes of it."""
+    """Simulate a run that reads a file, unless its result is cached."""
     cache = opened(root, now)
 
     def read(path: str) -> str:
@@ -51,7 +51,7 @@ def run_of_file(root: Path, work: Work, now: int = LATER, how: str = "how") -> s
 
 
 def run_of_text(root: Path, work: Work, now: int = LATER, how: str = "how") -> str:
-    """One run in which a text is parsed, unless it is known what comes of it."""
+    """Simulate a run that parses a text, unless its result is cached."""
     cache = opened(root, now)
     data = cache.tree.read("a")
     answer = cache.parse_text("texts", str, "a", how, data, lambda: f"{work()} of {data.decode()}")
@@ -60,7 +60,7 @@ def run_of_text(root: Path, work: Work, now: int = LATER, how: str = "how") -> s
 
 
 def run_of_tree(root: Path, work: Work, now: int = LATER, how: str = "how", **environ: str) -> str:
-    """One run in which a tree and a variable are asked."""
+    """Simulate a run that asks about a tree and a variable."""
     cache = opened(root, now, **environ)
 
     def ask() -> str:
@@ -101,7 +101,7 @@ def test_a_clock_that_jumps_back(run: Callable[..., str], root: Path) -> None:
 
 
 def test_a_text_that_changed_within_one_tick_of_the_clock(root: Path) -> None:
-    """The file that is read has the marks of the one that was parsed, and other content."""
+    """The file has the same status as the parsed one, but other content."""
     work = Work()
     run_of_text(root, work, 0)
     (root / "a").write_text("ONE")
@@ -134,7 +134,7 @@ def test_times_that_are_thousands_of_years_away(root: Path) -> None:
 
 
 def test_few_files_that_change_are_read_again_each_time(root: Path) -> None:
-    """To write all of the cache for one file of a hundred would cost more than to read that file."""
+    """Writing the whole cache for one file of a hundred would cost more than reading the file."""
     names = [f"f{number}" for number in range(100)]
 
     def run() -> list[str]:

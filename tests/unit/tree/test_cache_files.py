@@ -1,4 +1,4 @@
-"""The files of the cache, whole and damaged in every way, and the build that they belong to."""
+"""Files of the cache, intact and damaged in every way, and the build that they belong to."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_what_nobody_finished_is_swept_away_after_a_while(blobs: BlobStore) -> N
 
 
 def build_of(folder: Path, program: str = PRINT) -> str:
-    """The name of the build in a folder, which a process of its own prints."""
+    """Return the name of the build in a folder, which a separate process prints."""
     command = [sys.executable, "-c", program]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 

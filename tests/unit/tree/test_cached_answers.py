@@ -1,4 +1,4 @@
-"""Whatever is done to a project or to the cache, and whenever: the answer is what it is without the cache."""
+"""Whatever changes in a project or its cache, and whenever: results equal those without the cache."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SAMPLES = int(os.environ.get("DUVET_SAMPLES", "4"))
 
 
 class Meddler(DiskTree):
-    """The disk, on which something changes right before it is looked at for the n-th time."""
+    """A disk on which something changes right before the n-th read."""
 
     def __init__(self, moment: int, change: Callable[[], object]) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Meddler(DiskTree):
 
 
 def rewrite(name: str, old: str, new: str) -> Change:
-    """Other words of the same length in a file that stays as old."""
+    """Replace words with others of the same length, and keep the file's time."""
 
     def change(folder: Path) -> None:
         path = folder / name
@@ -84,7 +84,7 @@ def rewrite(name: str, old: str, new: str) -> Change:
 
 
 def replace(name: str, text: str) -> Change:
-    """Another file in its place, moved there as editors do."""
+    """Move another file in place of one, as editors do."""
 
     def change(folder: Path) -> None:
         (folder / "new").write_text(text)
@@ -147,7 +147,7 @@ def test_a_change_at_any_moment(name: str, tmp_path: Path) -> None:
 
 
 def start(folder: Path) -> Path:
-    """A project in which one source is wrong, so that places in it are looked for."""
+    """Make a project with an error in one source, so that its position is needed."""
     config = HOUSE[".duvet/config.toml"].replace("[report.html]\n", "[report.html]\nenabled = false\n")
     return make(folder, {**HOUSE, ".duvet/config.toml": config, "src/wrong.rs": WRONG})
 
@@ -204,13 +204,13 @@ LASTING = {"folder", "pipe", "link to nothing", "loop", "fails when read"}
 
 @pytest.fixture(scope="module")
 def right(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, dict[str, object]]:
-    """The answer without a cache, and the files that there are then."""
+    """Return the result without a cache, and the resulting files."""
     folder = make(tmp_path_factory.mktemp("plain") / "kettle", {**KETTLE, **CHANGED})
     return comparable(run_here(folder, "--no-cache", "report"), folder), state(folder)
 
 
 def used(folder: Path) -> Path:
-    """A project with a cache of which a part still holds."""
+    """Make a project with a cache that is partly valid."""
     make(folder, KETTLE)
     report_here(folder, now=LATER)
     assert sorted(path.name for path in (folder / CACHE).iterdir()) == [".gitignore", *NAMES]
@@ -257,7 +257,7 @@ def test_something_in_the_place_of_the_cache(place: str, right: tuple[Done, dict
 
 
 def test_the_cache_of_another_project(right: tuple[Done, dict[str, object]], tmp_path: Path) -> None:
-    """It is about files of the same names, some of which are even the same files."""
+    """It describes files with the same names, some of which are even the same files."""
     other = used(tmp_path / "other")
     (other / "spec.md").write_text("# Kettle\n")
     report_here(other, now=LATER + 1)

@@ -1,4 +1,4 @@
-"""Notifications of Linux about folders, and the file systems on which others write, too."""
+"""Linux' notifications about folders, and file systems that others can change."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_folders_that_are_others_now(folder: Path, descriptor: InotifyDescriptor
 
 
 def test_what_is_read_before_it_is_lost(folder: Path, descriptor: InotifyDescriptor) -> None:
-    """More than fits into one look."""
+    """There are more events than fit into one read."""
     for count in range(3000):
         (folder / "a" / f"{count:04}{'x' * 200}").touch()
     assert len({path for _, path in descriptor.read()}) == 3000

@@ -1,4 +1,4 @@
-"""Trees on disk and in memory, which behave alike."""
+"""Trees on disk and in memory behave alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TREES = ["disk", "memory", "over", "beside"]
 
 @pytest.fixture(params=TREES)
 def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Tree:
-    """The same files on disk, in memory, in memory over others on disk, and half in each."""
+    """Return the same files on disk, in memory, in memory over others on disk, and half in each."""
     in_memory = {"memory": FILES, "over": FILES, "beside": {"src/d/c.rs": b"c"}}.get(request.param, {})
     for path in (tmp_path / name for name in FILES):
         path.parent.mkdir(parents=True, exist_ok=True)

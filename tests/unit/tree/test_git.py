@@ -1,4 +1,4 @@
-"""Trees of git revisions give the answers of a checkout, in repositories of every kind and however git is run."""
+"""Trees of git revisions equal checkouts, in all kinds of repositories and however git is run."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_objects_that_a_partial_clone_lacks_are_not_fetched(tmp_path: Path) -> N
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process runs that may be nobody's child here."""
+    """Return whether a process runs, which may not be a child of this one."""
     stat = Path(f"/proc/{pid}/stat")
     return stat.exists() and "Z" not in stat.read_text().split()[2]
 

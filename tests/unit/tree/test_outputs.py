@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_is_being_written_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_elsewhere_the_age_decides(tmp_path: Path) -> None:
-    """Where a folder is shared, another machine counts its processes for itself."""
+    """In a shared folder, other machines have their own process ids."""
     elsewhere, folder = (tmp_path / f".a.{1 << 40}-01234567{number}.new" for number in ("89abcdef", "fedcba98"))
     elsewhere.touch()
     folder.mkdir()

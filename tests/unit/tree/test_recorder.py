@@ -1,4 +1,4 @@
-"""A record notices whatever would change an answer, and nothing else."""
+"""A record notices everything that would change an answer, and nothing else."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def record(root: Path, now: int = LATER) -> recorder.RecordedTree:
 
 
 def asked(root: Path, now: int = LATER) -> recorder.RecordedTree:
-    """A tree that has been asked one question of each kind."""
+    """Return a tree that was asked one question of each kind."""
     tree = record(root, now)
     assert tree.read("src/a.rs") == b"one"
     assert sorted(entry.name for entry in tree.entries("src")) == ["a.rs", "b.rs", "deep"]
@@ -59,7 +59,7 @@ def altered(tree: recorder.RecordedTree) -> list[str]:
 
 
 def rewrite(path: Path, text: str) -> None:
-    """Change a file and leave its size and its time as they were."""
+    """Change a file without changing its size and time."""
     info = path.stat()
     path.write_text(text)
     os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
@@ -76,7 +76,7 @@ def replace_folder(path: Path) -> None:
 
 
 def swap_link(root: Path) -> None:
-    """Lead the link elsewhere without a trace in its folder."""
+    """Change the target of the symlink without changing its folder's status."""
     info = root.stat()
     (root / "other").mkdir()
     os.utime(root, ns=(info.st_atime_ns, info.st_mtime_ns))
@@ -285,7 +285,7 @@ def test_a_folder_that_came_between_two_looks(root: Path) -> None:
 
 
 def test_two_looks_that_differ(root: Path) -> None:
-    """Which of them went into the work can't be known, so it is done again."""
+    """It is unknown which answer the work used, so the work is repeated."""
     tree = asked(root)
     for text in ("another", "ONE"):
         (root / A).write_text(text)

@@ -1,6 +1,6 @@
-"""Two copies of one project: in one of them the cache is used, in the other it is not. Both have to stay alike.
+"""Two copies of a project, one with a cache and one without, which must stay alike.
 
-The command runs in this very process: hundreds of runs in the time of a few processes.
+Commands run in the test process, because hundreds of runs are needed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def without_steps(err: str) -> str:
 
 
 def run_here(folder: Path, *args: str, environ: Mapping[str, str] | None = None, day: date | None = None) -> Done:
-    """The command with these arguments, today or on another day."""
+    """Run the command with these arguments, today or on another day."""
     return _done(folder, lambda: run_command_line([*args], TerminalSettings(os.environ, day=day)), environ or {})
 
 
@@ -52,7 +52,7 @@ def report_here(
     environ: Mapping[str, str] | None = None,
     day: date | None = None,
 ) -> Done:
-    """`duvet report` with these arguments, with the cache, at another time than now or on another day or disk."""
+    """Run `duvet report` with the cache, at another time, on another day or on another disk."""
     return _done(folder, lambda: _report(now, disk or DiskTree(), args, day), environ or {})
 
 
@@ -90,7 +90,7 @@ Content = Callable[[Path], dict[str, object]]
 
 
 class Twins:
-    """A project with the cache, and the same without."""
+    """A project with the cache, and the same project without."""
 
     def __init__(
         self, base: Path, fill: Callable[[Path], object], place: str = ".", content: Content | None = None
@@ -106,7 +106,7 @@ class Twins:
         self.runs = 0
 
     def change_some(self, edits: Sequence[Edit], count: int, choice: random.Random) -> list[str]:
-        """Make the same changes in both; what was done."""
+        """Make the same changes in both copies, and return them."""
         done = []
         for _ in range(count):
             edit, seed = choice.choice(edits), choice.randrange(1 << 30)
@@ -116,12 +116,12 @@ class Twins:
         return done
 
     def time(self, choice: random.Random) -> int | None:
-        """The time of a run: now, when all is fresh, or when nothing is; and clocks jump back."""
+        """Return the time of a run: now, when all files are fresh, or when none is; clocks may jump back."""
         self.runs += 1
         return choice.choice((None, None, 0, LATER + self.runs, LATER + self.runs, LATER - self.runs))
 
     def check(self, told: object, *args: str, now: int | None = None, day: date | None = None, **environ: str) -> Done:
-        """Check that `duvet report` says and leaves the same with the cache and without; what it says."""
+        """Check that `duvet report` prints and writes the same with and without the cache; return its output."""
         plain_folder, options = f"kettle/{self.place}", ("report", *args)
         if now is None:
             kept = run_here(self.kept.parent, "-C", plain_folder, *options, environ=environ, day=day)
@@ -136,12 +136,12 @@ class Twins:
 
 
 def comparable(done: Done, folder: Path) -> Done:
-    """What is to be the same, whatever the steps were."""
+    """Return what must be the same, whatever the steps printed."""
     return Done(done.code, done.out, without_steps(done.err).replace(str(folder), "<project>"))
 
 
 def tick(folder: Path) -> None:
-    """Wait until the clock of the disk moves on: what a run took for old must not change in the instant it was made."""
+    """Wait until the disk's clock advances, so that a later change gets a new time."""
     probe = folder / "clock"
     probe.touch()
     first = probe.stat().st_ctime_ns
@@ -150,13 +150,13 @@ def tick(folder: Path) -> None:
 
 
 def state(folder: Path) -> dict[str, object]:
-    """Everything below a folder but the cache: what it is, and what it holds."""
+    """Return everything below a folder except the cache, with kinds and contents."""
     found = (path for path in sorted(folder.rglob("*")) if ".duvet/cache" not in path.as_posix())
     return {path.relative_to(folder).as_posix(): _content(path, str(folder).encode()) for path in found}
 
 
 def whole(folder: Path) -> dict[str, object]:
-    """What there is but for files that nobody finished."""
+    """Return all files except unfinished ones."""
     return {name: data for name, data in state(folder).items() if not is_unfinished(name.rpartition("/")[2])}
 
 

@@ -1,4 +1,4 @@
-"""Ways to change files, each done at once as far as the system lets it."""
+"""Ways to change files, each as atomic as the system allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Edit = Callable[[Path], object]
 
 
 def append(name: str, text: str = "\n") -> Edit:
-    """More text at the end of the same file, with a single call."""
+    """Append text to a file with a single call."""
 
     def edit(folder: Path) -> None:
         handle = os.open(folder / name, os.O_WRONLY | os.O_APPEND)
@@ -22,7 +22,7 @@ def append(name: str, text: str = "\n") -> Edit:
 
 
 def create(name: str, text: str = "// new\n") -> Edit:
-    """A whole file where none was, in folders that may not have been there."""
+    """Create a complete file, with its folders."""
 
     def edit(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -32,14 +32,14 @@ def create(name: str, text: str = "// new\n") -> Edit:
 
 
 def prepared(folder: Path, text: str) -> Path:
-    """A file that is to be moved into place: nobody sees it half written."""
+    """Write a file that is then moved into place, so that nobody sees a part of it."""
     path = folder / "prepared"
     path.write_text(text)
     return path
 
 
 def save_by_rename(name: str, text: str) -> Edit:
-    """What careful editors do: a new file is moved over the old one."""
+    """Save as careful editors do: move a new file over the old one."""
 
     def edit(folder: Path) -> None:
         path = folder / name
@@ -51,7 +51,7 @@ def save_by_rename(name: str, text: str) -> Edit:
 
 
 def save_with_backup(name: str, text: str) -> Edit:
-    """What vim does: a trial, the old file is moved away, a new one takes its place, the old one is deleted."""
+    """Save as vim does: write a test file, move the old file away, write the new one, delete the old one."""
 
     def edit(folder: Path) -> None:
         path = folder / name
@@ -66,7 +66,7 @@ def save_with_backup(name: str, text: str) -> Edit:
 
 
 def delete(name: str) -> Edit:
-    """No file or folder any more."""
+    """Remove a file or folder."""
 
     def edit(folder: Path) -> None:
         path = folder / name
@@ -80,7 +80,7 @@ def move(name: str, to: str) -> Edit:
 
 
 def link(name: str, to: str) -> Edit:
-    """A link, in place of what may have been there."""
+    """Create a symlink in place of anything else."""
 
     def edit(folder: Path) -> None:
         new = folder / "link"

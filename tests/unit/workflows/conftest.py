@@ -1,4 +1,4 @@
-"""A project with recipes, and the library that asynchronous tests run on."""
+"""A project with recipes, and the event loop for asynchronous tests."""
 
 from __future__ import annotations
 

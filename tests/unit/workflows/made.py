@@ -1,4 +1,4 @@
-"""Small workflows, a backend with planned answers, and the check of workflows."""
+"""Small workflows, a backend with prepared answers, and checks of workflows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Clock(WorkflowClock):
 
 
 class World:
-    """Tools by name, one model, and what both were asked."""
+    """Tools by name and a model, with the calls that both received."""
 
     def __init__(self, tools: Answers, model: Callable[[ModelStepRequest], ModelStepAnswer] | None = None) -> None:
         self.tools = tools
@@ -89,7 +89,7 @@ def states(found: WorkflowRun) -> Sequence[tuple[str, str, str]]:
 
 
 def why(found: WorkflowRun) -> tuple[str, str, str, str, str]:
-    """Why it has failed: code, step, message, hint and cause."""
+    """Return why a run failed: code, step, message, hint and cause."""
     assert found.error is not None
     error = found.error
     return error.code.value, error.step, error.message, error.hint, error.cause

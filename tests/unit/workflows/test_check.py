@@ -1,4 +1,4 @@
-"""What is wrong with workflows, found without running them."""
+"""Problems of workflows that are found without running them."""
 
 from __future__ import annotations
 

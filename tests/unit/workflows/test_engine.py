@@ -1,4 +1,4 @@
-"""Workflows run to their end, or to their failure."""
+"""Workflow runs that succeed and fail."""
 
 from __future__ import annotations
 
@@ -326,7 +326,7 @@ async def test_long_messages_and_warnings_are_cut() -> None:
 
 
 def taking(seconds: float, clock: Clock, error: Exception | None = None) -> World:
-    """A tool that takes its time, and then answers or fails."""
+    """Return a tool that takes some time, and then answers or fails."""
 
     def slow(arguments: Mapping[str, Any]) -> Any:
         clock.seconds += seconds
@@ -416,7 +416,7 @@ async def test_a_cancelled_workflow_is_in_the_log(ignores: bool) -> None:
 
 
 class Nested(World):
-    """Tools that are workflows, and one that answers its arguments."""
+    """Tools that are workflows, and one that returns its arguments."""
 
     def __init__(self, *workflows: Workflow) -> None:
         super().__init__({})

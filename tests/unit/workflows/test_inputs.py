@@ -1,4 +1,4 @@
-"""Workflows of a configuration: how they are read, their arguments, and the tools that they become."""
+"""Workflows in a configuration: how they are read, their arguments, and the resulting tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""References and JSON values: read, followed, filled in and compared."""
+"""References and JSON values: parsing, lookup, expansion and comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waits: calls again and again, until a result is as wanted or the time is up."""
+"""Waits: repeated calls until a result passes the checks or the time is up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def waiting(interval: float = 5, limit: float = 30, **more: Any) -> WaitStep:
 
 
 def one_by_one(answers: Sequence[object], clock: Clock) -> Callable[[Mapping[str, Any]], Any]:
-    """A tool that gives one answer after another, each in a second."""
+    """Return a tool that gives one answer after another, each after a second."""
     left = iter(answers)
 
     def look(arguments: Mapping[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Projects that are indexed."""
+"""Projects to index."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LEDGER = {
 
 
 def written(folder: Path, files: Mapping[str, str | bytes], when: float = LONG_AGO) -> Path:
-    """Write the files with a time so old that it counts as unchanged."""
+    """Write the files with a time old enough to count as unchanged."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

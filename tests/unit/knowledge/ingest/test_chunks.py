@@ -1,4 +1,4 @@
-"""What is read of a file: chunks, headings, links and front matter."""
+"""How a file is read: chunks, headings, links and front matter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are indexed, and their kinds."""
+"""The files to index, and their kinds."""
 
 from __future__ import annotations
 

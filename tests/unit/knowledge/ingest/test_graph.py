@@ -13,7 +13,7 @@ CATALOGUE = "ledger:\n  description: Books\n  criticality: high\n  dependencies:
 
 
 def edges(folder: Path) -> list[str]:
-    """All stored edges as text, except those to chunks."""
+    """Return all stored edges as text, except those to chunks."""
     with closing(opened(folder)) as store:
         found = []
         for label in NodeLabel:

@@ -1,4 +1,4 @@
-"""Ingest runs: what they record, change, keep and report."""
+"""Ingest runs: their records, changes, progress and reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code declares."""
+"""The symbols that code declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages: their files, slugs, titles and front matter, and pages that may come from anybody."""
+"""Pages: files, slugs, titles, front matter, and hostile pages."""
 
 from __future__ import annotations
 

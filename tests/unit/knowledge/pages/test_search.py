@@ -1,4 +1,4 @@
-"""Searches in pages, and the pages that answer a question."""
+"""Searching pages, and finding pages that answer a question."""
 
 from __future__ import annotations
 

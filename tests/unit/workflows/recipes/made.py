@@ -1,4 +1,4 @@
-"""Recipes in a folder, and a desk with tools that they call."""
+"""Recipes in a folder, and a dispatcher with tools for them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Held(Struct, frozen=True, omit_defaults=True):
 
 
 def hold(asked: Given, ctx: CallContext) -> Held:
-    """The value, as many items as asked for, and who asks."""
+    """Return the value, the requested number of items, and the caller."""
     items = [{"number": number} for number in range(asked.count)]
     return Held(asked.value, items, ctx.caller.face, sorted(ctx.caller.scopes))
 
@@ -97,7 +97,7 @@ POTS = Pack(
 
 
 class Kitchen(Asking):
-    """A project with recipes, whose tools are called as people call them."""
+    """A project with recipes, whose tools are called as users call them."""
 
     def __init__(self, folder: Path, workflows: Mapping[str, Workflow] | None = None) -> None:
         self.runs: list[WorkflowRun] = []
@@ -124,7 +124,7 @@ class Kitchen(Asking):
         return plain(tools.make_structured_content(self.start(recipe, vars)))
 
     def failure(self, recipe: str, /, **vars: Any) -> ToolError:
-        """Why it fails."""
+        """Return why a recipe fails."""
         try:
             found = self.start(recipe, vars)
         except ToolError as error:
@@ -132,7 +132,7 @@ class Kitchen(Asking):
         raise AssertionError(f"it answered {found}")
 
     def problems(self, name: str) -> list[tuple[str, int, str, str]]:
-        """What is wrong with a recipe: path, line, message and hint."""
+        """Return the problems of a recipe: path, line, message and hint."""
         every = RecipeCatalogue(self.disk).every()
         found = check_recipe(every[name], make_recipe_environment(self.desk.registry.every(), every))
         return [(one.path, one.place.line, one.message, one.hint) for one in found]

@@ -1,4 +1,4 @@
-"""The file of a recipe: what is read in it, what is wrong with it, and what it would do."""
+"""Recipe files: how they are read, their problems, and their plans."""
 
 from __future__ import annotations
 

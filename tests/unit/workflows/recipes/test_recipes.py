@@ -1,4 +1,4 @@
-"""The catalogue of recipes, and the results of their runs."""
+"""The catalogue of recipes, and the results of runs."""
 
 from __future__ import annotations
 
