@@ -1,4 +1,4 @@
-"""A small project, as it is and reported on, and the command in it."""
+"""Fixtures: small projects before and after a report, and the command in them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["wire"]  # a fixture, which tests ask for by name
 
 @pytest.fixture
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The `PROJECT` of the test module, or one in which nothing is wrong."""
+    """Write the `PROJECT` of the test module, or a project without errors."""
     project: dict[str, str] | None = getattr(request.module, "PROJECT", None)
     return make(tmp_path / "project", project) if project else make(tmp_path / "kettle", KETTLE)
 
@@ -42,20 +42,20 @@ def duvet(duvet_command: str, folder: Path) -> Run:
 
 @pytest.fixture
 def tea(duvet_command: str, tmp_path: Path) -> Run:
-    """The command in a project with requirements in every state."""
+    """Return the command in a project with requirements in every state."""
     return runner(duvet_command, make(tmp_path / "tea", FILES))
 
 
 @pytest.fixture
 def gold(request: pytest.FixtureRequest, snapshot: Snapshot) -> Snapshot:
-    """The golden files in the folder that is named after the test module."""
+    """Return the golden files in the folder named after the test module."""
     snapshot.snapshot_dir = ROOT / "tests/gold" / request.module.__name__.rpartition("test_")[2]
     return snapshot
 
 
 @pytest.fixture(scope="session")
 def reported_once(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project with every file that a report writes, for all tests to copy."""
+    """Make the project with every file that a report writes, for tests to copy."""
     folder = make(tmp_path_factory.mktemp("reported") / "kettle", KETTLE)
     assert runner(duvet_command, folder)("report").code == 0
     return folder
@@ -63,7 +63,7 @@ def reported_once(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def public(duvet_command: str) -> Iterator[Path]:
-    """A project where a user without rights may do everything."""
+    """Make a project in which a user without privileges may do everything."""
     with tempfile.TemporaryDirectory() as temporary:
         os.chmod(temporary, 0o755)
         folder = make(Path(temporary) / "kettle", KETTLE)
@@ -80,7 +80,7 @@ def public(duvet_command: str) -> Iterator[Path]:
 
 @pytest.fixture
 def reported(reported_once: Path, kettle: Path) -> Path:
-    """The project with every file that a report writes."""
+    """Copy the project with every file that a report writes."""
     shutil.copytree(reported_once, kettle, dirs_exist_ok=True)
     return kettle
 
@@ -100,7 +100,7 @@ def unread() -> Iterator[int]:
 
 @pytest.fixture
 def watch(kettle: Path, duvet_command: str) -> Iterator[Watch]:
-    """Watches the project until the end of the test."""
+    """Watch the project until the end of the test."""
     begun: list[Watched] = []
 
     def begin(*args: str, **environ: str) -> Watched:

@@ -1,4 +1,4 @@
-"""What can be wrong with a file before anyone reads it."""
+"""Ways to damage a file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def loop(name: str) -> Damage:
 
 
 def unreadable(name: str) -> Damage:
-    """A file stands there that fails when it is read, whoever reads it."""
+    """Make a file that no user can read."""
     return link(name, "/proc/self/mem")
 
 
@@ -50,7 +50,7 @@ def _cleared(path: Path) -> Path:
 
 @contextmanager
 def small_disk(folder: Path, size: int) -> Iterator[None]:
-    """The folder, with what it holds, on a disk of its own that has room for so many bytes."""
+    """Mount a small disk with the content of the folder."""
     old = {path: path.read_bytes() for path in folder.iterdir()}
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     mounted = subprocess.run(command, capture_output=True, check=False)

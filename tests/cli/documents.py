@@ -55,20 +55,20 @@ def find_blocks(markdown: str) -> Iterator[Block]:
 
 
 class Session:
-    """A scratch folder in which the blocks of one document are run."""
+    """A scratch folder in which the blocks of a document run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.home = folder, folder
         self.output = ""
 
     def run_document(self, markdown: str) -> list[str]:
-        """Run all blocks; return what went wrong, with its line."""
+        """Run all blocks, and return what went wrong, with line numbers."""
         return [
             f"line {block.line}: {problem}" for block in find_blocks(markdown) if (problem := self.run_block(block))
         ]
 
     def run_block(self, block: Block) -> str:
-        """Run a block, or compare it with the output of the one before; return what is wrong."""
+        """Run a block, or compare it with the output of the previous one; return what is wrong."""
         if block.key == "skip":
             return "\n".join(parse_commands(block.text))
         if block.key == "save":
@@ -94,7 +94,7 @@ class Session:
         return f"{block.value} is wrong:\n{self.output}" if code else ""
 
     def execute(self, script: str, language: str) -> int:
-        """Run a script where the one before ended, and keep its output."""
+        """Run a script where the previous one ended, and store its output."""
         place = self.home / ".place"
         command = ["sh", "-ec", f"trap 'pwd >{shlex.quote(str(place))}' EXIT\n{script}"]
         if language == "python":
@@ -123,7 +123,7 @@ class Session:
 
 
 def parse_commands(script: str) -> Iterator[str]:
-    """Parse the duvet commands of a script that isn't run; yield what is wrong with them."""
+    """Parse the duvet commands of a script without running them; yield what is wrong."""
     for line in re.sub(r"\\\n", " ", script).splitlines():
         words = shlex.split(line, comments=True)
         words = words[next((index for index, word in enumerate(words) if word == "duvet"), len(words)) + 1 :]
@@ -148,7 +148,7 @@ def parse_command(words: list[str]) -> Iterator[str]:
 
 
 def list_examples(ctx: click.Context) -> Iterator[str]:
-    """List the example lines in the help of a command and its subcommands, which the man pages show, too."""
+    """List the example lines in the help of a command and its subcommands, which man pages also show."""
     text = (ctx.command.help or "").partition("Examples:")[2]
     yield from re.findall(r"(?m)^ *((?:\w+=\S+ |ssh .*\| )*duvet .*)$", text)
     if isinstance(ctx.command, click.Group):

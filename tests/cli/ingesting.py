@@ -1,4 +1,4 @@
-"""A project to index without vectors, and what is known afterwards"""
+"""A project to index without vectors, and the expected results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small project in which nothing is wrong."""
+"""A small project without errors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ KETTLE = {".duvet/config.toml": CONFIG, "spec.md": SPECIFICATION, "src/a.rs": SO
 
 
 def make(folder: Path, texts: dict[str, str]) -> Path:
-    """Write these files below the folder."""
     for name, text in texts.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

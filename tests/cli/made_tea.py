@@ -1,4 +1,4 @@
-"""A small project in which requirements are in every state, and a few citations are wrong."""
+"""A small project with requirements in every state and a few invalid citations."""
 
 from __future__ import annotations
 

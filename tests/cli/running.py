@@ -1,4 +1,4 @@
-"""Runs the installed command in a clean environment, as a process of its own (see `tests/zygote.py`)."""
+"""Runs the installed command in a clean environment, in a separate process (see `tests/zygote.py`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOBODY: Before = zygote.STEP_DOWN if sys.platform != "win32" and os.getuid() == 
 
 
 class Done(NamedTuple):
-    """How a process ended, and what it wrote."""
+    """The exit code and output of a process."""
 
     code: int
     out: str
@@ -37,32 +37,32 @@ class Done(NamedTuple):
 
 
 def failed(message: str, place: str = "", hint: str = "", out: str = "") -> Done:
-    """The outcome of a command that fails with one error, by default one with the code of all commands."""
+    """Return the outcome of a command that fails with one error, by default with exit code 1."""
     code = "" if re.search(r" \[DUV\d+\]\Z", message) else " [DUV122]"
     lines = [f"error: {message}{code}", f" --> {place}" if place else "", f"  = help: {hint}" if hint else ""]
     return Done(1, out, "".join(f"{line}\n" for line in lines if line))
 
 
 def failed_like_upstream(message: str, place: str = "", hint: str = "") -> Done:
-    """The outcome of `duvet report` with one error in a project with the schema of awslabs duvet."""
+    """Return the outcome of `duvet report` with one error under awslabs duvet's schema."""
     done = failed(message, place, hint)
     return done._replace(err=f"{done.err}\nencountered 1 errors\n")
 
 
 class Run(Protocol):
-    """Runs the command in a folder that it belongs to."""
+    """Runs the command in a folder."""
 
     def __call__(self, *args: str, environ: Mapping[str, str] = ..., **more: Any) -> Done: ...
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Variables without which a process can't run, and no elapsed times, which differ from run to run."""
+    """Return the variables that a process needs, with elapsed times disabled, because they differ."""
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "SYSTEMROOT")}
     return {**kept, "LANG": "C.UTF-8", "DUVET_INTERNAL_CI": "true", **more}
 
 
 def run(command: str, folder: Path, *args: str, **more: Any) -> Done:
-    """The outcome of the command, without the line of standard error that offers an explanation; see `run_whole`."""
+    """Run the command, and leave out the line on standard error that offers an explanation; see `run_whole`."""
     done = run_whole(command, folder, *args, **more)
     offered, codes = _OFFER.findall(done.err), _CODE.findall(done.err)
     assert set(offered) <= set(codes), done.err
@@ -76,7 +76,7 @@ _CODE = re.compile(r"\[(DUV\d+)\]")
 def run_whole(
     command: str, folder: Path, *args: str, environ: Mapping[str, str] | None = None, before: Before = (), **more: Any
 ) -> Done:
-    """The outcome of the command with these arguments; nobody types anything, and `before` stands before it."""
+    """Run the command with these arguments and without a terminal; `before` is a command to start it with."""
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     given = {"cwd": folder, "env": environment(**(environ or {})), **streams, **more}
     done = zygote.run([command, *args], timeout=60, before=before, **given)
@@ -85,7 +85,7 @@ def run_whole(
 
 
 def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
-    """The command at work."""
+    """Start the command without waiting for it."""
     return subprocess.Popen(
         [command, *args],
         cwd=folder,
@@ -99,7 +99,7 @@ def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
 
 
 def interrupt(process: subprocess.Popen[str], *lines: str) -> Done:
-    """The outcome of a process that is interrupted after it has written these lines to standard error."""
+    """Interrupt a process after it has written these lines to standard error, and return the outcome."""
     assert process.stderr is not None
     for wanted in lines:
         assert any(line == wanted for line in process.stderr)
@@ -118,14 +118,14 @@ def shell(command: str, folder: Path, script: str, **environ: str) -> Done:
 
 
 def refuses(run: Run, args: str, code: int, message: str) -> None:
-    """Check that a command line fails with that message and prints no result."""
+    """Check that a command line fails with this message and prints no result."""
     done = run(*shlex.split(args))
     assert (done.code, done.out) == (code, ""), done
     assert message in done.err and "Traceback" not in done.err, done.err
 
 
 def examples(name: str) -> list[list[str]]:
-    """The words of each example in the help of a command, without `duvet`."""
+    """Return the words of each example in a command's help, without `duvet`."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None and command.help is not None
     lines = command.help.partition("Examples:")[2].splitlines()
@@ -133,16 +133,16 @@ def examples(name: str) -> list[list[str]]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Every regular file below a folder by its path."""
+    """Return every regular file below a folder, by path."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in _regular(folder)}
 
 
 def times(folder: Path) -> dict[str, int]:
-    """When every regular file below a folder was written."""
+    """Return when each regular file below a folder was written."""
     return {path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in _regular(folder)}
 
 
 def _regular(folder: Path) -> Iterator[Path]:
-    """The cache is left out: it is no result, and differs from run to run."""
+    """List regular files without the cache, which differs from run to run."""
     found = (path for path in sorted(folder.rglob("*")) if ".duvet/cache/" not in path.as_posix())
     return (path for path in found if path.is_file() and not path.is_symlink())

@@ -1,4 +1,4 @@
-"""A terminal that a command draws on: a pseudo-terminal, and what can be seen on it."""
+"""A pseudo-terminal for commands, and what is visible on it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SEQUENCE = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]|\r|\n|[^\x1b\r\n]+")
 
 
 class Terminal:
-    """A command whose standard error is a terminal of so many columns."""
+    """A command whose standard error is a terminal with this many columns."""
 
     def __init__(self, command: str, folder: Path, *args: str, columns: int = 80, term: str = "xterm") -> None:
         self.reader, writer = _open_terminal(columns)
@@ -39,7 +39,7 @@ class Terminal:
         self.written = b""
 
     def until(self, line: str) -> None:
-        """Read until this line is the last one that was drawn; an AssertionError where that does not come."""
+        """Read until this is the last line drawn, or raise AssertionError."""
         while self.shown.drawn[-1:] != [line]:
             assert select.select([self.reader], [], [], LONGEST)[0] and self._read(), self.shown.drawn
 
@@ -64,7 +64,7 @@ class Terminal:
 
 
 class Screen:
-    """What a terminal makes of what is written to it; sequences that are not known here are a surprise."""
+    """Interprets what is written to a terminal, and fails for unknown escape sequences."""
 
     def __init__(self, written: str) -> None:
         self.lines = [""]
@@ -92,7 +92,7 @@ class Screen:
 
 
 def shown(command: str, folder: Path, *args: str, columns: int = 80, stream: str = "stdout", **environ: str) -> str:
-    """What the command writes to a standard stream that is a terminal of so many columns."""
+    """Return what the command writes to a standard stream that is a terminal with this many columns."""
     reader, writer = _open_terminal(columns)
     streams: dict[str, Any] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), stream: writer}
     process = spawn([command, *args], cwd=folder, env=environment(**{"TERM": "xterm", **environ}), **streams)
@@ -101,7 +101,7 @@ def shown(command: str, folder: Path, *args: str, columns: int = 80, stream: str
 
 
 def answered(command: str, folder: Path, answers: str, *args: str) -> tuple[int, str]:
-    """The exit code of a command that asks on a terminal, and what it writes there, without the answers."""
+    """Run a command that asks on a terminal; return its exit code, and its output without the answers."""
     reader, writer = _open_terminal(200)
     modes = termios.tcgetattr(writer)
     modes[3] &= ~termios.ECHO

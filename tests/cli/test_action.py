@@ -1,4 +1,4 @@
-"""The GitHub Action: what it asks of GitHub, and what its scripts do."""
+"""The GitHub Action: its requests to GitHub, and its scripts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WRONG = "//= spec.md#heating\n//# The kettle MUST boil milk.\n"
 
 @pytest.fixture
 def temporary(tmp_path: Path) -> Path:
-    """The folder for what a job needs, in which duvet has been installed."""
+    """Return the folder of a job, with duvet installed in it."""
     folder = tmp_path / "runner"
     folder.mkdir()
     (folder / "duvet").symlink_to(Path(sys.executable).parent.parent)
@@ -31,7 +31,7 @@ def temporary(tmp_path: Path) -> Path:
 
 
 def run(name: str, project: Path, temporary: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """A step, run as GitHub runs it."""
+    """Run a step as GitHub does."""
     known = {f"inputs.{key}": value for key, value in {**DEFAULTS, **inputs}.items()}
     known["steps.install.outputs.duvet"] = str(temporary / "duvet" / "bin" / "duvet")
     step = SCRIPTS[name]

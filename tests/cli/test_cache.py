@@ -1,4 +1,4 @@
-"""`duvet report` with what an earlier run has kept, and `duvet cache`."""
+"""`duvet report` with the cache of an earlier run, and `duvet cache`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_problems_name_the_configuration_of_this_run(kettle: Path, duvet: Run) -
 
 
 def test_one_text_under_two_names(kettle: Path, duvet: Run) -> None:
-    """A download, which is a file of the project too."""
+    """The download is also a file of the project."""
     config, path = kettle / ".duvet" / "config.toml", ".duvet/specifications/example.org/tea.txt"
     make(kettle, {path: "1.  Tea\n\n   The pot MUST be warm.\n"})
     for name in ("https://example.org/tea", path, path, "https://example.org/tea"):
@@ -175,7 +175,7 @@ def test_a_pattern_for_everything_leaves_the_cache_out(kettle: Path, duvet: Run)
 
 
 def test_inputs_that_are_older_than_any_run(duvet_command: str, tmp_path: Path) -> None:
-    """Links to files that were there before: their times are trusted, and links that lead elsewhere are noticed."""
+    """Old links are trusted by their times, and changed link targets are noticed."""
     linked = ROOT / "tests/cli/linked"
     folder = make(tmp_path / "kettle", {".duvet/config.toml": CONFIG.replace("src/**/*.rs", "src/*")})
     (folder / "src").mkdir()

@@ -122,7 +122,7 @@ def test_a_list_of_tools(duvet: Run) -> None:
 
 @pytest.fixture
 def indexed(duvet_command: str, folder: Path) -> Run:
-    """The command in the project with an index, and with the pack that asks it."""
+    """Return the command in an indexed project with the pack `knowledge`."""
     config = json.dumps({"ingest": {"semantic": False, "staleDays": 36_500}, "toolPacks": {"knowledge": {}}})
     return runner(duvet_command, fill(make(folder, {"duvet.config.json": config})))
 

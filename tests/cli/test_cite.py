@@ -1,4 +1,4 @@
-"""`duvet cite`: what is written, what is refused, and what stays as it is."""
+"""`duvet cite`: what it writes, refuses and leaves unchanged."""
 
 from __future__ import annotations
 

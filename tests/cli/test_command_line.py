@@ -1,4 +1,4 @@
-"""The command line before any command does its work: help, usage, folders, colours, and how a run ends."""
+"""The command line itself: help, usage, folders, colours, and exit codes."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def test_colours_on_a_terminal(environ: dict[str, str], coloured: bool, kettle: 
 
 
 def test_quiet_and_verbose_and_switches_that_may_be_repeated(kettle: Path, duvet: Run) -> None:
-    """Global flags are accepted after the command as well."""
+    """Global flags are also accepted after the command."""
     assert duvet("report", "-q", "--no-cache") == duvet("-q", "--no-cache", "report") == Done(0, "", "")
     assert not (kettle / ".duvet" / "cache").exists()
     for words in (("-v", "report"), ("report", "--verbose")):
@@ -281,7 +281,7 @@ OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
 @click.command()
 @click.argument("outcome")
 def ending(outcome: str) -> None:
-    """A command that ends as the test asks."""
+    """Make a command that ends as the test requires."""
     error = OUTCOMES[outcome][0]
     if error:
         raise error

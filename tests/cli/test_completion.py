@@ -23,13 +23,13 @@ from tests.unit.specs.serving import LONGEST
 
 
 def asked(shell: str, *words: str) -> dict[str, str]:
-    """The environment in which the script of a shell asks to complete the last word after `duvet`."""
+    """Return the environment in which a shell's script asks to complete the last word after `duvet`."""
     last = words[-1] if shell == "fish" else str(len(words))
     return {"_DUVET_COMPLETE": f"{shell}_complete", "COMP_WORDS": f"duvet {' '.join(words)}", "COMP_CWORD": last}
 
 
 def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
-    """The completions that bash offers for the last word."""
+    """Return the completions that bash offers for the last word."""
     given = " ".join(map(shlex.quote, words))
     script = f"""
         source /dev/stdin <<< "$(duvet completion bash)"

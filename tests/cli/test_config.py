@@ -1,4 +1,4 @@
-"""`duvet config`, and the extended schema at work."""
+"""`duvet config`, and the extended schema."""
 
 from __future__ import annotations
 

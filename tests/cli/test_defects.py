@@ -1,4 +1,4 @@
-"""Inputs that make awslabs duvet panic, or write what it then refuses to read: its recorded defects, and more like them."""
+"""Inputs that make awslabs duvet panic, or write files that it can't read: its recorded defects, and similar ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_COMPLETE = "the comment style of the source pattern `{}` is incomplete"
 
 @pytest.fixture
 def plain(kettle: Path) -> Path:
-    """The project without configured specifications, which writes no page."""
+    """Remove the configured specifications and the HTML report."""
     return make(kettle, {".duvet/config.toml": PLAIN})
 
 
@@ -38,7 +38,7 @@ def problems(done: Done) -> list[tuple[str, str]]:
 
 
 def quotes(path: Path) -> list[tuple[str, str]]:
-    """The level and the words of each requirement in a file."""
+    """Return the level and text of each requirement in a file."""
     return [(spec["level"], spec["quote"].strip()) for spec in tomllib.loads(path.read_text())["spec"]]
 
 
@@ -102,7 +102,7 @@ MORE_CHECKS: dict[str, Callable[[Path], object]] = {
 
 
 def specifications(folder: Path) -> list[str]:
-    """Those in a report, in which no key may stand twice."""
+    """Return the specifications in a JSON report, in which no key may be repeated."""
 
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         assert len(dict(pairs)) == len(pairs)

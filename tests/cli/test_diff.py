@@ -1,4 +1,4 @@
-"""`duvet diff`: what the project is compared with, which changes are listed, and what fails."""
+"""`duvet diff`: the base of the comparison, the listed changes, and gates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RED = {"spec.md": SPECIFICATION + "\nIt MUST be red.\n"}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A project in which nothing has changed since its only commit."""
+    """Make a project without changes since its only commit."""
     return history(tmp_path / "kettle", KETTLE)
 
 

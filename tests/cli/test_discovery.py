@@ -1,4 +1,4 @@
-"""Commands in a folder of a project, and beside one."""
+"""Commands in subfolders of a project, and outside of any project."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPORT_FILES = {".duvet/snapshot.txt", ".duvet/reports/report.html", ".duvet/rep
 
 @pytest.fixture
 def inside(kettle: Path, duvet_command: str) -> Run:
-    """The command in the folder of the sources."""
+    """Return the command in the folder of the sources."""
     return runner(duvet_command, kettle / "src")
 
 

@@ -1,4 +1,4 @@
-"""The README and the guide do what they say: each of their blocks is run, and their configurations are checked."""
+"""Runs the blocks of the README and the guide, and checks their configurations."""
 
 from __future__ import annotations
 

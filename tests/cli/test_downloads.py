@@ -1,4 +1,4 @@
-"""Downloads: what is seen of them, a bar on a terminal and lines elsewhere, and specifications that can't be fetched."""
+"""Downloads: their progress bar on a terminal, their lines elsewhere, and specifications that can't be downloaded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BEGUN = " Downloading                      0/3 0 bytes kettle, spout, lid"
 
 @pytest.fixture
 def urls(held: Held, kettle: Path) -> list[str]:
-    """What is to be downloaded, each when its door is opened."""
+    """Return URLs, each of which is answered when the test allows it."""
     held.held = None
     urls = [f"{held.url}{path}" for path in PATHS]
     rules = "".join(f"[[specification]]\nsource = '{url}'\n" for url in urls)
@@ -104,7 +104,7 @@ def test_no_terminal(held: Held, urls: list[str], kettle: Path, duvet_command: s
 
 @pytest.fixture
 def dead_url() -> str:
-    """A specification at a place on this machine where nobody listens."""
+    """Return the URL of a specification on a local port without a server."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return f"https://127.0.0.1:{server.getsockname()[1]}/spec"
 

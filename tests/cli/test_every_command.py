@@ -1,4 +1,4 @@
-"""What holds for many commands: examples of the help, projects that are wrong or absent, and answers from the cache."""
+"""What many commands share: examples in the help, invalid or missing projects, and cached answers."""
 
 from __future__ import annotations
 

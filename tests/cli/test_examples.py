@@ -1,4 +1,4 @@
-"""Each example of the man pages of sections 5 and 7, and each file of man/examples, works as it is written."""
+"""The examples in man pages of sections 5 and 7, and the files in man/examples, work as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs that can't be read and outputs that can't be written: each is named, the exit code is 1, and what was there stays."""
+"""Unreadable inputs and unwritable outputs: each is reported, the exit code is 1, and existing files are kept."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ DAMAGE: dict[str, Damage] = {
 
 
 def kept(folder: Path) -> dict[str, bytes]:
-    """What a failed run leaves alone: everything but the page, which shows what is wrong."""
+    """Return the files that a failed run must keep: all but the HTML report, which shows the errors."""
     return {name: data for name, data in files(folder).items() if name != PAGE}
 
 
@@ -79,13 +79,13 @@ def test_a_damaged_input(name: str, reported: Path, duvet: Run, gold: Snapshot) 
 
 
 def rights(folder: Path, mode: int) -> None:
-    """Whether a folder and all that is in it may be read and written."""
+    """Set whether a folder and everything in it can be read and written."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(mode | 0o111 if path.is_dir() and mode else mode)
 
 
 def answer(command: str, folder: Path, *args: str) -> Done:
-    """What somebody without rights is told, less the steps."""
+    """Return what a user without privileges sees, without the steps."""
     done = run(command, folder, *args, before=NOBODY)
     return Done(done.code, done.out, without_steps(done.err))
 
@@ -109,7 +109,7 @@ DENIED: dict[str, tuple[Callable[[Path], object], int]] = {
 
 @pytest.mark.parametrize("name", DENIED)
 def test_what_may_not_be_read_or_cached(name: str, public: Path, duvet_command: str) -> None:
-    """Everything about an input is in the cache, and is there for nobody who may not read the input."""
+    """An input's content is in the cache, but users who may not read the input don't get it."""
     deny, errors = DENIED[name]
     snapshot = (public / ".duvet/snapshot.txt").read_bytes()
     if "cache" in name:
@@ -177,7 +177,7 @@ PLACES: dict[str, tuple[Damage, str, Done]] = {
 
 @pytest.fixture
 def changed(reported: Path) -> Path:
-    """A project whose reports are not what they were."""
+    """Make a project whose reports were changed."""
     return make(reported, {"src/a.rs": HALF})
 
 

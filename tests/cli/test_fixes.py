@@ -1,4 +1,4 @@
-"""`duvet validate --fix` in projects with a history: what is safe, what needs a look, and what the user is asked."""
+"""`duvet validate --fix` in projects with a history: safe fixes, unsafe fixes, and prompts."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def run_git_log(folder: Path) -> str:
     ],
 )
 def test_words_that_change_the_meaning(quote: str, noun: str, change: str, tmp_path: Path, duvet_command: str) -> None:
-    """Even if the specification never changed: the code was written for the other words."""
+    """These fixes are unsafe even if the specification never changed, because the code follows the old words."""
     ##= man/spec/validate.md#safe-fixes
     ##% A fix that changes a keyword, a negation or a number MUST be unsafe.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(quote)})
@@ -152,7 +152,7 @@ def test_a_typo_in_a_quote_of_older_words(tmp_path: Path, duvet_command: str) ->
 
 
 def test_a_typo_after_the_specification_changed(tmp_path: Path, duvet_command: str) -> None:
-    """The last change of the citation tells which words it was written for."""
+    """The commit that last changed the citation shows which words it was written for."""
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(STOP.replace("heating", "heatin"))})
     duvet = runner(duvet_command, folder)
     changed = STOP.replace("heating", "heating up")
@@ -180,7 +180,7 @@ def test_a_specification_that_git_does_not_know_yet(tmp_path: Path, duvet_comman
 
 @pytest.mark.parametrize("renames", [False, True])
 def test_a_specification_that_was_renamed(renames: bool, tmp_path: Path, duvet_command: str) -> None:
-    """History is followed over renames, and a citation of the old name gets the new one."""
+    """Renames are followed, and a citation of the old name gets the new one."""
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(BOIL, BOIL.replace("two", "tow"))})
     (folder / "spec.md").rename(folder / "kettles.md")
     (folder / CONFIG).write_text((OURS + REST).replace("spec.md", "kettles.md"), encoding="utf-8")
@@ -200,7 +200,7 @@ def test_a_quote_that_moved(tmp_path: Path, duvet_command: str) -> None:
 
 
 def test_a_quote_of_which_another_section_has_the_old_words(tmp_path: Path, duvet_command: str) -> None:
-    """The requirement was reworded; that another section has the same sentence proves nothing."""
+    """The requirement was reworded, although another section contains the old sentence."""
     spec = f"{SPEC}{STOP}\n"
     folder = history(tmp_path, {**TEXTS, "spec.md": spec, "src/a.py": cite(STOP)})
     (folder / "spec.md").write_text(spec.replace(STOP, STOP.replace("when", "soon after"), 1), encoding="utf-8")
@@ -312,7 +312,7 @@ def test_no_terminal(options: str, message: str, duvet: Run) -> None:
 
 
 def test_history_is_read_for_changed_words_only(tmp_path: Path, duvet_command: str) -> None:
-    """Validation asks git nothing unless a fix changes words."""
+    """Validation runs git only if a fix changes words."""
     marker = tmp_path / "called"
     program = tmp_path / "bin/git"
     program.parent.mkdir()

@@ -1,4 +1,4 @@
-"""Which packages of others each command imports: each that it doesn't need is time that a user waits."""
+"""The third-party packages that each command imports, because each import takes time."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ HEAVY = {"mcp", "pydantic", "numpy", "rich", "httpx2", "watchfiles", "asyncio"}
 
 @pytest.fixture
 def kettle(tmp_path: Path, duvet_command: str) -> Path:
-    """A project that has been reported on, without a page, asked about, and committed."""
+    """Make a committed project with a cached report, without the HTML report."""
     config = CONFIG + "[report.html]\nenabled = false\n"
     folder = make(tmp_path / "kettle", {**KETTLE, ".duvet/config.toml": config})
     for command in ("report", "validate", "uncited"):
@@ -85,7 +85,7 @@ def kettle(tmp_path: Path, duvet_command: str) -> Path:
 
 
 def imported(folder: Path, *args: str, code: int = 0, **environ: str) -> set[str]:
-    """The top-level modules that a command has imported when it ends, and it ends with this code."""
+    """Return the top-level modules imported by a command that ends with this exit code."""
     command = [sys.executable, "-I", "-c", PROGRAM, *args]
     done = subprocess.run(command, cwd=folder, env=environment(**environ), check=True, capture_output=True, text=True)
     found, modules = json.loads(done.stdout.splitlines()[-1])
@@ -94,7 +94,7 @@ def imported(folder: Path, *args: str, code: int = 0, **environ: str) -> set[str
 
 
 def check_imports(modules: set[str], needed: str) -> None:
-    """Check that just these packages of others are among the modules, and that none of them is heavy."""
+    """Check that exactly these third-party packages are imported, and none that is heavy."""
     # Some versions of Python need the second one, some do not.
     theirs = modules - sys.stdlib_module_names - {"duvet", "typing_extensions"}
     assert sorted(name for name in theirs if not name.startswith("_")) == sorted(needed.split())

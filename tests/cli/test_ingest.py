@@ -1,4 +1,4 @@
-"""`duvet ingest`: what it says and asks for, and files and indexes that are out of order."""
+"""`duvet ingest`: output, prompts, and damaged files and indexes."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_file_that_may_not_be_read(public: Path, duvet_command: str) -> None:
 
 
 def torn(data: bytes) -> bytes:
-    """Much of every block of a file is others."""
+    """Overwrite much of each block of a file."""
     chance = random.Random(1)
     return b"".join(
         data[at : at + 100] + chance.randbytes(800) + data[at + 900 : at + 4096] for at in range(0, len(data), 4096)

@@ -106,7 +106,7 @@ def test_a_folder_inside_a_project(here: Run, tmp_path: Path) -> None:
 
 
 def test_absolute_paths_become_relative(folder: Path, duvet: Run) -> None:
-    """Other machines have the project in another folder."""
+    """On other machines, the project is in another folder."""
     assert duvet("-q", "init", "--specification", str(folder / "docs/kettle.md")) == Done(0, "", "")
     assert 'source = "docs/kettle.md"\n' in (folder / PATH).read_text()
     assert str(folder) not in (folder / PATH).read_text()

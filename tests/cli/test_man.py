@@ -1,4 +1,4 @@
-"""The committed man pages say what the commands and the configuration say: `make man` writes them again."""
+"""The committed man pages match the commands and the configuration; `make man` rebuilds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`duvet mcp`: `--check`, `--describe`, `--print-config`, and what the configuration of the service makes of the server."""
+"""`duvet mcp`: `--check`, `--describe`, `--print-config`, and the service configuration."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
 
 
 def test_http_without_a_flag(duvet_command: str, folder: Path) -> None:
-    """`--stdio` and `--http` override it."""
+    """`--stdio` and `--http` override the configured mode."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     make(folder, {"contextive.config.json": json.dumps({"server": {"mode": "http", "port": port}})})
@@ -189,7 +189,7 @@ KEYS = {"claude": "mcpServers", "vscode": "servers", "cursor": "mcpServers", "co
 
 
 def parsed(client: str, text: str) -> dict[str, Any]:
-    """The only server in a client's printed configuration."""
+    """Return the only server in the configuration printed for a client."""
     read = tomllib.loads(text) if client == "codex" else json.loads(text)
     assert list(read) == [KEYS[client]]
     assert list(read[KEYS[client]]) == ["duvet"]

@@ -1,4 +1,4 @@
-"""Names of requirements, such as `FR-001`: the commands of a project whose specification gives its requirements ids."""
+"""Names of requirements, such as `FR-001`, in commands."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
 
 
 def test_another_number(duvet: Run, folder: Path) -> None:
-    """The quote is right, so the fix keeps the kind of target that the author chose."""
+    """The quote is correct, so the fix keeps the kind of target that the author chose."""
     ##= man/spec/names.md#targets
     ##% If a requirement's id changed but not its text, `duvet validate --fix` MUST replace the id in targets.
     (folder / "login.md").write_text(SPECIFICATION.replace("FR-003", "FR-009"))

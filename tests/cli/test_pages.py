@@ -1,4 +1,4 @@
-"""`duvet pages`, what `duvet validate` says of pages, and which files are pages."""
+"""`duvet pages`, problems of pages in `duvet validate`, and which files are pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`duvet prioritize`: what to work on next, and why."""
+"""`duvet prioritize`: the order of requirements, and the reasons."""
 
 from __future__ import annotations
 

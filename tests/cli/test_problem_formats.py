@@ -1,4 +1,4 @@
-"""`duvet report --format`: what is wrong, for programs, and where it goes."""
+"""`duvet report --format`: problems for programs, and where they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`duvet query`: the checks, their output, and how it is called."""
+"""`duvet query`: checks, output and options."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ JAVA = {
 
 
 def report(**files: dict[int, int]) -> str:
-    """A report of these files, each with the number of instructions executed by line."""
+    """Write a coverage report of these files, each with the executed instructions by line."""
     text = '<?xml version="1.0"?>\n<report name="r">\n  <package name="k">\n'
     for name, lines in files.items():
         text += f'    <sourcefile name="{name.replace("_", ".")}">\n'
@@ -105,7 +105,7 @@ REPORTS = {
 
 
 def skip_steps(text: str) -> str:
-    """What follows the steps of loading a project."""
+    """Return the output after the steps of loading a project."""
     return re.split(r"^     Matched \d+ references \n", text, flags=re.MULTILINE)[-1]
 
 

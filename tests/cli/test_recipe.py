@@ -44,7 +44,7 @@ steps:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """An indexed project with a recipe."""
+    """Make an indexed project with a recipe."""
     # The tools are enabled without a service configuration.
     return fill(make(tmp_path / "pot", {**FILES, "recipes/look.yaml": LOOK}))
 

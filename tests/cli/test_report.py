@@ -1,4 +1,4 @@
-"""`duvet report`: what it writes and when, what it says, and which warnings it gives. `duvet extract` writes the same."""
+"""`duvet report`: its files, output and warnings, and `duvet extract`, which writes the same files."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ DOUBTFUL = """\
 
 
 def warnings(done: Done) -> str:
-    """What is said between the steps and the summary of a run that passes."""
+    """Return the output between the steps and the summary of a successful run."""
     assert (done.code, done.out) == (0, "")
     found = re.search(r"^warning:.*^\d+ warnings?\n", done.err, re.MULTILINE | re.DOTALL)
     return found[0] if found else ""
@@ -254,7 +254,7 @@ def test_two_specifications_with_the_same_requirement_files(kettle: Path, duvet:
 
 @pytest.fixture
 def stale(reported: Path) -> Path:
-    """A project with requirements of a section that has none any more; nobody refers to it."""
+    """Make a project with requirement files of a section without requirements, which nothing cites."""
     return make(reported, {"spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
 
 
@@ -293,7 +293,7 @@ def test_a_specification_without_requirements_left(stale: Path, duvet: Run) -> N
 
 @pytest.fixture
 def left(reported: Path) -> Path:
-    """A project that has another specification now, and one file of the first one, which nobody changed."""
+    """Make a project with an unchanged requirement file of a specification that is no longer configured."""
     config = CONFIG.replace("spec.md", "tea.md")
     make(reported, {"tea.md": "# Tea\n\nIt MUST be hot.\n", "src/a.rs": "", ".duvet/config.toml": config})
     (reported / HEATING).unlink()

@@ -1,4 +1,4 @@
-"""The gates of `duvet report`: the committed snapshot, code and tests for all or for targets, and what is not applicable."""
+"""The gates of `duvet report`: the snapshot, citations and tests, and requirements that are not applicable."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def all_codes(done: Done) -> list[str]:
 
 
 def owed(code: str, message: str, line: int, shown: str, hint: str) -> str:
-    """The problem that a requirement is."""
+    """Return the problem of a requirement that fails a gate."""
     margin = " " * len(str(line))
     return (
         f"error: {message} [{code}]\n{margin}--> spec.md:{line}\n{margin} |\n{line} | {shown}\n"
@@ -143,7 +143,7 @@ def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet:
 
 
 def offender(code: str, what: str, line: int, text: str, target: str) -> str:
-    """What is said of a requirement of a target."""
+    """Return the problem of a requirement in a target."""
     shown = SPECIFICATION.splitlines()[line - 1]
     place = "the code that implements it" if code == "DUV062" else "the test that checks it"
     return owed(code, f'"{text}" is not fully {what}', line, shown, f"cite spec.md#{target} in {place}")
@@ -196,7 +196,7 @@ def test_targets_beside_a_snapshot_that_differs(reported: Path, duvet: Run) -> N
     ],
 )
 def test_targets_with_ci_and_without_a_snapshot(args: str, found: list[str], kettle: Path, duvet: Run) -> None:
-    """What is on a line with something that is implemented passes by lines, and not by requirements."""
+    """A line with anything implemented passes a gate by lines, but not one by requirements."""
     make(kettle, WITHOUT_SNAPSHOT)
     assert codes(duvet("-q", "report", "--ci", *args.split())) == found
 

@@ -1,4 +1,4 @@
-"""The HTML report of `duvet report`: it follows all that is shown on it, and `--open` opens it."""
+"""The HTML report of `duvet report`: everything shown in it is an input, and `--open` opens it."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_the_same_page_elsewhere(tmp_path: Path, duvet_command: str, is_committe
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Path:
-    """A browser that writes down what it is asked to show."""
+    """Make a browser that records what it opens."""
     script = tmp_path / "browser"
     script.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> "{tmp_path}/shown"\n')
     script.chmod(0o755)
@@ -152,7 +152,7 @@ def browser(tmp_path: Path) -> Path:
 
 
 def shown(browser: Path) -> list[str]:
-    """What has been shown, less the folder of the test."""
+    """Return what the browser opened, without the folder of the test."""
     path = browser.with_name("shown")
     lines = path.read_text().splitlines() if path.exists() else []
     return [line.replace(browser.parent.as_uri(), "<test>") for line in lines]

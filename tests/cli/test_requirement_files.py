@@ -1,4 +1,4 @@
-"""Requirement files in our own schema: none by default, and none that nothing needs."""
+"""Requirement files in duvet's own schema: none by default, and no unneeded ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ warning: duvet does not read this file, because it extracts the requirements of 
 
 @pytest.fixture
 def written(folder: Path, duvet: Run) -> Path:
-    """A project that had its requirement files written."""
+    """Make a project with its requirement files."""
     (folder / CONFIG).write_text(OURS + WRITING)
     assert duvet("report") == Done(0, "", COUNTED)
     assert sorted(path for path in files(folder) if path.startswith(FOLDER)) == [HEATING, POURING]
@@ -102,7 +102,7 @@ def test_files_of_what_is_gone(folder: Path, written: Path, duvet: Run) -> None:
 
 @pytest.mark.parametrize("command", ["uncited", "validate", "report"])
 def test_old_files_do_not_count(command: str, written: Path, duvet: Run) -> None:
-    """Neither their requirements nor their problems: the specification has changed since."""
+    """Neither their requirements nor their problems count, because the specification has changed."""
     ##= man/spec/trace.md#requirement-files
     ##% With duvet's own schema, duvet MUST NOT read the requirement files that it wrote, or report problems in them.
     text = SPECIFICATION.replace("## Pouring\n\nThe spout MAY drip.\n", "").replace("whistle", "sing")

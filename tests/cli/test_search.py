@@ -1,4 +1,4 @@
-"""`duvet search`: what is found, in which formats, and where nothing is found or a search isn't possible."""
+"""`duvet search`: results, formats, searches without results, and impossible searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections with one heading, and two specifications with one name: whole commands."""
+"""Sections with the same heading, and specifications with the same name."""
 
 from __future__ import annotations
 

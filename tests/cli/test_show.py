@@ -1,4 +1,4 @@
-"""`duvet show`, as a process in a project"""
+"""`duvet show` in a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation site holds the guide and a complete reference."""
+"""The documentation site contains the guide and a complete reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, or read by nobody, and interruptions: no traceback, and no half of anything."""
+"""Closed, full and unread standard streams, and interruptions: no traceback, and no partial output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`duvet uncited`: what nothing cites, and the gate on it."""
+"""`duvet uncited`: the list, and its gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Details in which reports equal those of awslabs duvet, byte by byte."""
+"""Details in which reports equal those of awslabs duvet byte by byte."""
 
 from __future__ import annotations
 

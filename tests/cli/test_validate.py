@@ -1,4 +1,4 @@
-"""`duvet validate`: which files are checked, what it says, and what it fixes."""
+"""`duvet validate`: checked files, output, and fixes."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_standard_input(path: str, folder: Path, duvet: Run) -> None:
 
 
 def test_standard_input_for_a_file_elsewhere(folder: Path, tmp_path: Path, duvet: Run) -> None:
-    """Patterns may lead out of the project, and call files by the way there."""
+    """Patterns may lead out of the project; paths then contain `..`."""
     make(tmp_path, {"other/a.py": RIGHT})
     config = folder / ".duvet/config.toml"
     config.write_text(config.read_text() + "[[source]]\nlanguage = 'python'\npattern = '../other/*.py'\n")

@@ -1,4 +1,4 @@
-"""`duvet report --watch`: what it notices, what it says, and what it asks of the system."""
+"""`duvet report --watch`: the changes that it notices, its output, and its system calls."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_a_pruned_file(kettle: Path, duvet: Run, watch: Watch) -> None:
 
 
 def asked(watched: Watched) -> list[int]:
-    """The numbers of the folders that the process asks the system about."""
+    """Return the numbers of the folders that the process watches."""
     infos = (info.read_text() for info in Path(f"/proc/{watched.process.pid}/fdinfo").iterdir())
     lines = [line for info in infos for line in info.splitlines() if line.startswith("inotify")]
     return sorted(int(line.split("ino:")[1].split()[0], 16) for line in lines)

@@ -1,4 +1,4 @@
-"""`duvet report --watch` at work: what it writes from one waiting to the next."""
+"""`duvet report --watch` in a process, and its output from one run to the next."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAITING = "    Watching for changes; press Ctrl-C to stop\n"
 
 
 class Told(NamedTuple):
-    """What one run has told."""
+    """The output of one run."""
 
     changed: str
     """The names that it began with."""
@@ -27,7 +27,7 @@ class Told(NamedTuple):
 
 
 class Watched:
-    """The process; it has to be told when a run is over, for it never ends by itself."""
+    """The process, which has to be ended because it never ends by itself."""
 
     def __init__(self, command: str, folder: Path, *args: str, **environ: str) -> None:
         self.process = spawn(
@@ -41,7 +41,7 @@ class Watched:
         self._unread = b""
 
     def until(self, end: str = WAITING) -> str:
-        """All that it writes up to this text; an AssertionError where that does not come."""
+        """Return everything written up to this text, or raise AssertionError."""
         assert self.process.stderr is not None
         handle = self.process.stderr.fileno()
         while end.encode() not in self._unread:
@@ -53,7 +53,7 @@ class Watched:
         return told.decode() + end
 
     def told(self) -> Told:
-        """What the next run has told, up to its waiting."""
+        """Return the output of the next run, up to where it waits."""
         lines = self.until().splitlines()
         assert lines[0].startswith("     Changed ")
         verdicts = [line for line in lines if line.startswith("coverage: ")]
@@ -61,13 +61,13 @@ class Watched:
         return Told(lines[0].removeprefix("     Changed "), problems, " ".join(verdicts))
 
     def interrupted(self) -> tuple[int, str, str]:
-        """Its exit code, and all that it has written and nobody has read."""
+        """Interrupt the process, and return its exit code and unread output."""
         self.process.send_signal(signal.SIGINT)
         out, err = self.process.communicate(timeout=LONGEST)
         return self.process.returncode, out.decode(), (self._unread + err).decode()
 
     def end(self) -> None:
-        """Whatever the test has come to, nothing is left running."""
+        """End the process, whatever the test did."""
         self.process.kill()
         self.process.communicate()
 

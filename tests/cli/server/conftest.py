@@ -1,4 +1,4 @@
-"""The servers of the unit tests, for commands that serve."""
+"""Makes the servers of the unit tests available to tests of commands."""
 
 from __future__ import annotations
 

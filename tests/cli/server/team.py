@@ -1,4 +1,4 @@
-"""A team's server with the pack `knowledge`, and calls of its tools by MCP, by plain HTTP, over pipes and in the shell."""
+"""A team's server with the pack `knowledge`, and calls of its tools over MCP, HTTP, pipes and in the shell."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def team(folder: Path, settings: Given = SETTINGS, **more: Any) -> Path:
-    """Make a project with an index, which the server of a team serves."""
+    """Make an indexed project, served by the server of a team."""
     files = {"duvet.config.json": json.dumps(settings), "given.md": "# Given\n", **RECIPES}
     return fill(make(folder, {**FILES, **files}), **more)
 
@@ -91,7 +91,7 @@ def break_store(folder: Path) -> None:
 
 
 class Outcome(NamedTuple):
-    """The code of an error, or nothing, and the answer or the message."""
+    """The error code, if any, and the answer or message."""
 
     code: str
     value: Any
@@ -135,7 +135,7 @@ def by_pipes(wire: Wire) -> Ask:
 
 
 def by_shell(command: str, folder: Path, **environ: str) -> Ask:
-    """The code is `exit` with the exit code."""
+    """Call a tool in the shell; the error code is `exit` with the exit code."""
 
     def ask(tool: str, given: Given) -> Outcome:
         done = run(command, folder, "call", tool, "--json", json.dumps(given), environ=environ)
@@ -162,7 +162,7 @@ _VOLATILE = {
 
 
 def lasting(value: Any) -> Any:
-    """The same without the values that differ from call to call; their names stay."""
+    """Replace the values that differ from call to call, and keep their names."""
     if isinstance(value, dict):
         kept = {name: one for name, one in value.items() if name != "feedback_prompt"}
         return {name: "…" if name in _VOLATILE else lasting(one) for name, one in kept.items()}

@@ -1,4 +1,4 @@
-"""The configuration of the server over real pipes: its identity, its packs, and edits while it runs."""
+"""The server's configuration over real pipes: identity, packs, and edits while it runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tools_of(server: Wire, params: Message | None = None) -> list[str]:
 
 
 def wait_for(wire: Wire, *methods: str) -> None:
-    """Wait for these notifications, in any order and with any others."""
+    """Wait for these notifications, in any order and possibly among others."""
     waiting = {f"notifications/{method}" for method in methods}
     while waiting:
         waiting.discard(wire.read().get("method", ""))

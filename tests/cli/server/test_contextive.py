@@ -1,4 +1,4 @@
-"""The checklists of the specification of a core for servers, line by line, with `contextive-mcp` as it is installed."""
+"""The checklists of the document about a server core, line by line, with the installed `contextive-mcp`."""
 
 from __future__ import annotations
 

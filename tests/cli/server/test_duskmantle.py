@@ -1,4 +1,4 @@
-"""The document about the `km-` tools, section by section: each name, flag, default, limit and code that it writes."""
+"""The document about the `km-` tools, section by section: each name, flag, default, limit and code in it."""
 
 from __future__ import annotations
 

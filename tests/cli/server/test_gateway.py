@@ -1,4 +1,4 @@
-"""Calls of `km-` tools that are forwarded to the server of a team, as processes; all tools are in `test_knowledge.py`."""
+"""Forwarded calls of `km-` tools between processes; `test_knowledge.py` covers all tools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def project(tmp_path: Path) -> Path:
 
 
 class Desk:
-    """A project without an index, whose calls go to a gateway with some variables."""
+    """A project without an index, whose calls are forwarded to a gateway."""
 
     def __init__(self, command: str, folder: Path, url: str, **environ: str) -> None:
         self.command, self.folder = command, folder

@@ -1,4 +1,4 @@
-"""The tools of the pack `knowledge` on every face and for every caller, and texts that no answer may contain."""
+"""The tools of the pack `knowledge` over every interface and for every caller, and texts that must not leak."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FACES = ("rest", "mcp", *LOCAL, "forwarding pipes", "forwarding shell")
 
 
 class Faces:
-    """Every face with the token of every caller: processes and connections that are opened when they are asked."""
+    """Every interface with the token of every caller; connections are opened on first use."""
 
     def __init__(self, command: str, folder: Path, stack: ExitStack) -> None:
         self.command = command
@@ -38,14 +38,14 @@ class Faces:
 
     @cached_property
     def reference(self) -> dict[str, Any]:
-        """The shell's answer, without values that differ from call to call."""
+        """Return the shell's answer, without values that differ from call to call."""
         return {
             tool: team.lasting(team.by_shell(self.command, self.local)(tool, given).value)
             for tool, given in team.ALL.items()
         }
 
     def get(self, face: str, caller: str) -> tuple[team.Ask, set[str] | None]:
-        """How a face is asked, and the tools that it lists."""
+        """Return how to call an interface, and the tools that it lists."""
         if (face, caller) not in self.opened:
             self.opened[face, caller] = self.open(face, caller)
         return self.opened[face, caller]

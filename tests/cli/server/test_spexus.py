@@ -1,4 +1,4 @@
-"""A server with its own name and version: the criteria for its handshake; those of errors (2.4) are in `test_stdio.py`."""
+"""A server with its own name and version: criteria for handshakes; `test_stdio.py` has those for errors (2.4)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def server(wire: Start) -> Wire:
 
 
 def listed(server: Wire, name: str) -> list[dict[str, Any]]:
-    """Everything of a kind, page by page."""
+    """List everything of a kind, page by page."""
     found: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:

@@ -93,7 +93,7 @@ def test_requests_that_are_written_at_once_are_all_answered(wire: Start) -> None
 
 
 def wait_until_read(descriptor: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the process reads: what was sent is gone from the pipe, and its own descriptors lead to it."""
+    """Wait until the process has read everything from the pipe."""
     left = array.array("i", [1])
     while left[0]:
         fcntl.ioctl(descriptor, termios.FIONREAD, left)
@@ -226,7 +226,7 @@ ODD_URLS = [
 
 
 def check_errors(process: Wire, asked: Asked) -> None:
-    """Each request is refused with its code, and no error contains anything internal."""
+    """Check that each request is refused with its code, and that no error reveals internals."""
     for method, params, code in asked:
         answer = process.ask(method, params)
         assert set(answer) == {"jsonrpc", "id", "error"}, answer
@@ -290,7 +290,7 @@ workflows:
 
 @pytest.fixture
 def asking(wire: Start, project: Path) -> tuple[Wire, Any]:
-    """A server that waits for the answer of its client's model, and the id of its question."""
+    """Return a server that waits for its client's model, and the id of its question."""
     (project / "duvet.config.yaml").write_text(CONFIG)
     server = wire()
     params = {"protocolVersion": "2025-11-25", "capabilities": {"sampling": {}}, "clientInfo": CLIENT}
