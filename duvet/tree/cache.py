@@ -372,7 +372,8 @@ class DiskCache(Cache):
 
     def has_content(self, path: str, data: bytes) -> bool:
         outputs = self._list_files("outputs", bytes)
-        if outputs.get_last(path, "") != recorder.digest_content(data):
+        last = outputs.get_last(path, "")
+        if last is None or last != recorder.digest_content(data):
             return False
         # A file's stamp is valid only if nobody touches the file.
         ((_, known),) = outputs.recall([path], "")

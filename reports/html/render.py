@@ -167,11 +167,12 @@ _MOST_PROBLEMS = 400  # A longer list is parsed only when it is opened.
 # HTML forbids these characters, even escaped.
 _FORBIDDEN = bytes([*range(9), 11, 12, *range(14, 32), 127])
 _ALLOWED = bytes.maketrans(_FORBIDDEN, b"?" * len(_FORBIDDEN))
-_FORBIDDEN_BEYOND_ASCII = re.compile(
-    rb"\xc2[\x80-\x9f]|\xef(?:\xb7[\x90-\xaf]|\xbf[\xbe\xbf])|[\xf0-\xf4][\x8f\x9f\xaf\xbf]\xbf[\xbe\xbf]"
-)
-_FORBIDDEN_BEGINNINGS = (0xC2, 0xEF, 0xF0, 0xF1, 0xF2, 0xF3, 0xF4)
-"""Most texts contain none of these bytes, and searching for them is fast."""
+_FORBIDDEN_BEYOND_ASCII = {
+    0xC2: rb"\xc2[\x80-\x9f]",
+    0xEF: rb"\xef(?:\xb7[\x90-\xaf]|\xbf[\xbe\xbf])",
+    **{first: bytes([first]) + rb"[\x8f\x9f\xaf\xbf]\xbf[\xbe\xbf]" for first in range(0xF0, 0xF5)},
+}
+"""Patterns by their first byte: searching for a byte is fast, and most texts contain none of these."""
 
 
 def render_html(page: anchors.ReportData, out: BinaryIO) -> None:
@@ -183,8 +184,9 @@ def _encode(piece: str) -> bytes:
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
     data = piece.encode(errors="replace").translate(_ALLOWED)
-    if any(byte in data for byte in _FORBIDDEN_BEGINNINGS):
-        return _FORBIDDEN_BEYOND_ASCII.sub(b"?", data)
+    if not data.isascii():
+        for first, pattern in _FORBIDDEN_BEYOND_ASCII.items():
+            data = re.sub(pattern, b"?", data) if first in data else data
     return data
 
 
