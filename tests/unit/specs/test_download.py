@@ -214,7 +214,8 @@ def test_progress_of_each_download(held: Held, tmp_path: Path) -> None:
     progress = All()
     good, bad = f"{held.url}/good/a", f"{held.url}/bad/b"
     download_texts(dict.fromkeys((bad, good), str(tmp_path / "tea")), HTTP, progress)
-    assert progress.lines == [
+    # If a download takes long, the amount is shown meanwhile, too.
+    assert list(dict.fromkeys(progress.lines)) == [
         *("2 to come", f"Downloading {bad}", f"failed {bad}", f"Downloading {good}", f"{good} {len(text('a'))}"),
         *(f"Downloaded {good}", "over"),
     ]
