@@ -112,7 +112,9 @@ def _find_spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
 
 
 _TARGET_AT_END = (
-    r"[ \t]*(?:source[ \t]*=[ \t]*)?([^\s\"'`(){};,=#<>|&]+#[^\s\"'`(){};,]+)[ \t]*(?:\*+[/)]|-->)?[ \t]*\r?(?:\n|\Z)"
+    # The name of a specification contains a dot or a slash; the section may be missing.
+    r"[ \t]*(?:source[ \t]*=[ \t]*)?(?=[^\s\"'`(){};,=#<>|&./]*+[./#])([^\s\"'`(){};,=#<>|&]++(?:#[^\s\"'`(){};,]++)?)"
+    r"[ \t]*(?:\*+[/)]|-->)?[ \t]*\r?(?:\n|\Z)"
 )
 _COMMENT_SIGN = re.compile(r"(?:[^\w\s\"'`]{1,8}|@?rem|REM|dnl)[ \t]?", re.IGNORECASE)
 

@@ -51,6 +51,10 @@ def test_a_style_that_the_source_does_not_have(tmp_path: Path, duvet_command: st
         assert run(duvet_command, tmp_path, "validate") == said
     assert WARNING in run(duvet_command, tmp_path, "report").err
     assert run(duvet_command, tmp_path, "validate", "src/a.c").err == "checked 1 annotation in 1 file: no problems\n"
+    (tmp_path / "src/b.c").write_text(WRONG.replace("#heating", ""), encoding="utf-8")
+    assert run(duvet_command, tmp_path, "validate").err == said.err.replace("#heating", "").replace(
+        "^" * 8 + " not", " not"
+    )
     (tmp_path / "src/b.c").write_text(WRONG * 3 + WRONG.replace("//", "///"), encoding="utf-8")
     err = run(duvet_command, tmp_path, "validate").err
     assert [line for line in err.splitlines() if line.startswith("warning: ")] == [
@@ -64,7 +68,7 @@ def test_a_style_that_the_source_does_not_have(tmp_path: Path, duvet_command: st
     [
         ("src/b.c", WRONG.replace("spec.md", "other.md")),
         ("src/b.c", "x //= spec.md#heating\na |= spec.md#heating\nint b; //= spec.md#heating\n"),
-        ("src/b.c", "//= spec.md#heating and more words\n// spec.md#heating\n// = spec.md\n"),
+        ("src/b.c", "//= spec.md#heating and more words\n// spec.md#heating\n//= heating\n"),
         ("src/b.c", "/*\n *= spec.md#heating\n *= type=todo\n *# //= spec.md#heating\n */\n"),
         ("src/b.py", "x //= 2\ny = 3  # spec.md#heating\nz = 'spec.md#heating'\n"),
         ("src/b.py", f'EXAMPLE = """\n{WRONG}"""\n'),
