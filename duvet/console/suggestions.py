@@ -10,62 +10,45 @@ from duvet.templates import guide_parts, guide_topics
 _TOP = {"duvet": "", "duvet help": "run `duvet help` to list the topics and commands"}
 """Command groups that suggest any command in them, each with its hint for a name without similar ones."""
 
-_COMMANDS = {
-    "add": "cite",
-    "changes": "diff",
-    "check": "validate",
-    "clean": "cache clear",
-    "coverage": "report",
-    "docs": "pages",
-    "download": "extract",
-    "find": "search",
-    "fix": "validate --fix",
-    "get": "show",
-    "grep": "search",
-    "index": "ingest",
-    "lint": "validate",
-    "list": "uncited",
-    "man": "help",
-    "new": "init",
-    "next": "prioritize",
-    "notes": "pages",
-    "query": "search",
-    "serve": "mcp",
-    "server": "mcp",
-    "settings": "config",
-    "setup": "init",
-    "start": "init",
-    "stats": "report",
-    "status": "report",
-    "summary": "report",
-    "tasks": "prioritize",
-    "test": "validate",
-    "todo": "prioritize",
-    "version": "--version",
-    "view": "show",
-}
+
+def _list_synonyms(words: Mapping[str, str]) -> dict[str, str]:
+    """Return what to suggest for each word, from the words for which to suggest it."""
+    return {word: name for name, several in words.items() for word in several.split()}
+
+
+_COMMANDS = _list_synonyms(
+    {
+        "--version": "version",
+        "cache clear": "clean",
+        "cite": "add",
+        "config": "settings",
+        "diff": "changes",
+        "extract": "download",
+        "help": "man",
+        "ingest": "index",
+        "init": "new setup start",
+        "mcp": "serve server",
+        "pages": "docs notes",
+        "prioritize": "next tasks todo",
+        "report": "coverage stats status summary",
+        "search": "find grep query",
+        "show": "get view",
+        "uncited": "list",
+        "validate": "check lint test",
+        "validate --fix": "fix",
+    }
+)
 """The command to suggest for a word that users of other tools may type."""
-_SUBCOMMANDS = {
-    "all": "list",
-    "call": "run",
-    "clean": "clear",
-    "cat": "show",
-    "delete": "clear",
-    "dump": "export",
-    "exec": "run",
-    "get": "show",
-    "info": "show",
-    "lint": "check",
-    "list": "show",
-    "ls": "list",
-    "print": "show",
-    "remove": "clear",
-    "start": "run",
-    "test": "check",
-    "validate": "check",
-    "verify": "check",
-    "view": "show",
-}
+_SUBCOMMANDS = _list_synonyms(
+    {
+        "check": "lint test validate verify",
+        "clear": "clean delete remove",
+        "export": "dump",
+        "list": "all ls",
+        "run": "call exec start",
+        "show": "cat get info list print view",
+    }
+)
 _ELSEWHERE = {"--fix": "duvet validate --fix", "-V": "duvet --version", "--version": "duvet --version"}
 """The command to suggest for an option that users may pass to the wrong command."""
 _BEFORE_COMMANDS = {"-C": " DIR", "--color": " WHEN"}

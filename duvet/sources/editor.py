@@ -357,7 +357,7 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
     if any(pair.last in one for one in lines):
         raise DuvetError(
             f"the text contains `{pair.last}`, which would end the comment",
-            hint="quote a part without `{pair.last}` with `--part`",
+            hint=f"quote a part without `{pair.last}` with `--part`",
         )
     return lines if is_enclosed else enclose_lines(lines, indent, pair)
 

@@ -41,44 +41,21 @@ class LineClasses(Struct, frozen=True):
 
 # The property that a type of node gives to its first line, or to all of its lines.
 _FIRST_LINE = {
-    "if_statement": STATEMENT,
-    "for_statement": STATEMENT,
-    "enhanced_for_statement": STATEMENT,
-    "while_statement": STATEMENT,
-    "do_statement": STATEMENT,
-    "switch_expression": STATEMENT,
-    "switch_rule": STATEMENT,
-    "try_statement": DECLARATION,
-    "catch_clause": DECLARATION,
-    "finally_clause": DECLARATION,
+    **dict.fromkeys(("if_statement", "for_statement", "enhanced_for_statement", "while_statement"), STATEMENT),
+    **dict.fromkeys(("do_statement", "switch_expression", "switch_rule"), STATEMENT),
+    **dict.fromkeys(("try_statement", "catch_clause", "finally_clause"), DECLARATION),
     "labeled_statement": NON_LINEAR,
 }
 _ALL_LINES = {
-    "expression_statement": STATEMENT,
-    "return_statement": STATEMENT,
-    "throw_statement": STATEMENT,
-    "assert_statement": STATEMENT,
-    "break_statement": STATEMENT,
-    "continue_statement": STATEMENT,
-    "yield_statement": STATEMENT,
-    "import_declaration": DECLARATION,
-    "package_declaration": DECLARATION,
-    "marker_annotation": DECLARATION,
-    "annotation": DECLARATION,
+    **dict.fromkeys(("expression_statement", "return_statement", "throw_statement", "assert_statement"), STATEMENT),
+    **dict.fromkeys(("break_statement", "continue_statement", "yield_statement"), STATEMENT),
+    **dict.fromkeys(("import_declaration", "package_declaration", "marker_annotation", "annotation"), DECLARATION),
 }
 _VARIABLES = frozenset({"local_variable_declaration", "field_declaration"})
 _WITH_BODY = frozenset(
-    {
-        "class_declaration",
-        "interface_declaration",
-        "enum_declaration",
-        "record_declaration",
-        "method_declaration",
-        "constructor_declaration",
-        "compact_constructor_declaration",
-        "static_initializer",
-    }
-)
+    f"{kind}_declaration"
+    for kind in ("class", "interface", "enum", "record", "method", "constructor", "compact_constructor")
+) | {"static_initializer"}
 _BLOCKS = frozenset({"block", "class_body", "interface_body", "enum_body", "switch_block", "constructor_body"})
 _COMMENTS = frozenset({"line_comment", "block_comment"})
 

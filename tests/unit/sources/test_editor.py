@@ -254,8 +254,9 @@ def test_a_comment_that_begins_and_ends() -> None:
         "int f() {\n\treturn 1; /* one\n\t*= tea.md#pot\n\t*# Warm.\n\t* two */\n}\n"
     )
     assert inserted("a.ml", "let f = 1\n", 1, warm, STARS) == "(*\n *= tea.md#pot\n *# Warm.\n *)\nlet f = 1\n"
-    with pytest.raises(DuvetError, match=r"the text contains `\*/`, which would end the comment"):
+    with pytest.raises(DuvetError, match=r"the text contains `\*/`, which would end the comment") as refused:
         inserted("a.c", text, 2, editor.NewAnnotation("tea.md#pot", "A /* b */ c.", Kind.CITATION), STARS)
+    assert refused.value.hint == "quote a part without `*/` with `--part`"
 
 
 @pytest.mark.parametrize(
