@@ -298,7 +298,7 @@ class Application:
             level = EventLevel.WARN
         if self.settings.is_verbose:
             level = min(level, EventLevel.INFO)
-        log.turn_to(level, as_json=self.logs_json)
+        log.turn_to(level, as_json=self.logs_json, is_command=self.mode == SHELL_SOURCE)
 
     def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
         """Return a tool dispatcher with observers of every call; `services` replace the usual ones."""

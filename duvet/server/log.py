@@ -60,8 +60,10 @@ class ServerLog:
         self._clock = clock
         self.turn_to(level, as_json=as_json)
 
-    def turn_to(self, level: EventLevel, *, as_json: bool) -> None:
+    def turn_to(self, level: EventLevel, *, as_json: bool, is_command: bool = False) -> None:
+        """Set the level and the format. A command (`is_command`) prints the outcome of its calls itself."""
         self._level = level
+        self._is_command = is_command
         self._format = _format_json if as_json else _format_text
 
     def wants(self, level: EventLevel) -> bool:
@@ -98,13 +100,12 @@ class ServerLog:
         ##= man/spec/service.md#operations
         ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
         ##% warnings.
-        # A command prints the error itself.
         levels = {"internal": EventLevel.ERROR} if call.face == SHELL_SOURCE else _CALL_LEVELS
         level = levels.get(call.code, EventLevel.INFO)
         ##= man/spec/gateway.md#telemetry
         ##% At the default log level, the server MUST log each call to a `km-` tool with the tool, the arguments, the
         ##% duration and the warnings.
-        is_telemetry = call.pack == KNOWLEDGE_PACK and call.face != SHELL_SOURCE
+        is_telemetry = call.pack == KNOWLEDGE_PACK and not self._is_command
         if not self.wants(EventLevel.WARN if is_telemetry else level):
             return
         optional = {"code": call.code, "reason": call.reason, "warning": call.warning}

@@ -107,8 +107,6 @@ def test_sources_of_several_kinds_in_several_folders(kettle: Path, duvet: Run) -
         "a.py: 1 annotation",
         "src/kept_pb2.py: 1 annotation",
         "src/a.pyi: 1 annotation",
-        ".duvet/requirements/spec/heating.toml: 2 annotations",
-        ".duvet/requirements/spec/pouring.toml: 1 annotation",
     ]
     # What is left out is not even read.
     for name in ("src/gen/deep/a.rs", "src/x_a.rs", "build/a.py", "src/own/a.py"):

@@ -57,8 +57,11 @@ def test_a_call_of_a_knowledge_tool_is_logged_by_default() -> None:
     ##% duration and the warnings.
     lines: list[str] = []
     known = replace(CALL, pack="knowledge", tool="km-search", warning="cut", bytes_in=0, bytes_out=0)
-    for one in (known, CALL, replace(known, face="shell")):
-        ServerLog(lines.append, clock=lambda: NOON).record_call(one)
+    log = ServerLog(lines.append, clock=lambda: NOON)
+    log.record_call(known)
+    log.record_call(CALL)
+    log.turn_to(EventLevel.WARN, as_json=False, is_command=True)
+    log.record_call(known)
     log_to(lines, EventLevel.ERROR).record_call(known)
     call = "face=mcp request=7 tool=km-search duration_ms=12.3 status=ok warning=cut"
     assert lines == [f'{TIME} INFO call {call} arguments="query=str(14)"']
