@@ -28,7 +28,7 @@ from duvet.tools.tool import ErrorCode, ToolError
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Format of an error; json prints an object with its code.",
+    help="Format of errors; json prints an object with the code.",
 )
 @add_service_options
 @add_trace_options

@@ -60,7 +60,7 @@ def new_pack(name: str) -> None:
     ##% `duvet pack new` MUST write a pack and a test that passes, and MUST NOT overwrite files.
     for one in texts:
         if os.path.lexists(one):
-            raise OutputExistsError("the file exists", path=one, hint="choose another name, or remove the file")
+            raise OutputExistsError("the file already exists", path=one, hint="choose another name, or remove the file")
     os.makedirs(_FOLDER, exist_ok=True)
     with store_together() as write:
         for one, text in texts.items():

@@ -50,7 +50,7 @@ def pages() -> None:
 
 
 @pages.command("list")
-@click.option("--tag", default="", metavar="TAG", help="Only pages with this tag, or with one below it.")
+@click.option("--tag", default="", metavar="TAG", help="Only pages with this tag or a tag below it.")
 @click.option("--folder", default="", metavar="FOLDER", help="Only pages whose slug is in this folder.")
 @click.option("--since", default="", metavar="DATE", help="Only pages created on or after this date.")
 @add_list_format

@@ -169,7 +169,7 @@ class PackSection(ServiceSection, frozen=True, kw_only=True):
     prefix: Annotated[
         str,
         Meta(pattern=rf"^[A-Za-z0-9_.-]{{0,32}}{PATTERN_END}", extra={"expected": _PREFIX}),
-        doc("Text before the names of its tools and prompts; not for built-in packs"),
+        doc("Prefix of the names of its tools and prompts; not for built-in packs"),
     ] = ""
     mode: Annotated[Access, doc("`read-only` removes the tools that write")] = Access.READ_WRITE
     tools: Annotated[dict[str, bool], doc("Tools by name: true enables a tool, false disables it")] = field(

@@ -258,7 +258,7 @@ def _read_upload(source: str) -> dict[str, str]:
     ##% forwards a call of `km-upload`, it MUST refuse a file that it cannot read or send, or that may contain secrets.
     path = os.path.abspath(source)
     folder, name = os.path.split(path)
-    hint = f"pass the path of a file on this machine that {GATEWAY_VARIABLE} may receive"
+    hint = f"pass the path of a file on this machine that may be sent to the server in {GATEWAY_VARIABLE}"
     try:
         reason = "it may contain secrets" if is_excluded_by_default(folder, name) else ""
         if not reason and os.stat(path).st_size > MAX_UPLOAD_BYTES:

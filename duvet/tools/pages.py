@@ -255,7 +255,7 @@ async def get_connections(arguments: GetConnectionsInput, ctx: call_context.Call
 
 
 class ListPagesInput(ListArguments, frozen=True, forbid_unknown_fields=True):
-    tag: Annotated[str, Meta(description="Only pages with this tag, or with one below it, such as tea/green")] = ""
+    tag: Annotated[str, Meta(description="Only pages with this tag or a tag below it, such as tea/green")] = ""
     folder: Annotated[str, Meta(description="Only pages whose slug is in this folder")] = ""
     since: Annotated[str, Meta(description="Only pages created on or after this date, such as 2026-05-31")] = ""
 

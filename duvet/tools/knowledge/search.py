@@ -124,7 +124,7 @@ async def search_everything(request: search_query.SearchRequest, ctx: CallContex
 
 def _describe_cut(count: int, total: int) -> str:
     return (
-        f"{count} of {total} results are shortened, starting with the last ones; `omitted` counts what they lack. "
+        f"{count} of {total} results are shortened, starting with the last ones; `omitted` counts what was left out. "
         "km-graph-node returns the whole text of Chunk:CHUNK_ID and the connections of its file; a lower limit leaves more "
         "room for each"
     )
