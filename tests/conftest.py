@@ -15,7 +15,7 @@ import httpcore2
 import pytest
 from hypothesis import settings
 
-from tests.unit.specs.serving import Held, serving
+from tests.unit.specs.download_server import Held, serving
 
 ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("DUVET_SHARED") or ROOT.parent / "shared").resolve()

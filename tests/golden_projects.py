@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.cli.running import Run, runner
+from tests.cli.command import Run, runner
 from tests.slow.test_conformance import copy_with_links
 
 PROJECTS = ("h3-704b37a", "s2n-tls-132053b")

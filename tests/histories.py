@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.cli.made import make
+from tests.cli.sample_project import make
 
 ENVIRON = {
     "GIT_CONFIG_GLOBAL": os.devnull,

@@ -17,7 +17,7 @@ from tests.bench.clients import call_tool, post, serving_at, talking
 from tests.bench.figures import Figure, p99, seconds_of, show_figures
 from tests.bench.knowledge import FILES, ingest, question, sentences_of
 from tests.bench.measure import output_of
-from tests.unit.knowledge.generated import written_tree
+from tests.unit.knowledge.generated_tree import written_tree
 
 CALLS = 200
 TOKEN = "bench-0123456789abcdef"

@@ -22,7 +22,7 @@ from tests.bench.clients import post, talking_http
 from tests.bench.figures import Figure, p99, seconds_of, show_figures
 from tests.bench.measure import FailedError, least, output_of, settle
 from tests.bench.workloads import make_tree
-from tests.unit.knowledge.generated import written_tree
+from tests.unit.knowledge.generated_tree import written_tree
 
 FILES = 20_000
 CALLS = 200

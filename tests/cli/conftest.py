@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.ingesting import WITHOUT_VECTORS
-from tests.cli.made import KETTLE, make
-from tests.cli.running import NOBODY, Run, run, runner
-from tests.cli.watched import Watch, Watched
+from tests.cli.command import NOBODY, Run, run, runner
+from tests.cli.indexed_project import WITHOUT_VECTORS
+from tests.cli.sample_project import KETTLE, make
+from tests.cli.watch_process import Watch, Watched
 from tests.conftest import ROOT
-from tests.unit.knowledge.ingest.made import LEDGER, written
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, written
 from tests.unit.llm.conftest import wire
-from tests.unit.queries.made import FILES
+from tests.unit.queries.query_projects import FILES
 
 __all__ = ["wire"]  # a fixture, which tests ask for by name
 

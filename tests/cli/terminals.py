@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tests.cli.running import environment
-from tests.unit.specs.serving import LONGEST
+from tests.cli.command import environment
+from tests.unit.specs.download_server import LONGEST
 from tests.zygote import spawn
 
 _CUT = re.compile(r"\x1b(?:\[[?0-9;]*)?\Z")

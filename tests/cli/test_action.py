@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec import yaml
 
-from tests.cli.made import KETTLE, SOURCE, make
+from tests.cli.sample_project import KETTLE, SOURCE, make
 from tests.conftest import ROOT
 
 ACTION: dict[str, Any] = yaml.decode((ROOT / "action.yml").read_bytes())

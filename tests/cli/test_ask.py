@@ -10,10 +10,10 @@ import pytest
 
 from duvet.llm.ask import NOTHING_FOUND
 from duvet.llm.records import SETUP_HINT
-from tests.cli.made import make
-from tests.cli.running import Done, Run, examples, failed, files
-from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
-from tests.unit.queries.made import SEARCH_FILES as FILES
+from tests.cli.command import Done, Run, examples, failed, files
+from tests.cli.sample_project import make
+from tests.unit.llm.provider_server import Reply, Wire, anthropic_says, openai_says, refuses
+from tests.unit.queries.query_projects import SEARCH_FILES as FILES
 
 PROJECT = FILES
 KEY = "sk-very-secret-1234"

@@ -13,11 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 from duvet.knowledge.feedback import submit_vote
+from tests.cli.command import Done, Run, refuses, runner, shell
 from tests.cli.damage import small_disk
-from tests.cli.made import make
-from tests.cli.running import Done, Run, refuses, runner, shell
-from tests.unit.knowledge.stored import CLOCK, STORE, fill, places, vote
-from tests.unit.tools.made import FILES
+from tests.cli.sample_project import make
+from tests.unit.knowledge.stored_project import CLOCK, STORE, fill, places, vote
+from tests.unit.tools.tool_calls import FILES
 
 KEPT = ".duvet/knowledge"
 STATUS = ("call", "km-ingest-status")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, SOURCE, SUMMARY, make
-from tests.cli.running import Run, files, runner, times
+from tests.cli.command import Run, files, runner, times
+from tests.cli.sample_project import CONFIG, SOURCE, SUMMARY, make
 from tests.conftest import ROOT
 from tests.unit.tree.twins import without_steps
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli.made import make
-from tests.cli.running import Done, Run, refuses, runner
-from tests.unit.knowledge.stored import STORE, fill
-from tests.unit.tools.made import FILES, context_in, value
+from tests.cli.command import Done, Run, refuses, runner
+from tests.cli.sample_project import make
+from tests.unit.knowledge.stored_project import STORE, fill
+from tests.unit.tools.tool_calls import FILES, context_in, value
 
 PROJECT = FILES
 

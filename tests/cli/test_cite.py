@@ -13,8 +13,8 @@ from duvet.commands.cite import CiteOptions, insert_citation, write_cited_file
 from duvet.errors import OutputError
 from duvet.project.project import Project
 from duvet.queries.references import CitableText
-from tests.cli.made_tea import TEA_PROJECT
-from tests.cli.running import Done, Run, files
+from tests.cli.command import Done, Run, files
+from tests.cli.tea_project import TEA_PROJECT
 
 LID = "5bfbf88b"
 PROJECT = {

@@ -13,8 +13,8 @@ import pytest
 from duvet.cli import COMMAND_GROUPS, cli, run_command_line
 from duvet.errors import DuvetError
 from duvet.version import VERSION
-from tests.cli.made import make
-from tests.cli.running import Done, Run, failed, files, run
+from tests.cli.command import Done, Run, failed, files, run
+from tests.cli.sample_project import make
 from tests.cli.terminals import shown
 
 COLOURED = {"CLICOLOR_FORCE": "1"}

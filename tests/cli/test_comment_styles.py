@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import make
-from tests.cli.running import Done, run
+from tests.cli.command import Done, run
+from tests.cli.sample_project import make
 
 CONFIG = """\
 '$schema' = 'duvet-cli/config/v1'

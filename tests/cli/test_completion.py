@@ -17,9 +17,9 @@ from duvet.cli import COMMANDS
 from duvet.project.project import Project
 from duvet.reports.problems import ProblemFormat
 from duvet.trace.catalogue import SHORT_ID_DIGITS
-from tests.cli.made import make
-from tests.cli.running import Done, Run, environment, files, run, shell
-from tests.unit.specs.serving import LONGEST
+from tests.cli.command import Done, Run, environment, files, run, shell
+from tests.cli.sample_project import make
+from tests.unit.specs.download_server import LONGEST
 
 
 def asked(shell: str, *words: str) -> dict[str, str]:

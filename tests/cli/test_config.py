@@ -13,8 +13,8 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.commands.config import config
 from duvet.config.schema import json_schema, service_schema
 from duvet.errors import UnreadableError
-from tests.cli.made import make
-from tests.cli.running import Done, Run, run, runner
+from tests.cli.command import Done, Run, run, runner
+from tests.cli.sample_project import make
 from tests.cli.terminals import shown
 
 PATH, GITIGNORE = ".duvet/config.toml", ".duvet/.gitignore"

@@ -13,8 +13,8 @@ from pathlib import Path
 import html5lib
 import pytest
 
-from tests.cli.made import make
-from tests.cli.running import Done, Run, failed, failed_like_upstream, files, run
+from tests.cli.command import Done, Run, failed, failed_like_upstream, files, run
+from tests.cli.sample_project import make
 
 PLAIN = """\
 '$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"

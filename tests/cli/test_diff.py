@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
-from tests.cli.running import Done, Run, failed, files, run, shell
+from tests.cli.command import Done, Run, failed, files, run, shell
+from tests.cli.sample_project import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.histories import ENVIRON, commit, git, history
 
 LOST = "FAIL: --fail-on regression: 1 requirement lost coverage\n"

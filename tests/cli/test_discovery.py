@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, SPECIFICATION, WRONG, make
-from tests.cli.running import Done, Run, files, runner
+from tests.cli.command import Done, Run, files, runner
+from tests.cli.sample_project import CONFIG, SPECIFICATION, WRONG, make
 
 OURS = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
 REPORT_FILES = {".duvet/snapshot.txt", ".duvet/reports/report.html", ".duvet/reports/report.json"}

@@ -11,7 +11,7 @@ import pytest
 from duvet.cli import COMMANDS, cli
 from duvet.templates import guide_text, guide_topics
 from tests.cli.documents import Session, find_blocks, list_examples, parse_commands
-from tests.cli.made import make
+from tests.cli.sample_project import make
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
-from tests.cli.running import Done, Run, files, start
+from tests.cli.command import Done, Run, files, start
+from tests.cli.sample_project import CONFIG, SOURCE, SPECIFICATION, make
 from tests.cli.terminals import Terminal
-from tests.unit.specs.serving import LONGEST, Held, text
+from tests.unit.specs.download_server import LONGEST, Held, text
 
 PATHS = ("/good/kettle", "/bad/spout", "/good/lid")
 BEGUN = " Downloading                      0/3 0 bytes kettle, spout, lid"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, KETTLE, SOURCE, make
-from tests.cli.made_tea import TEA_PROJECT
-from tests.cli.running import Done, Run, examples, failed, files, runner
+from tests.cli.command import Done, Run, examples, failed, files, runner
+from tests.cli.sample_project import CONFIG, KETTLE, SOURCE, make
+from tests.cli.tea_project import TEA_PROJECT
 from tests.conftest import ROOT
-from tests.unit.knowledge.pages.made import TRACE
-from tests.unit.project.made import FILES as WRONG
-from tests.unit.queries.made import FILES as QUERIES, SEARCH_FILES as SEARCH
+from tests.unit.knowledge.pages.page_projects import TRACE
+from tests.unit.project.faulty_project import FILES as WRONG
+from tests.unit.queries.query_projects import FILES as QUERIES, SEARCH_FILES as SEARCH
 
 CITED = "//= rfc9114.txt#4.1\n//# A client MUST send only a single request on a given stream.\n"
 RFC = {

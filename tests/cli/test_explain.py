@@ -12,8 +12,8 @@ from duvet.config.toml import parse_toml
 from duvet.console.explanations import explain_topic, find_keys, list_keys, list_topics
 from duvet.errors import NotFoundError
 from duvet.rules import list_rules
-from tests.cli.made import KETTLE, SPECIFICATION, make
-from tests.cli.running import Done, Run, run_whole
+from tests.cli.command import Done, Run, run_whole
+from tests.cli.sample_project import KETTLE, SPECIFICATION, make
 from tests.cli.terminals import shown
 from tests.conftest import ROOT
 

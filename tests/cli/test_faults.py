@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
+from tests.cli.command import LINUX, NOBODY, Done, Run, failed, failed_like_upstream, files, run, runner
 from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, small_disk, unreadable
-from tests.cli.made import CONFIG, HALF, SOURCE, make
-from tests.cli.running import LINUX, NOBODY, Done, Run, failed, failed_like_upstream, files, run, runner
+from tests.cli.sample_project import CONFIG, HALF, SOURCE, make
 from tests.unit.tree.twins import without_steps
 
 pytestmark = LINUX

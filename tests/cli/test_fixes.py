@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Done, Run, refuses, run, runner
+from tests.cli.command import Done, Run, refuses, run, runner
 from tests.cli.terminals import answered
 from tests.histories import commit, history
 

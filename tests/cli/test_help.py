@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from duvet.cli import COMMANDS, cli
 from duvet.templates import guide_parts, guide_text, guide_topics
-from tests.cli.running import LINUX, Done, environment, run
+from tests.cli.command import LINUX, Done, environment, run
 
 TOPICS = """\
 Guide (duvet help TOPIC):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, KETTLE, make
-from tests.cli.running import environment, run
+from tests.cli.command import environment, run
+from tests.cli.sample_project import CONFIG, KETTLE, make
 from tests.histories import history
-from tests.unit.llm.wire import Wire, openai_says
+from tests.unit.llm.provider_server import Wire, openai_says
 
 PROGRAM = """
 import json, sys

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from duvet.store.location import open_store
-from tests.cli.ingesting import STORE, WITHOUT_VECTORS, known
-from tests.cli.running import NOBODY, environment, run
-from tests.unit.knowledge.ingest.made import LEDGER, opened, written
+from tests.cli.command import NOBODY, environment, run
+from tests.cli.indexed_project import STORE, WITHOUT_VECTORS, known
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, opened, written
 
 
 def test_what_is_said(ledger: Path, duvet_command: str) -> None:

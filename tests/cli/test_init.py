@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.made import SOURCE, SPECIFICATION, make
-from tests.cli.running import Done, Run, failed, files, runner
+from tests.cli.command import Done, Run, failed, files, runner
+from tests.cli.sample_project import SOURCE, SPECIFICATION, make
 
 PATH, GITIGNORE = ".duvet/config.toml", ".duvet/.gitignore"
 PROJECT = {

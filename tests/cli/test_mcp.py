@@ -12,12 +12,12 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.commands.mcp import CLIENTS
-from tests.cli.made import make
-from tests.cli.running import Done, Run, refuses, run
+from tests.cli.command import Done, Run, refuses, run
+from tests.cli.sample_project import make
 from tests.conftest import ROOT
 from tests.unit.server.http.command import Command
-from tests.unit.server.wire import hello
-from tests.unit.tools.made import FILES
+from tests.unit.server.stdio_server import hello
+from tests.unit.tools.tool_calls import FILES
 
 PROJECT = FILES
 GOOD = """

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from duvet.commands.merge import merge
 from duvet.errors import DuvetError
 from duvet.reports.json_v2 import V2Report, encode_v2_report
-from tests.cli.running import Done, Run
+from tests.cli.command import Done, Run
 
 ONE, OTHER, BOTH = (encode_v2_report(V2Report(issue_links=links)) for links in (("a",), ("b",), ("a", "b")))
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import KETTLE, make
-from tests.cli.running import refuses, runner
+from tests.cli.command import refuses, runner
+from tests.cli.sample_project import KETTLE, make
 from tests.cli.test_pages import PROJECT as PAGES
 from tests.cli.test_recipe import LOOK
 from tests.cli.test_workflow import CONFIG
-from tests.unit.project.made import FILES as WRONG
-from tests.unit.queries.made import FILES as QUERIES
-from tests.unit.tools.made import FILES
+from tests.unit.project.faulty_project import FILES as WRONG
+from tests.unit.queries.query_projects import FILES as QUERIES
+from tests.unit.tools.tool_calls import FILES
 
 TOOLS = {
     **FILES,

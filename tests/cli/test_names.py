@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.made import make
-from tests.cli.running import Run
+from tests.cli.command import Run
+from tests.cli.sample_project import make
 from tests.cli.test_completion import asked
 
 CONFIG = """'$schema' = "duvet-cli/config/v1"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.made import make
-from tests.cli.running import Run, failed, refuses
-from tests.unit.knowledge.pages.made import CONFIG, TRACE
+from tests.cli.command import Run, failed, refuses
+from tests.cli.sample_project import make
+from tests.unit.knowledge.pages.page_projects import CONFIG, TRACE
 
 PROJECT = {
     **TRACE,

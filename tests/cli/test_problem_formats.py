@@ -11,8 +11,8 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.problems import ProblemFormat
-from tests.cli.made import SOURCE, WRONG, make
-from tests.cli.running import Done, Run, files, refuses
+from tests.cli.command import Done, Run, files, refuses
+from tests.cli.sample_project import SOURCE, WRONG, make
 from tests.conftest import ROOT
 
 TEXT = "error: could not find text in section"

@@ -9,8 +9,8 @@ from msgspec import json
 from duvet.config.settings import ServerRule
 from duvet.prompts.library import load_prompts
 from duvet.server.messages import render_instructions
-from tests.cli.made import make
-from tests.cli.running import Done, Run, runner
+from tests.cli.command import Done, Run, runner
+from tests.cli.sample_project import make
 
 
 def test_the_list_needs_no_project(tmp_path: Path, duvet_command: str, duvet: Run) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.made import make
-from tests.cli.running import Done, Run, environment, files
+from tests.cli.command import Done, Run, environment, files
+from tests.cli.sample_project import make
 
 CONFIG = """\
 '$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"

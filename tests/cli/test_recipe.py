@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import make
-from tests.cli.running import Run, files, interrupt, refuses, runner, start
+from tests.cli.command import Run, files, interrupt, refuses, runner, start
+from tests.cli.sample_project import make
 from tests.cli.terminals import Terminal
-from tests.unit.knowledge.stored import fill
-from tests.unit.tools.made import FILES
+from tests.unit.knowledge.stored_project import fill
+from tests.unit.tools.tool_calls import FILES
 
 LOOK = """\
 name: look

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, SUMMARY, WRONG, make
-from tests.cli.running import Done, Run, failed, files, times
+from tests.cli.command import Done, Run, failed, files, times
+from tests.cli.sample_project import CONFIG, SOURCE, SPECIFICATION, SUMMARY, WRONG, make
 
 PAGE = ".duvet/reports/report.html"
 SPOUT = ".duvet/requirements/spec/pouring.toml"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, HALF, KETTLE, SOURCE, SPECIFICATION, SUMMARY, make
-from tests.cli.running import Done, Run, failed, failed_like_upstream, files, run
+from tests.cli.command import Done, Run, failed, failed_like_upstream, files, run
+from tests.cli.sample_project import CONFIG, HALF, KETTLE, SOURCE, SPECIFICATION, SUMMARY, make
 from tests.cli.terminals import Terminal
 from tests.histories import ENVIRON, history
 

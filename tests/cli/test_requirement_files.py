@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import HALF, KETTLE, SPECIFICATION, make
-from tests.cli.running import Done, Run, files
+from tests.cli.command import Done, Run, files
+from tests.cli.sample_project import HALF, KETTLE, SPECIFICATION, make
 
 CONFIG = ".duvet/config.toml"
 OURS = "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/**/*.rs'\n[[specification]]\nsource = 'spec.md'\n"

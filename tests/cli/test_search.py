@@ -13,10 +13,10 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.tables import ListFormat
 from duvet.words import MAX_QUERY_CHARACTERS
-from tests.cli.made import make
-from tests.cli.running import Done, Run, environment, failed
+from tests.cli.command import Done, Run, environment, failed
+from tests.cli.sample_project import make
 from tests.cli.terminals import shown
-from tests.unit.queries.made import SEARCH_FILES as FILES
+from tests.unit.queries.query_projects import SEARCH_FILES as FILES
 
 PROJECT = FILES
 USAGE = "Usage: duvet search [OPTIONS] QUERY...\nTry 'duvet search --help' for help.\n\nError: "

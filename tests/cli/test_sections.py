@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import make
-from tests.cli.running import Run
+from tests.cli.command import Run
+from tests.cli.sample_project import make
 
 CONFIG = """\
 "$schema" = "duvet-cli/config/v1"

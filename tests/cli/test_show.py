@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.made import make
-from tests.cli.made_tea import TEA_PROJECT
-from tests.cli.running import Run, failed
+from tests.cli.command import Run, failed
+from tests.cli.sample_project import make
+from tests.cli.tea_project import TEA_PROJECT
 from tests.cli.terminals import shown
 
 PROJECT = TEA_PROJECT

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, make
-from tests.cli.made_tea import TEA_PROJECT
-from tests.cli.running import Done, Run, failed, failed_like_upstream, files, interrupt, runner, shell, start
-from tests.unit.project.made import FILES as WRONG
-from tests.unit.queries.made import FILES as QUERIES, SEARCH_FILES as SEARCH
-from tests.unit.specs.serving import LONGEST, Held, text
+from tests.cli.command import Done, Run, failed, failed_like_upstream, files, interrupt, runner, shell, start
+from tests.cli.sample_project import CONFIG, make
+from tests.cli.tea_project import TEA_PROJECT
+from tests.unit.project.faulty_project import FILES as WRONG
+from tests.unit.queries.query_projects import FILES as QUERIES, SEARCH_FILES as SEARCH
+from tests.unit.specs.download_server import LONGEST, Held, text
 
 CLOSED = "standard output is closed [DUV015]", "-"
 FULL = "can't write to standard output: no space left on the device [DUV015]", "-"

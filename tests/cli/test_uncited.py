@@ -8,9 +8,9 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.tables import ListFormat
-from tests.cli.made import make
-from tests.cli.running import Done, Run
-from tests.unit.queries.made import FILES
+from tests.cli.command import Done, Run
+from tests.cli.sample_project import make
+from tests.unit.queries.query_projects import FILES
 
 COUNT = "5 of 12 requirements uncited or to do\n"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import make
-from tests.cli.running import Done, Run, runner
+from tests.cli.command import Done, Run, runner
+from tests.cli.sample_project import make
 
 CONFIG = """\
 '$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"

@@ -14,10 +14,10 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.problems import ProblemFormat
 from duvet.templates import example_specification
-from tests.cli.made import make
-from tests.cli.running import NOBODY, Done, Run, failed, files, run, shell
+from tests.cli.command import NOBODY, Done, Run, failed, files, run, shell
+from tests.cli.sample_project import make
 from tests.conftest import ROOT
-from tests.unit.project.made import FILES, FIXED, RIGHT
+from tests.unit.project.faulty_project import FILES, FIXED, RIGHT
 
 PROJECT = FILES
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"

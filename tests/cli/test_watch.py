@@ -11,9 +11,9 @@ import pytest
 
 from duvet.commands.report import wait_for_change
 from duvet.project.changes import ChangeWatcher
-from tests.cli.made import CONFIG, HALF, SOURCE, SPECIFICATION, make
-from tests.cli.running import LINUX, Run, failed, files, run
-from tests.cli.watched import WAITING, Told, Watch, Watched
+from tests.cli.command import LINUX, Run, failed, files, run
+from tests.cli.sample_project import CONFIG, HALF, SOURCE, SPECIFICATION, make
+from tests.cli.watch_process import WAITING, Told, Watch, Watched
 from tests.unit.watching.edits import Edit, append, create, delete, move, save_by_rename, save_with_backup
 
 PASS = "coverage: 33 % (1 of 3)"

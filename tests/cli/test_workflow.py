@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import make
-from tests.cli.running import Done, Run, interrupt, refuses, runner, start
+from tests.cli.command import Done, Run, interrupt, refuses, runner, start
+from tests.cli.sample_project import make
 from tests.cli.terminals import Terminal
-from tests.unit.llm.wire import Reply, Wire, openai_says
-from tests.unit.tools.made import FILES
+from tests.unit.llm.provider_server import Reply, Wire, openai_says
+from tests.unit.tools.tool_calls import FILES
 
 CONFIG = """
 providers:

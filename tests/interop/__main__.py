@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec import json
 
-from tests.cli.made import make
-from tests.cli.made_tea import TEA_PROJECT
-from tests.interop.running import duvet, listening
+from tests.cli.sample_project import make
+from tests.cli.tea_project import TEA_PROJECT
+from tests.interop.external_programs import duvet, listening
 from tests.interop.suites import inspect, run_on_fixtures, run_on_product, walk_with_clients
 from tests.unit.server.walk import plan_of
 

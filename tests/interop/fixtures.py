@@ -17,7 +17,7 @@ from duvet.server.http.guards import AllowedHosts, HttpLimits
 from duvet.server.http.listener import HttpServer, ServerAddress, open_listener
 from duvet.server.http.tokens import AccessTokens
 from duvet.server.protocol.session import ServerRequest, send_log_message
-from tests.unit.server.http.serving import telemetry
+from tests.unit.server.http.http_server import telemetry
 from tests.unit.server.servers import live_of, server_of
 
 RED_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"  # a PNG

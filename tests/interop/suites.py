@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.measure import FailedError
-from tests.interop.running import duvet, output_of
+from tests.interop.external_programs import duvet, output_of
 
 HERE = Path(__file__).parent
 _CONFORMANCE = "node_modules/@modelcontextprotocol/conformance/dist/index.js"

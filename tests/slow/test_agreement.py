@@ -19,7 +19,7 @@ from duvet.queries.details import DetailMaterial, make_detail
 from duvet.queries.records import RequirementDetail
 from duvet.queries.references import resolve_reference
 from duvet.trace.locations import ProjectFiles
-from tests.cli.running import runner
+from tests.cli.command import runner
 from tests.golden_projects import SETTLED, STATUSES, Golden, Key, Requirement, Row, golden, key_of, numbers_of
 
 # pytest looks for the fixture by its name here.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import environment
+from tests.cli.command import environment
 from tests.conftest import CONFORMANCE, SHARED
 
 AREAS = sorted(folder.name for folder in SHARED.glob("probes/open/*")) or ["all"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from duvet import MemoryTree, Project
-from tests.cli.made import make
+from tests.cli.sample_project import make
 
 CONFIG = """\
 '$schema' = "duvet-cli/config/v1"

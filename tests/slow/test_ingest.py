@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.cli.ingesting import WITHOUT_VECTORS, known
-from tests.cli.running import files, run, start
+from tests.cli.command import files, run, start
+from tests.cli.indexed_project import WITHOUT_VECTORS, known
 from tests.histories import ENVIRON, git
-from tests.unit.knowledge.generated import written_tree
-from tests.unit.knowledge.ingest.made import LEDGER, opened, written
-from tests.unit.specs.serving import LONGEST
+from tests.unit.knowledge.generated_tree import written_tree
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, opened, written
+from tests.unit.specs.download_server import LONGEST
 
 
 def commit(folder: Path, when: str = "") -> None:

@@ -25,8 +25,8 @@ from duvet.knowledge.search_query import SearchRequest
 from duvet.knowledge.settings import KnowledgeSettings
 from duvet.store.database import StoreError
 from tests.unit.knowledge.archives import manifest as archived, member, packed
-from tests.unit.knowledge.ingest.made import LEDGER, taken, written
-from tests.unit.knowledge.stored import CLOCK, fill, first_lines, make_backup, places, run_program
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, taken, written
+from tests.unit.knowledge.stored_project import CLOCK, fill, first_lines, make_backup, places, run_program
 from tests.unit.knowledge.test_feedback import WRITE
 
 WANTED = IngestRule()

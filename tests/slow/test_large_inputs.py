@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Done, Run
+from tests.cli.command import Done, Run
 
 LARGE = 50_000_000
 HEATING = b"//= spec.md#heating\n//# "

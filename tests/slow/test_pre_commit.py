@@ -13,7 +13,7 @@ import pytest
 from msgspec import yaml
 
 from duvet.cli import cli
-from tests.cli.made import KETTLE, make
+from tests.cli.sample_project import KETTLE, make
 from tests.conftest import ROOT
 from tests.histories import ENVIRON, git, history
 

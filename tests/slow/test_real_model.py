@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import make
+from tests.cli.sample_project import make
 from tests.conftest import ROOT
-from tests.unit.queries.made import SEARCH_FILES as FILES
+from tests.unit.queries.query_projects import SEARCH_FILES as FILES
 
 pytestmark = pytest.mark.skipif("DUVET_MODEL" not in os.environ, reason="DUVET_MODEL doesn't name a folder for a model")
 QUESTION = "When does the server have to warm the pot?"

@@ -18,7 +18,7 @@ from duvet.queries.embeddings import find_embedder
 from duvet.store.location import open_store
 from duvet.store.records import Store
 from tests.conftest import ROOT
-from tests.unit.knowledge.ingest.made import project
+from tests.unit.knowledge.ingest.ingest_projects import project
 from tests.unit.queries.search_quality import Scores, read, scores, systems
 
 

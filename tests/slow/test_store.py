@@ -13,13 +13,13 @@ import pytest
 
 from duvet.store.location import open_store
 from duvet.store.records import ChunkFilters, Store
-from tests.unit.knowledge.stored import first_lines, run_program
-from tests.unit.store.made import everything, fill, frequencies, store_path, taken
+from tests.unit.knowledge.stored_project import first_lines, run_program
+from tests.unit.store.store_files import everything, fill, frequencies, store_path, taken
 
 WRITE = """
 import sys
 from duvet.store.location import open_store
-from tests.unit.store.made import taken
+from tests.unit.store.store_files import taken
 path, name, count, patience = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
 with open_store(path, create=True).writing(patience) as writing:
     for number in range(count):

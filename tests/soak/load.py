@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench.clients import read_answer, request_of
-from tests.cli.made import make
+from tests.cli.sample_project import make
 from tests.unit.tools.installed import install_made, install_tutorial
-from tests.unit.tools.made import FILES
+from tests.unit.tools.tool_calls import FILES
 
 EDITED = "src/main.rs"
 _CONFIG = """\

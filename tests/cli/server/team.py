@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.cli.made import make
-from tests.cli.running import run
-from tests.unit.knowledge.stored import STORE, fill
+from tests.cli.command import run
+from tests.cli.sample_project import make
+from tests.unit.knowledge.stored_project import STORE, fill
 from tests.unit.server.http.command import HttpClient
-from tests.unit.server.http.serving import ADMIN, READER
-from tests.unit.server.wire import Wire
-from tests.unit.tools.made import FILES
+from tests.unit.server.http.http_server import ADMIN, READER
+from tests.unit.server.stdio_server import Wire
+from tests.unit.tools.tool_calls import FILES
 
 Given = Mapping[str, Any]
 

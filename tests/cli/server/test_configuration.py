@@ -11,13 +11,13 @@ import pytest
 
 from duvet.config.settings import ServerRule
 from duvet.server.messages import ServerIdentity, make_identity, render_instructions
-from tests.cli.made import make
-from tests.cli.made_tea import CONFIG
-from tests.unit.knowledge.stored import fill
-from tests.unit.llm.wire import Wire as Provider, openai_says
+from tests.cli.sample_project import make
+from tests.cli.tea_project import CONFIG
+from tests.unit.knowledge.stored_project import fill
+from tests.unit.llm.provider_server import Wire as Provider, openai_says
 from tests.unit.server.clients import MODERN
-from tests.unit.server.wire import Message, Wire, enveloped, request
-from tests.unit.specs.serving import at_work
+from tests.unit.server.stdio_server import Message, Wire, enveloped, request
+from tests.unit.specs.download_server import at_work
 
 TRACE_CONFIG = ".duvet/config.toml"
 LISTS = ("tools/list_changed", "prompts/list_changed")

@@ -17,11 +17,11 @@ from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
 from duvet.tools.plugin_runner import PackContext
 from duvet.tools.tool import EnabledPack
-from tests.cli.made import make
-from tests.cli.running import environment, run
+from tests.cli.command import environment, run
+from tests.cli.sample_project import make
 from tests.unit.server.clients import client_of
-from tests.unit.server.wire import Wire
-from tests.unit.tools.made import FILES, Fixed, context_of
+from tests.unit.server.stdio_server import Wire
+from tests.unit.tools.tool_calls import FILES, Fixed, context_of
 from tests.unit.tools.tutorial.kettle_pack.pack import PACK as KETTLE, Boil, Boiled, boil
 
 pytestmark = pytest.mark.anyio

@@ -12,10 +12,10 @@ import pytest
 from msgspec.structs import fields
 
 from duvet.tools.packs import Registry, enable_packs
-from tests.cli.running import run
+from tests.cli.command import run
 from tests.cli.server.team import Outcome, by_rest, team
 from tests.unit.server.http.command import Command, HttpClient
-from tests.unit.server.http.serving import ADMIN, TOKENS
+from tests.unit.server.http.http_server import ADMIN, TOKENS
 
 
 class Admin:

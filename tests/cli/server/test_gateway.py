@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.cli.made import make
-from tests.cli.running import Done, run
+from tests.cli.command import Done, run
+from tests.cli.sample_project import make
 from tests.cli.server.team import ALL, MAINTAINERS, READERS, Outcome, break_store, by_pipes, by_shell, team
-from tests.unit.knowledge.stored import STORE
+from tests.unit.knowledge.stored_project import STORE
 from tests.unit.server.http.command import Command
-from tests.unit.server.http.serving import ADMIN, READER, TOKENS, samples
-from tests.unit.server.wire import Wire
-from tests.unit.tools.made import FILES
+from tests.unit.server.http.http_server import ADMIN, READER, TOKENS, samples
+from tests.unit.server.stdio_server import Wire
+from tests.unit.tools.tool_calls import FILES
 
 ONLY_READER = {"KM_READER_TOKEN": READER}
 PROMPT = "Vote on a result with km-feedback-submit, this request_id and the result's chunk_id"

@@ -11,13 +11,13 @@ import anyio
 import pytest
 from mcp import Client
 
-from tests.cli.made import make
-from tests.cli.running import run
-from tests.unit.knowledge.pages.made import TRACE
+from tests.cli.command import run
+from tests.cli.sample_project import make
+from tests.unit.knowledge.pages.page_projects import TRACE
 from tests.unit.server.http.command import Command
+from tests.unit.server.http.http_server import API, MODERN_HEADERS, READER, asking, greet
 from tests.unit.server.http.pages import FIVE, NOTES
-from tests.unit.server.http.serving import API, MODERN_HEADERS, READER, asking, greet
-from tests.unit.server.wire import enveloped, request
+from tests.unit.server.stdio_server import enveloped, request
 
 pytestmark = pytest.mark.anyio
 SIGNALS = [signal.SIGINT, signal.SIGTERM]

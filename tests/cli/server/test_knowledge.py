@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.cli.made import make
-from tests.cli.running import run
+from tests.cli.command import run
+from tests.cli.sample_project import make
 from tests.cli.server import team
 from tests.pairwise import pairwise
-from tests.unit.knowledge.stored import NODES, STORE, fill
+from tests.unit.knowledge.stored_project import NODES, STORE, fill
 from tests.unit.server.http.command import Command
-from tests.unit.server.http.serving import ADMIN, API, MEDIA, READER, TOKENS, refused
-from tests.unit.server.wire import Wire
-from tests.unit.tools.made import FILES
+from tests.unit.server.http.http_server import ADMIN, API, MEDIA, READER, TOKENS, refused
+from tests.unit.server.stdio_server import Wire
+from tests.unit.tools.tool_calls import FILES
 
 LOCAL = ("pipes", "shell")
 FACES = ("rest", "mcp", *LOCAL, "forwarding pipes", "forwarding shell")

@@ -12,14 +12,14 @@ import httpx2
 import pytest
 
 from duvet.knowledge.settings import AUDIT_FILE, FEEDBACK_FILE
-from tests.cli.made import make
-from tests.cli.running import run
+from tests.cli.command import run
+from tests.cli.sample_project import make
 from tests.cli.server.team import Given, by_mcp, by_pipes, by_rest, by_shell
-from tests.unit.knowledge.ingest.made import LEDGER
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER
 from tests.unit.server.clients import MODERN, client_of, over_stdio
 from tests.unit.server.http.command import Command
-from tests.unit.server.http.serving import ADMIN, READER, TOKENS, asking, post
-from tests.unit.server.wire import Wire
+from tests.unit.server.http.http_server import ADMIN, READER, TOKENS, asking, post
+from tests.unit.server.stdio_server import Wire
 
 pytestmark = pytest.mark.anyio
 LONGEST = 60

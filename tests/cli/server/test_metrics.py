@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.cli.made import make
+from tests.cli.sample_project import make
 from tests.cli.server.team import ALL, SETTINGS, break_store, lasting, team
-from tests.unit.knowledge.stored import NOW, RUN, STORE, fill
+from tests.unit.knowledge.stored_project import NOW, RUN, STORE, fill
 from tests.unit.server.http.command import Command, HttpClient
-from tests.unit.server.http.serving import ADMIN, READER, TOKENS, refused, samples
+from tests.unit.server.http.http_server import ADMIN, READER, TOKENS, refused, samples
 
 CODES = {
     *("invalid_request", "not_found", "unauthorized", "forbidden", "upstream_error", "unsupported_operation"),

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.cli.made import make
-from tests.cli.running import Run, failed, run
+from tests.cli.command import Run, failed, run
+from tests.cli.sample_project import make
 from tests.unit.server.clients import client_of, over_stdio
 from tests.unit.server.http.command import Command
-from tests.unit.server.wire import Wire, request
-from tests.unit.specs.serving import LONGEST
-from tests.unit.tools.made import FILES
+from tests.unit.server.stdio_server import Wire, request
+from tests.unit.specs.download_server import LONGEST
+from tests.unit.tools.tool_calls import FILES
 
 pytestmark = pytest.mark.anyio
 PACK = '''

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.made import make
+from tests.cli.sample_project import make
 from tests.conftest import ROOT
-from tests.unit.server.wire import Message, Wire, hello
+from tests.unit.server.stdio_server import Message, Wire, hello
 
 SPEXUS = ROOT / "man" / "examples" / "spexus.toml"
 FILES = {

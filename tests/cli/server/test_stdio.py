@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import environment
-from tests.unit.server.wire import CLIENT, Message, Wire, enveloped, hello, request
-from tests.unit.specs.serving import LONGEST
+from tests.cli.command import environment
+from tests.unit.server.stdio_server import CLIENT, Message, Wire, enveloped, hello, request
+from tests.unit.specs.download_server import LONGEST
 
 Start = Callable[..., Wire]
 NOTICE = {"jsonrpc": "2.0", "method": "notifications/initialized"}

@@ -15,8 +15,8 @@ from tests.bench.options import ROOT
 from tests.bench.server import ARGUMENTS, COUNT, ELSEWHERE, RIGHT, TOGETHER, WRONG, asked_of, cases, edited
 from tests.bench.watching import waits
 from tests.bench.workloads import Edit
-from tests.cli.made import KETTLE, make
-from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.sample_project import KETTLE, make
+from tests.cli.tea_project import TEA_PROJECT
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="clock and memory of another process are those of Linux")
 SENTENCES = (

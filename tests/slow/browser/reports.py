@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.workloads import CONFIG, Size, make_generated
-from tests.cli.running import Done, run
-from tests.made import written
+from tests.cli.command import Done, run
+from tests.sample_project import written
 from tests.slow.test_conformance import copy_with_links
 
 PAGE, JSON = "page.html", "report.json"

@@ -12,7 +12,7 @@ from duvet.model import Annotation, Kind
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.sources.editor import enclose_lines, find_comment_pair, format_annotation
 from duvet.specs.requirement_files import read_requirement_file
-from tests.made import read_files
+from tests.sample_project import read_files
 from tests.slow.browser.pages import COPYING, Visits, come_back, press, quote_of
 from tests.slow.browser.reports import Report, Reports
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.slow.browser.pages import Visits, address, attributes, come_back, press, quote_of, views
 from tests.slow.browser.reports import PASSING, Report, Reports
-from tests.unit.reports.made import STATES
+from tests.unit.reports.report_projects import STATES
 
 SECTION = "rfc8446/section-4.2.8"
 # How far an element is below the place where what was scrolled to stands.

@@ -17,7 +17,7 @@ from tests.slow.browser.pages import Visits, attributes, count_elements, go
 from tests.slow.browser.reports import Report, Reports
 from tests.slow.browser.test_content import counted
 from tests.unit.reports.html_pages import page as page_of_files, tree
-from tests.unit.reports.made import finished
+from tests.unit.reports.report_projects import finished
 from tests.unit.reports.test_html_render import elements, many
 
 

@@ -13,8 +13,8 @@ import pytest
 from duvet.tree.cache import BlobStore, CacheFileState, list_cache_files
 from duvet.tree.files import CACHE_FOLDER
 from duvet.tree.outputs import is_unfinished
-from tests.cli.made import KETTLE, make
-from tests.cli.running import start
+from tests.cli.command import start
+from tests.cli.sample_project import KETTLE, make
 from tests.unit.tree.twins import run_here, state, without_steps
 
 TEXTS = (

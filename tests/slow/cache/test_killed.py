@@ -13,8 +13,8 @@ import pytest
 
 from duvet.tree.cache import BlobStore, CacheFileState, list_cache_files
 from duvet.tree.files import CACHE_FOLDER
-from tests.cli.running import environment
-from tests.unit.tree import house
+from tests.cli.command import environment
+from tests.unit.tree import random_changes
 from tests.unit.tree.twins import Twins, whole
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
@@ -36,9 +36,17 @@ main()
 """
 """The command, which is killed right before it opens, lists, moves or removes something of the project for the n-th
 time."""
-EDITS = (house.write, house.append, house.swap_letters, house.delete, house.specify, house.require, house.restore)
+EDITS = (
+    random_changes.write,
+    random_changes.append,
+    random_changes.swap_letters,
+    random_changes.delete,
+    random_changes.specify,
+    random_changes.require,
+    random_changes.restore,
+)
 # What a killed run leaves must not be among what the next one reads.
-OPTIONS = [options for options in house.OPTIONS if {"-", "docs/page.html"}.isdisjoint(options)]
+OPTIONS = [options for options in random_changes.OPTIONS if {"-", "docs/page.html"}.isdisjoint(options)]
 
 
 def killed_before(moment: int, folder: Path, *args: str) -> int:
@@ -67,7 +75,7 @@ def killed_after(seconds: float, command: str, folder: Path, *args: str) -> int:
 
 
 def test_a_run_that_is_killed(duvet_command: str, tmp_path: Path) -> None:
-    twins = Twins(tmp_path, house.fill, content=whole)
+    twins = Twins(tmp_path, random_changes.fill, content=whole)
     choice = random.Random(KILLS)
     codes: list[int] = []
     while codes.count(-signal.SIGKILL) < KILLS:

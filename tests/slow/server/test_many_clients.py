@@ -11,7 +11,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.unit.server.clients import MODERN, client_of, value_of
 from tests.unit.server.http.command import Command
-from tests.unit.server.http.serving import LONGEST, Where, asking
+from tests.unit.server.http.http_server import LONGEST, Where, asking
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 from msgspec import json
 
 from duvet.project.project import Project
-from tests.interop.running import listening
+from tests.interop.external_programs import listening
 from tests.slow.test_conformance import copy_with_links
 from tests.unit.server.clients import Transport, client_of, over_stdio, text
 from tests.unit.server.servers import server_of

@@ -17,11 +17,11 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
 from duvet.tools.pagination import MAX_PAGE_BYTES
 from duvet.tools.tool import Tool
-from tests.cli.made import make
-from tests.cli.made_tea import TEA_PROJECT
-from tests.cli.running import Run, runner
+from tests.cli.command import Run, runner
+from tests.cli.sample_project import make
+from tests.cli.tea_project import TEA_PROJECT
 from tests.slow.test_conformance import copy_with_links
-from tests.unit.tools.made import FILES, ask, context_in, every, value
+from tests.unit.tools.tool_calls import FILES, ask, context_in, every, value
 
 MADE = {"made": FILES, "tea": TEA_PROJECT}
 CLASSES = {

@@ -7,8 +7,8 @@ import sqlite3
 from msgspec import json
 
 from duvet.tools.pagination import MAX_PAGE_BYTES
-from tests.unit.tools.knowledge.made import STATUS, Asking
-from tests.unit.tools.made import answer, ask, context_of
+from tests.unit.tools.knowledge.knowledge_calls import STATUS, Asking
+from tests.unit.tools.tool_calls import answer, ask, context_of
 from tests.unit.tools.trace.test_pack import COVERAGE, many
 
 

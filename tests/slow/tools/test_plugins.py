@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.server.wire import Wire
+from tests.unit.server.stdio_server import Wire
 from tests.unit.tools.installed import GOOD, duvet, install_made, install_tutorial
 
 

@@ -9,7 +9,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.config import fields
 from duvet.model import Place, Problem
 from tests.conftest import ROOT
-from tests.unit.config.made import EXTENDED, PATH, UPSTREAM, project_problems, show
+from tests.unit.config.configurations import EXTENDED, PATH, UPSTREAM, project_problems, show
 
 UNKNOWN = UPSTREAM.replace("0.4", "0.9")
 BEGIN = f"start the file with `'$schema' = \"{UPSTREAM}\"`"

@@ -16,7 +16,7 @@ from duvet.config.document_formats import DOCUMENT_ENDINGS
 from duvet.config.project_file import read_config
 from duvet.config.schema import DIALECT, json_schema, service_schema
 from duvet.errors import ProblemsError
-from tests.unit.config.made import EXTENDED, UPSTREAM, encode, load
+from tests.unit.config.configurations import EXTENDED, UPSTREAM, encode, load
 
 VALIDATORS = {
     UPSTREAM: Draft202012Validator(json_schema(extended=False)),

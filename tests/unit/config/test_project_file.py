@@ -14,7 +14,7 @@ from duvet.config.toml import TomlDocument
 from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Place
 from duvet.tree.files import DiskTree, MemoryTree
-from tests.unit.config.made import EXTENDED, PATH, UPSTREAM
+from tests.unit.config.configurations import EXTENDED, PATH, UPSTREAM
 
 
 def test_a_named_file_wins_over_that_of_the_folder() -> None:

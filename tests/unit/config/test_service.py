@@ -19,7 +19,7 @@ from duvet.knowledge.uploads import resolve_destination
 from duvet.tools.packs import BUILT_IN_PACKS, DEFAULT_PACKS
 from duvet.tree.files import MemoryTree
 from tests.conftest import ROOT
-from tests.unit.config.made import load, show_service_problems
+from tests.unit.config.configurations import load, show_service_problems
 
 ALL = MemoryTree({"given.json": b"", "named.toml": b"", "other.yml": b"", "duvet.config.yaml": b""})
 BOTH = {"DUVET_CONFIG": "named.toml", "CONTEXTIVE_CONFIG": "other.yml"}

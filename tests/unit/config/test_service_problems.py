@@ -12,7 +12,7 @@ from duvet.errors import ProblemsError
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems
 from duvet.tree.files import MemoryTree
 from tests.conftest import ROOT
-from tests.unit.config.made import encode, load, service_problems, show_service_problems
+from tests.unit.config.configurations import encode, load, service_problems, show_service_problems
 
 WRONG = """\
 server: {port: 0, mode: htt, name: " ", toolTimeout: 0, rate: .nan, pageSize: null}

@@ -12,8 +12,8 @@ import pytest
 from duvet.console.application import make_application
 from duvet.console.command import TerminalSettings
 from duvet.server.application import Application
-from tests.cli.made import NOTHING_GIVEN, make
-from tests.unit.tools.made import FILES
+from tests.cli.sample_project import NOTHING_GIVEN, make
+from tests.unit.tools.tool_calls import FILES
 
 CONFIG = "duvet.config.json"
 pytestmark = pytest.mark.anyio

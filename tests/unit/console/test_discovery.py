@@ -18,7 +18,7 @@ from duvet.console.discovery import (
     locate_reference,
     show_path,
 )
-from tests.cli.made import make
+from tests.cli.sample_project import make
 
 CONFIG = ".duvet/config.toml"
 

@@ -19,7 +19,7 @@ from duvet.reports.html.anchors import ReportData
 from duvet.reports.snapshot import render_snapshot
 from duvet.sources.glob import parse_legacy_pattern
 from duvet.version import VERSION
-from tests.cli.made import KETTLE, make
+from tests.cli.sample_project import KETTLE, make
 from tests.histories import commit, git, history
 
 EXTENDED = """\

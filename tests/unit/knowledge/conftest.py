@@ -8,7 +8,7 @@ import pytest
 
 from duvet.knowledge.feedback import submit_vote
 from duvet.knowledge.settings import StorePaths
-from tests.unit.knowledge.stored import fill, places, vote
+from tests.unit.knowledge.stored_project import fill, places, vote
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.settings import StorePaths
 from duvet.store.database import StoreDamagedError
 from tests.unit.knowledge.archives import Member, manifest, member, packed
-from tests.unit.knowledge.stored import CLOCK, ask_store, places
+from tests.unit.knowledge.stored_project import CLOCK, ask_store, places
 
 STORE = b"no store at all" * 99
 GOOD, WHOLE = manifest({"store.db": STORE}), member("store.db", STORE)

@@ -25,13 +25,13 @@ from duvet.knowledge.settings import StorePaths
 from duvet.store.database import SCHEMA_VERSION, StoreDamagedError
 from duvet.version import VERSION
 from tests.unit.knowledge.archives import members
-from tests.unit.knowledge.ingest.made import project
-from tests.unit.knowledge.stored import CLOCK, STAMP, ask_store, first_lines, make_backup, run_program
+from tests.unit.knowledge.ingest.ingest_projects import project
+from tests.unit.knowledge.stored_project import CLOCK, STAMP, ask_store, first_lines, make_backup, run_program
 
 WRITE = """
 import itertools, sys
 from duvet.store.location import open_store
-from tests.unit.store.made import taken
+from tests.unit.store.store_files import taken
 store = open_store(sys.argv[1])
 for number in itertools.count():
     with store.writing(60.0) as writing:
@@ -113,7 +113,7 @@ import os, sys, tempfile
 from datetime import datetime
 from pathlib import Path
 from duvet.knowledge.backup import create_backup
-from tests.unit.knowledge.stored import CLOCK, places
+from tests.unit.knowledge.stored_project import CLOCK, places
 class Last(datetime):
     def isoformat(self, *words, **others):
         os.kill(os.getpid(), 9)

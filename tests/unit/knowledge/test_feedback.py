@@ -12,7 +12,7 @@ from duvet.errors import DuvetError
 from duvet.knowledge.feedback import append_line, append_lines, read_lines, read_votes, submit_vote
 from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.settings import StorePaths
-from tests.unit.knowledge import stored
+from tests.unit.knowledge import stored_project
 from tests.unit.knowledge.archives import manifest, member, members, packed
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits and locks")
@@ -42,7 +42,7 @@ import resource, sys
 from pathlib import Path
 from duvet.errors import DuvetError
 from duvet.knowledge.restore import restore_backup
-from tests.unit.knowledge.stored import CLOCK, places
+from tests.unit.knowledge.stored_project import CLOCK, places
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:
     restore_backup(places(Path(sys.argv[1])), sys.argv[2], CLOCK, keeps=False)
@@ -83,8 +83,8 @@ def test_unfinished_and_invalid_lines_are_dropped(tmp_path: Path, left: bytes, v
 @posix
 def test_a_line_without_room_is_not_begun(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    with stored.run_program(FULL, path) as process:
-        assert "can't append to this file" in stored.first_lines(process)[0]
+    with stored_project.run_program(FULL, path) as process:
+        assert "can't append to this file" in stored_project.first_lines(process)[0]
         assert process.wait(60) == 0
     assert path.read_bytes() == b'{"number":0}\n{"number":1}\n'
 
@@ -112,45 +112,45 @@ def chunks(paths: StorePaths) -> list[str]:
 
 
 def test_feedback_is_backed_up_without_an_index(paths: StorePaths, tmp_path: Path) -> None:
-    before = stored.ask_store(paths.store)
+    before = stored_project.ask_store(paths.store)
     os.rename(paths.store, tmp_path / "store.db")
-    archive = stored.make_backup(paths)
+    archive = stored_project.make_backup(paths)
     assert list(members(archive)) == ["manifest.json", "feedback.jsonl"]
     os.unlink(paths.feedback)
-    assert (restore_backup(paths, archive, stored.CLOCK).votes, os.path.exists(paths.store)) == (1, False)
+    assert (restore_backup(paths, archive, stored_project.CLOCK).votes, os.path.exists(paths.store)) == (1, False)
     os.rename(tmp_path / "store.db", paths.store)
     os.unlink(paths.feedback)
-    found = restore_backup(paths, archive, stored.CLOCK)
-    assert (found.votes, found.kept, stored.ask_store(paths.store)) == (1, "", before)
+    found = restore_backup(paths, archive, stored_project.CLOCK)
+    assert (found.votes, found.kept, stored_project.ask_store(paths.store)) == (1, "", before)
 
 
 def test_a_restore_merges_the_feedback(paths: StorePaths, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% After duvet has acknowledged feedback, the feedback MUST survive a killed process, a concurrent writer, a
     ##% replaced index and a restored backup.
-    archive = stored.make_backup(paths)
-    submit_vote(paths, stored.vote("docs/tea.md::0", -1.0))
+    archive = stored_project.make_backup(paths)
+    submit_vote(paths, stored_project.vote("docs/tea.md::0", -1.0))
     os.unlink(paths.store)
-    stored.fill(tmp_path / "tea")
-    assert restore_backup(paths, archive, stored.CLOCK).votes == 0
+    stored_project.fill(tmp_path / "tea")
+    assert restore_backup(paths, archive, stored_project.CLOCK).votes == 0
     assert chunks(paths) == ["src/kettle/boil.py::0", "docs/tea.md::0"]
     os.unlink(paths.feedback)
-    submit_vote(paths, stored.vote("docs/tea.md::0", 0.5))
-    assert restore_backup(paths, archive, stored.CLOCK).votes == 1
+    submit_vote(paths, stored_project.vote("docs/tea.md::0", 0.5))
+    assert restore_backup(paths, archive, stored_project.CLOCK).votes == 1
     assert chunks(paths) == ["docs/tea.md::0", "src/kettle/boil.py::0"]
 
 
 @pytest.mark.parametrize("line", [DEEP, b'{"a": "\xff"}', b"[]", b"{"], ids=["deep", "no text", "array", "cut"])
 def test_invalid_feedback_is_neither_restored_nor_backed_up(paths: StorePaths, tmp_path: Path, line: bytes) -> None:
-    found = members(stored.make_backup(paths))
+    found = members(stored_project.make_backup(paths))
     files = {"feedback.jsonl": line + b"\n", "store.db": found["store.db"]}
     archive = packed(tmp_path / "a.tgz", [manifest(files), *(member(*one) for one in files.items())])
-    assert restore_backup(paths, archive, stored.CLOCK).votes == 0
+    assert restore_backup(paths, archive, stored_project.CLOCK).votes == 0
     with open(paths.feedback, "ab") as file:
         file.write(line + b"\n")
-    submit_vote(paths, stored.vote("docs/tea.md::0", -1.0))
+    submit_vote(paths, stored_project.vote("docs/tea.md::0", -1.0))
     assert chunks(paths) == ["src/kettle/boil.py::0", "docs/tea.md::0"]
-    assert members(stored.make_backup(paths))["feedback.jsonl"].count(b"\n") == 2
+    assert members(stored_project.make_backup(paths))["feedback.jsonl"].count(b"\n") == 2
 
 
 @posix
@@ -158,12 +158,12 @@ def test_feedback_is_restored_before_the_index(paths: StorePaths, tmp_path: Path
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST restore the feedback, and replace the index in one step, even while servers use it. `duvet
     ##% restore` MUST save the index and the feedback that it replaces, unless `--force` is given.
-    archive = stored.make_backup(paths)
-    stored.change_store(paths.store, "docs/tea.md")
-    before = stored.ask_store(paths.store)
+    archive = stored_project.make_backup(paths)
+    stored_project.change_store(paths.store, "docs/tea.md")
+    before = stored_project.ask_store(paths.store)
     limit = 4 * os.path.getsize(paths.store)
     line = b'{"request_id": "r", "note": "%s"}\n'
     Path(paths.feedback).write_bytes(line % (b"x" * (limit - len(line))))
-    with stored.run_program(LIMITED, tmp_path / "tea", archive, limit) as process:
+    with stored_project.run_program(LIMITED, tmp_path / "tea", archive, limit) as process:
         assert process.communicate(timeout=60)[0].startswith(f"{paths.feedback}: can't append to this file: ")
-    assert stored.ask_store(paths.store) == before
+    assert stored_project.ask_store(paths.store) == before

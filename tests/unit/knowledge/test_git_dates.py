@@ -12,11 +12,11 @@ from duvet.knowledge.pages.catalogue import PageStore
 from duvet.tree.birth_time import find_birth_time
 from duvet.tree.files import DiskTree
 from duvet.tree.git import GitRevisions
-from tests.cli.made import make
+from tests.cli.sample_project import make
 from tests.histories import ENVIRON, commit, git, history
-from tests.unit.knowledge.ingest.made import project
-from tests.unit.knowledge.pages.made import TRACE, load, notes_of, project_in
-from tests.unit.knowledge.stored import DAY
+from tests.unit.knowledge.ingest.ingest_projects import project
+from tests.unit.knowledge.pages.page_projects import TRACE, load, notes_of, project_in
+from tests.unit.knowledge.stored_project import DAY
 
 FIRST = 1767268800.0
 """The time of the commits of `tests.histories`: 2026-01-01T12:00:00Z."""

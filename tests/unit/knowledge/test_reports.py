@@ -10,8 +10,20 @@ from msgspec.structs import replace
 from duvet.config.settings import IngestRule
 from duvet.knowledge.reports import LifecycleReport, gather_facts, make_coverage_report, make_lifecycle_report
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, IngestRun, Relation
-from tests.unit.knowledge.stored import ARTIFACTS, EDGES, MUST_BOIL, NEW, NODES, NOW, OLD, RUN, artifact, facts, plain
-from tests.unit.store.made import edge
+from tests.unit.knowledge.stored_project import (
+    ARTIFACTS,
+    EDGES,
+    MUST_BOIL,
+    NEW,
+    NODES,
+    NOW,
+    OLD,
+    RUN,
+    artifact,
+    facts,
+    plain,
+)
+from tests.unit.store.store_files import edge
 
 BRIEF = {"run_id": "r1", "profile": "local", "repo_head": "c1"}
 REMOVED = [

@@ -18,9 +18,9 @@ from duvet.knowledge.search_query import SearchRequest, SearchResponse, parse_se
 from duvet.queries.embeddings import DummyEmbedder, Embedder
 from duvet.store.location import open_store
 from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Store, Symbol
-from tests.unit.knowledge.stored import DAY, NOW, plain
-from tests.unit.queries.made import embedder
-from tests.unit.store.made import edge, node, symbol, taken
+from tests.unit.knowledge.stored_project import DAY, NOW, plain
+from tests.unit.queries.query_projects import embedder
+from tests.unit.store.store_files import edge, node, symbol, taken
 
 BOIL = "def boil(water):\n    return heat(water)\nclass Spout:\n    def pourSlowly(self):\n"
 GUIDE = "# The kettle\nA kettle boils water; fill it before you switch it on.\n"

@@ -11,7 +11,7 @@ from duvet.errors import QueryError
 from duvet.knowledge import search_query
 from duvet.knowledge.search_query import SearchFilters, SearchRequest, parse_search_request
 from duvet.store.records import ChunkFilters, FileKind
-from tests.unit.knowledge.stored import DAY, NOW
+from tests.unit.knowledge.stored_project import DAY, NOW
 
 FILTERS: dict[str, Any] = {
     "subsystems": ["Kasmina"],

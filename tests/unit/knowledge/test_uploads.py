@@ -15,7 +15,7 @@ from duvet.config.settings import IngestRule, StoreSection
 from duvet.errors import QueryError
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.knowledge.uploads import StoredText, check_not_reserved, make_file_slug, resolve_destination
-from tests.unit.knowledge.stored import CLOCK, run_program
+from tests.unit.knowledge.stored_project import CLOCK, run_program
 
 DESTINATIONS: dict[str, tuple[str | None, ...]] = {
     "docs/tea.md": (None, "", "  "),
@@ -165,7 +165,7 @@ from pathlib import Path
 from duvet.config.settings import UploadRule
 from duvet.errors import OutputError, QueryError
 from duvet.knowledge.uploads import ContentFolder
-from tests.unit.knowledge.stored import places
+from tests.unit.knowledge.stored_project import places
 content = ContentFolder(places(Path(sys.argv[1])), UploadRule())
 """
 FULL = f"""{CONTENT}

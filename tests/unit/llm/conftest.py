@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.unit.llm.wire import Wire
-from tests.unit.specs.serving import at_work
+from tests.unit.llm.provider_server import Wire
+from tests.unit.specs.download_server import at_work
 
 
 @pytest.fixture

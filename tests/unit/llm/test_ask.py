@@ -16,7 +16,7 @@ from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
 from duvet.tree.files import MemoryTree
 from tests.tokens import tokens
-from tests.unit.queries.made import SEARCH_FILES as FILES
+from tests.unit.queries.query_projects import SEARCH_FILES as FILES
 
 WARM = "The server MUST warm the pot before the leaves are added."
 BREWING = "/specifications/tea/sections/brewing"

@@ -11,8 +11,8 @@ from msgspec import json
 from duvet.llm.records import KnownModel
 from duvet.llm.router import ModelHint, parse_model_hints
 from duvet.tree.cache import BlobStore
-from tests.unit.llm.made import FINE, KEY, at, one, routing
-from tests.unit.llm.wire import Reply, Wire
+from tests.unit.llm.provider_server import Reply, Wire
+from tests.unit.llm.routers import FINE, KEY, at, one, routing
 
 pytestmark = pytest.mark.anyio
 LLMS = """\

@@ -11,8 +11,8 @@ from msgspec import json
 
 from duvet.llm.endpoint import MAX_RESPONSE_BYTES
 from duvet.llm.records import ModelError, ModelFault, strip_invisible
-from tests.unit.llm.made import FINE, KEY, fails, one, routing
-from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
+from tests.unit.llm.provider_server import Reply, Wire, anthropic_says, openai_says, refuses
+from tests.unit.llm.routers import FINE, KEY, fails, one, routing
 
 pytestmark = pytest.mark.anyio
 CHECK_KEY = "check the key in `providers.one.apiKey`"

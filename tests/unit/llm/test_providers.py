@@ -12,8 +12,8 @@ from duvet.llm.endpoint import PROVIDER_DEFAULTS, Endpoint, ProviderClient, Prov
 from duvet.llm.providers import OpenAiProvider
 from duvet.llm.records import ModelFault, ModelMessage, ModelRequest, ModelResponse, ProviderAnswer, TokenUsage
 from duvet.version import VERSION
-from tests.unit.llm.made import FINE, KEY, FakeClock, fails, one
-from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says
+from tests.unit.llm.provider_server import Reply, Wire, anthropic_says, openai_says
+from tests.unit.llm.routers import FINE, KEY, FakeClock, fails, one
 
 pytestmark = pytest.mark.anyio
 USAGE = TokenUsage(12, 3)

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from duvet.llm import records
 from duvet.llm.providers import Sampler
 from duvet.llm.records import SETUP_HINT, ModelRequest, ModelResponse, ResolvedModel
-from tests.unit.llm.made import FINE, KEY, Made, at, one, routing
-from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
+from tests.unit.llm.provider_server import Reply, Wire, anthropic_says, openai_says, refuses
+from tests.unit.llm.routers import FINE, KEY, Made, at, one, routing
 
 pytestmark = pytest.mark.anyio
 LOCAL = {"baseUrl": "http://localhost:1/v1"}

@@ -14,7 +14,7 @@ from duvet.project.changes import ChangeWatcher
 from duvet.project.project import Project
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
-from tests.cli.made import KETTLE, make
+from tests.cli.sample_project import KETTLE, make
 
 Follow = Callable[..., "Following"]
 LONGEST = 60

@@ -9,8 +9,8 @@ import pytest
 
 from duvet import Downloads, FetchError, Options, Place, Policy, Problem, Progress, Project
 from duvet.specs.locator import locate_specification
-from tests.made import TEA, in_memory, written
-from tests.unit.specs.serving import Held, text
+from tests.sample_project import TEA, in_memory, written
+from tests.unit.specs.download_server import Held, text
 
 ALLOWED = Options(policy=Policy(allow_http=True))
 

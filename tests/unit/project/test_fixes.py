@@ -10,9 +10,9 @@ import pytest
 from duvet.model import Place, Problem
 from duvet.project.project import Project
 from duvet.project.validation import FixResult, fix_project, write_fixes
-from tests.cli.made import make
-from tests.cli.running import files
-from tests.unit.project.made import BROKEN, FILES, FIXED
+from tests.cli.command import files
+from tests.cli.sample_project import make
+from tests.unit.project.faulty_project import BROKEN, FILES, FIXED
 
 TOML = ".duvet/exceptions/cleaning.toml"
 

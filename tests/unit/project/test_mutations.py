@@ -13,7 +13,7 @@ from duvet.project.findings import Findings
 from duvet.project.project import Project
 from duvet.project.validation import fix_project, overlay_project
 from duvet.sources.editor import split_words
-from tests.cli.made import make
+from tests.cli.sample_project import make
 from tests.unit.project.mutations import HOW, Spoiler, Spoilt, around
 
 SEEDS = int(os.environ.get("DUVET_SEEDS", "3"))

@@ -15,9 +15,9 @@ import duvet.project.project
 from duvet import Kind, MemoryTree, Options, Project, UnreadableError
 from duvet.errors import DuvetError
 from duvet.specs.requirement_files import read_requirement_file
-from tests.cli.made import CONFIG as KETTLE_CONFIG, KETTLE, SOURCE, SPECIFICATION, make
-from tests.cli.running import files
-from tests.made import CONFIG, FILES, TEA, in_memory, written
+from tests.cli.command import files
+from tests.cli.sample_project import CONFIG as KETTLE_CONFIG, KETTLE, SOURCE, SPECIFICATION, make
+from tests.sample_project import CONFIG, FILES, TEA, in_memory, written
 
 
 @pytest.mark.parametrize("kind", ["disk", "memory"])

@@ -14,9 +14,9 @@ from duvet.project.findings import ChosenInputs, Finding, Findings, choose_input
 from duvet.project.project import Project
 from duvet.project.validation import fix_project, overlay_project, validate
 from duvet.tree.files import DiskTree, MemoryTree
-from tests.cli.made import make
+from tests.cli.sample_project import make
 from tests.conftest import ROOT
-from tests.unit.project.made import FILES, project
+from tests.unit.project.faulty_project import FILES, project
 
 
 def found(one: Project, path: str) -> list[tuple[int, str, str, str]]:

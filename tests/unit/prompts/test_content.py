@@ -16,10 +16,10 @@ from duvet.queries.references import RequirementRef
 from duvet.text import make_text_id
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
-from tests.cli.made_tea import SOURCE, TEA, TEA_PROJECT
+from tests.cli.tea_project import SOURCE, TEA, TEA_PROJECT
 from tests.conftest import ROOT
 from tests.tokens import MOST, tokens
-from tests.unit.prompts.made import USUAL, context_of, text_for, text_of
+from tests.unit.prompts.prompt_projects import USUAL, context_of, text_for, text_of
 
 GOLD = ROOT / "tests" / "gold" / "prompts"
 WARM = "1dd64a535306"

@@ -11,7 +11,7 @@ from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Level, RequirementForm
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
 from duvet.trace.records import State
-from tests.unit.queries.made import FILES, NUMBERED_FILES, RFC, catalogue_of_files, make_catalogue
+from tests.unit.queries.query_projects import FILES, NUMBERED_FILES, RFC, catalogue_of_files, make_catalogue
 
 SPECIFICATIONS = (
     SpecificationCard(

@@ -12,8 +12,8 @@ from duvet.config.settings import SourceRule
 from duvet.model import Kind
 from duvet.queries.citations import CitationReader, CommentStyle, list_comment_styles, read_code_below
 from duvet.trace.locations import ProjectFiles, Snippet, make_snippet, read_comment, split_source_text
-from tests.cli.made_tea import TEA_PROJECT
-from tests.unit.queries.made import make_catalogue
+from tests.cli.tea_project import TEA_PROJECT
+from tests.unit.queries.query_projects import make_catalogue
 
 
 def test_comment_styles() -> None:

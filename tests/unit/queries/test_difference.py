@@ -11,8 +11,8 @@ from duvet.queries import difference as changes
 from duvet.queries.records import RequirementRow
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.records import State
-from tests.made import read_files
-from tests.unit.queries.made import PROJECTS, make_catalogue
+from tests.sample_project import read_files
+from tests.unit.queries.query_projects import PROJECTS, make_catalogue
 
 FILES = read_files(PROJECTS / "changing")
 CONFIG, SOURCE, SPECIFICATION = FILES.values()

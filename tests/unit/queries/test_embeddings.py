@@ -20,7 +20,7 @@ from duvet.queries import embeddings
 from duvet.queries.vectors import Matrix, TextTokenizer
 from duvet.store.records import VectorSegment
 from tests.conftest import ROOT
-from tests.unit.queries.made import EMBEDDED_TEXTS, cosine, embedder, unpacked
+from tests.unit.queries.query_projects import EMBEDDED_TEXTS, cosine, embedder, unpacked
 
 
 @pytest.mark.parametrize("missing", ["numpy", "wordllama"])

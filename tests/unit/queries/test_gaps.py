@@ -9,7 +9,7 @@ from duvet.errors import NotFoundError
 from duvet.model import Kind, Level
 from duvet.queries import gaps
 from duvet.trace.records import State
-from tests.unit.queries.made import CONFIG, NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
+from tests.unit.queries.query_projects import CONFIG, NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
 
 CATALOGUE = catalogue_of_files()
 ALL = gaps.RequirementFilter()

@@ -16,7 +16,7 @@ from duvet.reports.diff import group_differences
 from duvet.reports.tables import ID_COLUMN, NAME_COLUMN, TEXT_COLUMN, ListFormat, Listing, render_listing
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import Cache
-from tests.unit.queries.made import make_catalogue
+from tests.unit.queries.query_projects import make_catalogue
 
 CONFIG = """'$schema' = 'duvet-cli/config/v1'
 [[specification]]

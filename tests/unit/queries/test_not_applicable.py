@@ -11,8 +11,8 @@ from duvet.model import Place, Problem
 from duvet.project.project import Project
 from duvet.trace.records import State
 from duvet.tree.files import MemoryTree
-from tests.unit.queries.made import NUMBERED_FILES, RFC
-from tests.unit.reports.made import NOT_APPLICABLE_DAY, project, with_entries
+from tests.unit.queries.query_projects import NUMBERED_FILES, RFC
+from tests.unit.reports.report_projects import NOT_APPLICABLE_DAY, project, with_entries
 
 CONFIG = f"""\
 '$schema' = "duvet-cli/config/v1"

@@ -11,7 +11,7 @@ from duvet.queries import priority
 from duvet.queries.gaps import RequirementFilter
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
 from duvet.trace.records import State
-from tests.unit.queries.made import catalogue_of_files, texts
+from tests.unit.queries.query_projects import catalogue_of_files, texts
 
 CATALOGUE = catalogue_of_files()
 RANKED = priority.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)

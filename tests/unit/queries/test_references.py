@@ -14,8 +14,8 @@ from duvet.queries.search import find_named_requirements
 from duvet.server.resources.tree import ResourceTree, find_resource_node, parse_resource_request
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
-from tests.cli.made_tea import TEA_PROJECT
-from tests.unit.queries.made import make_catalogue
+from tests.cli.tea_project import TEA_PROJECT
+from tests.unit.queries.query_projects import make_catalogue
 
 CONFIG = TEA_PROJECT[".duvet/config.toml"] + (
     '[[specification]]\nsource = "cafe.md"\n'

@@ -16,7 +16,7 @@ from duvet.queries.search import SearchAnswer, SearchQuery, find_named_requireme
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import Cache
 from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS, parse_query
-from tests.unit.queries.made import NUMBERED_FILES, SEARCH_FILES, embedder, make_catalogue, texts
+from tests.unit.queries.query_projects import NUMBERED_FILES, SEARCH_FILES, embedder, make_catalogue, texts
 
 SPEECH = {
     "retry token": '"retry" "token"',

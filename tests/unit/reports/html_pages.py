@@ -13,7 +13,7 @@ from duvet.reports.html import render
 from duvet.reports.html.anchors import ReportData
 from duvet.trace.catalogue import build_catalogue
 from duvet.trace.records import Finished
-from tests.unit.reports.made import CONFIG, STATES, finished, rendered
+from tests.unit.reports.report_projects import CONFIG, STATES, finished, rendered
 
 EVIL = (
     "<img src=x onerror=alert(1)></script></style></title></noscript></pre></section></main><h1>mine</h1>"

@@ -9,7 +9,7 @@ from duvet.console.streams import render_bytes
 from duvet.queries.difference import compare_catalogues
 from duvet.queries.revisions import DiffBase
 from duvet.reports.diff import render_difference_markdown
-from tests.unit.queries.made import make_catalogue
+from tests.unit.queries.query_projects import make_catalogue
 
 BASE = DiffBase("0123456789abcdef" * 2, "origin/main", True)
 

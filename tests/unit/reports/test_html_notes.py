@@ -10,8 +10,8 @@ import pytest
 from duvet.console.report_data import make_report_data
 from duvet.reports.html import render
 from duvet.reports.html.notes import render_markdown
-from tests.unit.knowledge.pages.made import project_of
-from tests.unit.reports.made import rendered
+from tests.unit.knowledge.pages.page_projects import project_of
+from tests.unit.reports.report_projects import rendered
 
 NOTES: dict[str, str | bytes] = {
     "docs/kettle.md": "---\ncreated: 2026-05-02\ntags: [heat]\n---\n# Kettle\n\nSee [[cups|the *cups*]], [[spec#brewing]], "

@@ -17,7 +17,7 @@ from duvet.trace.coverage import GateResult, compute_totals
 from duvet.trace.records import Finished
 from tests.conftest import ROOT
 from tests.unit.reports.html_pages import page, page_of, write_specifications
-from tests.unit.reports.made import STATES, finished
+from tests.unit.reports.report_projects import STATES, finished
 
 ISSUES = "https://git.example/o/r/issues"
 WRONG = Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4))

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from tests.unit.reports.html_pages import page, tree, values
-from tests.unit.reports.made import CONFIG, STATES, finished
+from tests.unit.reports.report_projects import CONFIG, STATES, finished
 
 MANY = """\
 # Many

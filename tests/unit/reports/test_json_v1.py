@@ -7,7 +7,7 @@ import json
 from pytest_snapshot.plugin import Snapshot
 
 from tests.conftest import ROOT
-from tests.unit.reports.made import TYPES, finished, json_v1_of
+from tests.unit.reports.report_projects import TYPES, finished, json_v1_of
 
 
 def test_all_types(snapshot: Snapshot) -> None:

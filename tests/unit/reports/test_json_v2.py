@@ -14,7 +14,7 @@ from duvet.errors import DuvetError, ProblemsError
 from duvet.reports import json_v2
 from duvet.tree.files import MemoryTree
 from tests.conftest import ROOT
-from tests.unit.reports.made import CONFIG, TYPES, finished, json_v1_of, json_v2_of
+from tests.unit.reports.report_projects import CONFIG, TYPES, finished, json_v1_of, json_v2_of
 
 ANNOTATIONS = "https://awslabs.github.io/duvet/v2/annotations.json#"
 SOURCES = "https://awslabs.github.io/duvet/v2/sources.json#"

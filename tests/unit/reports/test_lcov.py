@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.reports import lcov
-from tests.unit.reports.made import CONFIG, finished
+from tests.unit.reports.report_projects import CONFIG, finished
 
 TEA = "# Tea\n\n## Pot\n\nIt MUST be\nwarm.\n"
 COMMENTS = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.reports.made import TYPES, finished, snapshot_of
+from tests.unit.reports.report_projects import TYPES, finished, snapshot_of
 
 ALL_TYPES = """\
 SPECIFICATION: [Tea](tea.md)

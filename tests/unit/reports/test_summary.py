@@ -15,8 +15,8 @@ from duvet.reports.cells import TableLook, measure_width
 from duvet.trace.coverage import compute_totals
 from duvet.trace.records import Finished, Requirement, State
 from tests.conftest import ROOT
-from tests.unit.reports.made import STATES, finished as finished_of, not_applicable, summary_of
-from tests.unit.trace.made import finished, requirement
+from tests.unit.reports.report_projects import STATES, finished as finished_of, not_applicable, summary_of
+from tests.unit.trace.trace_samples import finished, requirement
 
 LEVELS = (Level.MUST, Level.SHOULD, Level.MAY)
 OWED = tuple(state for state in State if state is not State.NOT_APPLICABLE)

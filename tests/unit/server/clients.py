@@ -18,8 +18,8 @@ from msgspec import json
 from pydantic import RootModel
 
 from duvet.server.messages import unwrap_array
-from tests.cli.running import environment
-from tests.unit.specs.serving import LONGEST
+from tests.cli.command import environment
+from tests.unit.specs.download_server import LONGEST
 from tests.zygote import spawn
 
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

@@ -9,11 +9,11 @@ import pytest
 from mcp import Client
 
 from duvet.server.protocol.server import DuvetServer
-from tests.cli.made import KETTLE, make
-from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.sample_project import KETTLE, make
+from tests.cli.tea_project import TEA_PROJECT
 from tests.unit.server.clients import MODERN, VERSIONS
 from tests.unit.server.servers import server_of
-from tests.unit.server.wire import Wire
+from tests.unit.server.stdio_server import Wire
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import DiskCache
 from duvet.tree.file_events import InotifyDescriptor, Mount, MountTable
 from duvet.tree.files import DiskTree
-from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
+from tests.cli.sample_project import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.unit.server.clients import below, blocks, got, prompt_text, text
 from tests.unit.server.servers import LONGEST, PAGE_SIZE, living, opened, read, server_of
 from tests.unit.watching.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup

@@ -21,8 +21,8 @@ from duvet.sources.glob import (
     spell_paths,
 )
 from duvet.tree.files import DiskTree, MemoryTree, Tree, TreeEntry
-from tests.made import written
 from tests.problems import show_problem
+from tests.sample_project import written
 
 STARS = "wildcards are either regular `*` or recursive `**`"
 WHOLE = "recursive wildcards must form a single path component"

@@ -16,7 +16,7 @@ from duvet.errors import DuvetError, FetchError, OutputError
 from duvet.progress import Downloads, Progress
 from duvet.specs.download import MAX_PARALLEL_DOWNLOADS, DownloadClients, FetchRefusal, download_texts, fetch_text
 from duvet.specs.library import Policy
-from tests.unit.specs.serving import Held, at_work, text
+from tests.unit.specs.download_server import Held, at_work, text
 
 HTTP = Policy(allow_http=True)
 Call = tuple[str, str | None, int]

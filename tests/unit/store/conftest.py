@@ -10,7 +10,7 @@ import pytest
 
 from duvet.store.location import open_store
 from duvet.store.sqlite import SqliteStore
-from tests.unit.store.made import fill, store_path
+from tests.unit.store.store_files import fill, store_path
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ import pytest
 from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError
 from duvet.store.location import open_store
 from duvet.store.sqlite import SqliteStore
-from tests.cli.running import NOBODY, environment
-from tests.unit.store.made import GUIDE, by_hand, everything, fill, store_path, taken
+from tests.cli.command import NOBODY, environment
+from tests.unit.store.store_files import GUIDE, by_hand, everything, fill, store_path, taken
 
 
 def replace_with_other_database(file: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from duvet.store import database
 from duvet.store.location import make_store_folder, open_store
 from tests.histories import git
-from tests.unit.store.made import by_hand, fill, frequencies, store_path
+from tests.unit.store.store_files import by_hand, fill, frequencies, store_path
 
 
 def test_reading_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from duvet.store.database import StoreBusyError, StoreError
 from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, IngestRun, NodeLabel, RemovedFile, StoreWriter
 from duvet.store.sqlite import SqliteStore, move_store_aside, overwrite_store
-from tests.unit.store.made import everything, frequencies, node, taken
+from tests.unit.store.store_files import everything, frequencies, node, taken
 
 
 def run(number: int, profile: str = "local") -> IngestRun:

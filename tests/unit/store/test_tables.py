@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from duvet.store import records
 from duvet.store.records import ChunkFilters, FileKind, NodeLabel, Relation, Store
-from tests.unit.store.made import EDGES, KETTLE, KITCHEN, NODES, edge, frequencies, node, symbol, taken
+from tests.unit.store.store_files import EDGES, KETTLE, KITCHEN, NODES, edge, frequencies, node, symbol, taken
 
 CODE, SUBSYSTEM, GUIDE = "SourceFile:src/kettle.py", "Subsystem:Kitchen", "DesignDoc:docs/guide.md"
 HEAT, BOIL, CELLAR = "Section:tea#heat", "Requirement:tea#heat/0123456789ab", "Subsystem:Cellar"

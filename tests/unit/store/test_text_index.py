@@ -9,7 +9,7 @@ import pytest
 
 from duvet.store.records import ChunkFilters, FileKind, Relation, Store
 from duvet.words import extract_query_words
-from tests.unit.store.made import KETTLE, edge, frequencies, node, symbol, taken
+from tests.unit.store.store_files import KETTLE, edge, frequencies, node, symbol, taken
 
 ANY = ChunkFilters()
 

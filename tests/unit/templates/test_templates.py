@@ -16,7 +16,7 @@ from duvet.project.validation import validate
 from duvet.rules import list_rules
 from duvet.templates import environment, load_rule_page
 from duvet.tree.files import MemoryTree
-from tests.cli.made import KETTLE
+from tests.cli.sample_project import KETTLE
 from tests.conftest import ROOT
 
 HEADINGS = ["Why it matters", "How to fix it", "Bad", "Good"]

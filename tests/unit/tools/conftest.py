@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from duvet.tools.context import ProjectSnapshot
-from tests.cli.made import make
-from tests.unit.tools.made import FILES, context_of
+from tests.cli.sample_project import make
+from tests.unit.tools.tool_calls import FILES, context_of
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import TRACE, Registry
 from duvet.tools.plugin_runner import PackContext
 from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError
-from tests.unit.tools.made import Fixed
+from tests.unit.tools.tool_calls import Fixed
 
 
 class Words(Struct, frozen=True):

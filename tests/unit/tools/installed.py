@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.running import Done, run
+from tests.cli.command import Done, run
 
 TUTORIAL = Path(__file__).parent / "tutorial"
 GOOD = """

@@ -16,7 +16,7 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import KNOWLEDGE, TRACE, Registry
 from duvet.tools.tool import EnabledPack, ErrorCode, Scope, ToolError
-from tests.unit.tools.made import FILES, Fixed, ask, call, context_of, refusal, value
+from tests.unit.tools.tool_calls import FILES, Fixed, ask, call, context_of, refusal, value
 
 UNCITED, SEARCH, SECTION = "list_uncited_requirements", "search_requirements", "get_section"
 BOTH, CONTEXT, SUGGEST = "validate_citations", "get_citation_context", "suggest_citation"

@@ -16,8 +16,8 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ToolError
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree
-from tests.cli.made import make
-from tests.unit.tools.made import FILES, ask, context_in, context_of
+from tests.cli.sample_project import make
+from tests.unit.tools.tool_calls import FILES, ask, context_in, context_of
 
 
 def test_a_value_is_made_once(context: ProjectSnapshot) -> None:

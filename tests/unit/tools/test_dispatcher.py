@@ -22,8 +22,8 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import Registry
 from duvet.tools.tool import ErrorCode, make_tool_error
-from tests.unit.knowledge.stored import CLOCK, places
-from tests.unit.tools.made import Fixed
+from tests.unit.knowledge.stored_project import CLOCK, places
+from tests.unit.tools.tool_calls import Fixed
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])

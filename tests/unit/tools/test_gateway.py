@@ -19,11 +19,11 @@ from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.gateway import MAX_REPLY_BYTES, GatewayConnection, make_forwarding_pack, parse_gateway
 from duvet.tools.packs import Registry
 from duvet.tools.tool import EnabledPack, Scope, ToolAnswer, ToolError
-from tests.unit.knowledge.stored import plain
-from tests.unit.llm.made import FakeClock
-from tests.unit.llm.wire import Reply, Wire
-from tests.unit.specs.serving import at_work
-from tests.unit.tools.made import FILES, Fixed, context_of
+from tests.unit.knowledge.stored_project import plain
+from tests.unit.llm.provider_server import Reply, Wire
+from tests.unit.llm.routers import FakeClock
+from tests.unit.specs.download_server import at_work
+from tests.unit.tools.tool_calls import FILES, Fixed, context_of
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from duvet.tools.packs import PAGES, Registry
 from duvet.tools.pages import load_page_index
 from duvet.tools.pagination import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
 from duvet.tools.tool import EnabledPack, ErrorCode, ResultPage, ToolAnswer, ToolError
-from tests.cli.made import make
-from tests.unit.knowledge.pages.made import TRACE, project_in
-from tests.unit.tools.made import Fixed
+from tests.cli.sample_project import make
+from tests.unit.knowledge.pages.page_projects import TRACE, project_in
+from tests.unit.tools.tool_calls import Fixed
 
 LETTERS = [*"abcdefghijklmnopqrstuvwxyz"]
 ASKED = PageRequest(("list", "letters"), page_size=10)

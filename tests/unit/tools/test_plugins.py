@@ -16,7 +16,7 @@ from msgspec.structs import force_setattr
 from duvet.tools import plugins
 from duvet.tools.plugins import PluginPacks, UnloadedPack, find_plugins, find_tools_flaw, load_plugins
 from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope
-from tests.cli.running import failed
+from tests.cli.command import failed
 from tests.unit.tools.guests import GUESTS, Said, tool
 from tests.unit.tools.installed import GOOD, duvet, install_made
 

@@ -17,7 +17,7 @@ from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, SPEC, TEST, TITLE_
 from duvet.tree.files import MemoryTree
 from tests.conftest import ROOT
 from tests.problems import show_problem
-from tests.unit.trace.made import citing, trace_of
+from tests.unit.trace.trace_samples import citing, trace_of
 
 RFC = b"""Network Working Group                                        A. Leaf
 Request for Comments: 99901                                    May 2001

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from duvet.model import Annotation, Format, Kind, Level, Locator, Problem, Section, Severity, Specification
 from duvet.text import byte_length
 from duvet.trace import coverage, records
-from tests.unit.trace.made import HEADING, cited_texts, citing, requirement, trace_of
+from tests.unit.trace.trace_samples import HEADING, cited_texts, citing, requirement, trace_of
 
 
 def fragments(text: str, quote: str) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from duvet.text import quote_text, shorten_text
 from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
 from duvet.trace.records import Requirement, State, list_requirements
 from tests.problems import show_problem
-from tests.unit.trace.made import cited_texts, citing, trace_of
+from tests.unit.trace.trace_samples import cited_texts, citing, trace_of
 
 FRONT, BACK = "The pot", "MUST be warm."
 TEXT = f"{FRONT}\n{BACK}"

@@ -12,7 +12,7 @@ from duvet.text import WHITESPACE
 from duvet.trace import match, search_text
 from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
 from tests.unit.test_text import plain_normalise
-from tests.unit.trace.made import file_of, section_of
+from tests.unit.trace.trace_samples import file_of, section_of
 
 POT = "  The pot MUST be\n\n\twarm ( and\u00a0clean).  \nIt is é日🩸.\n\nx\n"
 CHARS = st.sampled_from(["a", "b", ".", "-", " ", "\n", "\n", "\t", "é", "è", "斩", "🩸", "\u00a0", "©"])

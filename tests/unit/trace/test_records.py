@@ -7,7 +7,7 @@ from blake3 import blake3
 
 from duvet.model import Annotation, Kind, Level
 from duvet.trace.records import Requirement, State, list_requirements
-from tests.unit.trace.made import citing, trace_of
+from tests.unit.trace.trace_samples import citing, trace_of
 
 TEXT = "The pot MUST be warm."
 # On two lines, so that no blank between the halves is left over.

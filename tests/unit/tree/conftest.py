@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import make
+from tests.cli.sample_project import make
 from tests.histories import history
 
 FILES = {

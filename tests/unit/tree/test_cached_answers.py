@@ -14,10 +14,10 @@ import pytest
 
 from duvet.tree.cache import BlobStore
 from duvet.tree.files import DiskTree
+from tests.cli.command import Done
 from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, unreadable
-from tests.cli.made import KETTLE, SOURCE, make
-from tests.cli.running import Done
-from tests.unit.tree.house import DAYS, EDITS, HOUSE, NOT_OWED, OPTIONS, fill
+from tests.cli.sample_project import KETTLE, SOURCE, make
+from tests.unit.tree.random_changes import DAYS, EDITS, HOUSE, NOT_OWED, OPTIONS, fill
 from tests.unit.tree.twins import LATER, SEEDS, Twins, comparable, report_here, run_here, state, tick
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes, locks and odd names")

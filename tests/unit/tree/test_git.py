@@ -18,7 +18,7 @@ from duvet.project.project import Options, Project
 from duvet.specs.library import Policy
 from duvet.tree.files import DiskTree, MemoryTree, Tree, is_folder
 from duvet.tree.git import GitRepository, GitRevisions, GitTree
-from tests.cli.made import KETTLE, make
+from tests.cli.sample_project import KETTLE, make
 from tests.histories import ENVIRON, commit, git, history
 
 

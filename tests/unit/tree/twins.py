@@ -26,7 +26,7 @@ from duvet.errors import DuvetError
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import is_unfinished
-from tests.cli.running import Done, environment
+from tests.cli.command import Done, environment
 
 _VERBS = (
     "Extracting|Extracted|Scanning|Scanned|Parsing|Parsed|Loading|Loaded|Mapping|Mapped|Matching|Matched|Sorting|Sorted"

@@ -8,8 +8,8 @@ import pytest
 
 from duvet.config.workflow_tables import VariableType as Kind
 from duvet.workflows.workflow import Capture, Check, Step, Variable, Workflow
-from tests.unit.workflows.made import ask, faults, search, text, tool, waiting, workflow
 from tests.unit.workflows.test_references import nested
+from tests.unit.workflows.workflow_backend import ask, faults, search, text, tool, waiting, workflow
 
 
 def calling(name: str, *called: str) -> Workflow:

@@ -17,7 +17,7 @@ from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import MAX_RECORD_BYTES, ModelStepAnswer, ModelStepRequest, StepResult, WorkflowClock
 from duvet.workflows.workflow import Capture, Check, ModelStep, Step, StepRun, ToolStep, Variable, Workflow, WorkflowRun
-from tests.unit.workflows.made import BEGIN, Clock, World, echo, ran, states, text, tool, why, workflow
+from tests.unit.workflows.workflow_backend import BEGIN, Clock, World, echo, ran, states, text, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
 LONGEST = 10  # what takes more seconds hangs

@@ -21,7 +21,7 @@ from duvet.workflows import workflow as workflows
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.pack import make_workflow_tools
 from duvet.workflows.workflow import Capture, Check, ModelStep, ToolStep, Variable, Workflow, make_input_record
-from tests.unit.workflows.made import World, echo, made_tool, states, tool, waiting, why, workflow
+from tests.unit.workflows.workflow_backend import World, echo, made_tool, states, tool, waiting, why, workflow
 
 WHOLE = """
 {

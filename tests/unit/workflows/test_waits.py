@@ -12,7 +12,7 @@ from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import WorkflowClock
 from duvet.workflows.workflow import Check, WaitStep, WorkflowRun
-from tests.unit.workflows.made import Clock, World, echo, ran, states, tool, why, workflow
+from tests.unit.workflows.workflow_backend import Clock, World, echo, ran, states, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
 

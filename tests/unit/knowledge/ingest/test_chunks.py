@@ -16,7 +16,7 @@ from duvet.knowledge.ingest import chunks
 from duvet.knowledge.ingest.chunks import read_outline
 from duvet.knowledge.ingest.files import detect_kind, format_problem_line
 from duvet.store.records import FileKind, TextPiece
-from tests.unit.knowledge.ingest.made import LONG_AGO, project, written
+from tests.unit.knowledge.ingest.ingest_projects import LONG_AGO, project, written
 
 LINE = "word " * 15 + "end\n"
 TEXTS = st.lists(

@@ -10,7 +10,7 @@ from duvet.config.settings import IngestRule
 from duvet.errors import ProblemsError
 from duvet.knowledge.ingest.files import detect_kind, detect_namespace, find_ingest_files
 from duvet.store.records import FileKind
-from tests.unit.knowledge.ingest.made import project, written
+from tests.unit.knowledge.ingest.ingest_projects import project, written
 
 EMPTY = (
     ".duvet/cache/x .duvet/knowledge/store.db .duvet/reports/report.html .duvet/snapshot.txt .github/a.yml "

@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 from duvet.store.records import NodeLabel, Relation
-from tests.unit.knowledge.ingest.made import LEDGER, LONG_AGO, opened, project, taken, written
-from tests.unit.store.made import node
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, LONG_AGO, opened, project, taken, written
+from tests.unit.store.store_files import node
 
 CATALOGUE = "ledger:\n  description: Books\n  criticality: high\n  dependencies: [mail, Outside]\n"
 

@@ -13,7 +13,7 @@ from duvet.knowledge.ingest import subsystems
 from duvet.knowledge.ingest.files import detect_kind
 from duvet.model import Severity
 from duvet.tree.files import MemoryTree
-from tests.unit.knowledge.ingest.made import LEDGER, opened, taken, written
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, opened, taken, written
 
 
 def read_catalogue(text: bytes, path: str = "subsystems.yaml") -> Sequence[subsystems.CatalogueSubsystem]:

@@ -8,7 +8,7 @@ from duvet.errors import DuvetError
 from duvet.knowledge.ingest import symbols
 from duvet.knowledge.ingest.chunks import SymbolTrails
 from duvet.knowledge.ingest.symbols import find_symbols, make_module_symbol, wants_symbols
-from tests.unit.store.made import symbol
+from tests.unit.store.store_files import symbol
 
 PYTHON = """import x
 type A = int

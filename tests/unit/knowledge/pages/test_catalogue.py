@@ -10,8 +10,8 @@ import pytest
 from duvet.knowledge.pages.catalogue import PageCollection, PageEdge, PageGraph, PageNode, PageStore, find_page_problems
 from duvet.knowledge.pages.page import decode_page_body
 from duvet.knowledge.pages.search import PageIndex, search_pages
-from tests.cli.made import make
-from tests.unit.knowledge.pages.made import TRACE, list_problems, load, notes_of, project_in, project_of
+from tests.cli.sample_project import make
+from tests.unit.knowledge.pages.page_projects import TRACE, list_problems, load, notes_of, project_in, project_of
 
 LINKS = {
     "plain": ("[[a]] [[b]]", ["a", "b"]),

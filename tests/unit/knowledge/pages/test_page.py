@@ -14,8 +14,16 @@ from duvet.knowledge.pages.files import find_pattern_prefix
 from duvet.knowledge.pages.page import decode_page_body, read_page
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree
-from tests.cli.made import make
-from tests.unit.knowledge.pages.made import CONFIG, TRACE, list_problems, load, notes_of, project_in, project_of
+from tests.cli.sample_project import make
+from tests.unit.knowledge.pages.page_projects import (
+    CONFIG,
+    TRACE,
+    list_problems,
+    load,
+    notes_of,
+    project_in,
+    project_of,
+)
 
 
 def slugs(files: Mapping[str, str | bytes]) -> list[str]:

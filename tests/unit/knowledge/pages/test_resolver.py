@@ -7,7 +7,7 @@ import pytest
 from duvet.knowledge.pages.catalogue import LinkKind, PageLinkRow
 from duvet.knowledge.pages.links import LinkSyntax, PageLink
 from duvet.knowledge.pages.resolver import LinkResolver
-from tests.unit.knowledge.pages.made import notes_of
+from tests.unit.knowledge.pages.page_projects import notes_of
 
 PAGES = (
     *("tea.md", "green/tea.md", "green/leaf/tea.md", "black/Tea.md", "green/cup one.md", "C# of cups.md", "v2.0.md"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.knowledge.pages import search
-from tests.unit.knowledge.pages.made import index_of
+from tests.unit.knowledge.pages.page_projects import index_of
 
 FILES: dict[str, str | bytes] = {
     "docs/kettle.md": "---\ncreated: 2026-01-01\n---\n# Kettle\n\nWater boils. The TEAPOT is warm.\n",

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import httpx2
 
-from tests.cli.running import environment
-from tests.unit.server.http.serving import API, LONGEST, MODERN_HEADERS, Where, json_of
-from tests.unit.server.wire import enveloped, request
+from tests.cli.command import environment
+from tests.unit.server.http.http_server import API, LONGEST, MODERN_HEADERS, Where, json_of
+from tests.unit.server.stdio_server import enveloped, request
 from tests.zygote import spawn
 
 _SERVING = re.compile(r".*\bhttp://(?P<host>\S+):(?P<port>\d+)/mcp\S*\n")

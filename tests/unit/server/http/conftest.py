@@ -10,8 +10,8 @@ import pytest
 
 from duvet.server.live_project import LiveProject
 from duvet.server.protocol.server import DuvetServer
-from tests.unit.server.http.serving import connected
-from tests.unit.server.http.waiting import Waiting, waiting_server
+from tests.unit.server.http.http_server import connected
+from tests.unit.server.http.waiting_server import Waiting, waiting_server
 from tests.unit.server.servers import live_of
 
 

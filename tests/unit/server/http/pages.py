@@ -12,9 +12,9 @@ import httpx2
 from duvet.tools.packs import Registry, choose_packs
 from duvet.tools.plugins import PluginPacks
 from duvet.tools.tool import MODELS_SERVICE
-from tests.cli.made import make
-from tests.unit.knowledge.pages.made import TRACE
-from tests.unit.server.http.serving import connected
+from tests.cli.sample_project import make
+from tests.unit.knowledge.pages.page_projects import TRACE
+from tests.unit.server.http.http_server import connected
 from tests.unit.server.servers import server_of
 
 FIVE = ("list_pages", "get_page", "search", "ask", "get_connections")

@@ -9,8 +9,8 @@ import pytest
 
 from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
-from tests.unit.server.http.serving import MEDIA, MODERN_HEADERS, connected, greet, messages_in
-from tests.unit.server.wire import enveloped, hello, request
+from tests.unit.server.http.http_server import MEDIA, MODERN_HEADERS, connected, greet, messages_in
+from tests.unit.server.stdio_server import enveloped, hello, request
 
 pytestmark = pytest.mark.anyio
 NOTE = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}

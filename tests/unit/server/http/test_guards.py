@@ -18,37 +18,37 @@ from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, 
 from duvet.server.messages import encode_message
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.tool import Scope
-from tests.unit.server.http import serving
-from tests.unit.server.http.waiting import Waiting
-from tests.unit.server.wire import hello, request
+from tests.unit.server.http import http_server
+from tests.unit.server.http.waiting_server import Waiting
+from tests.unit.server.stdio_server import hello, request
 
 pytestmark = pytest.mark.anyio
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 ALLOW_HOST = "start the server with `duvet mcp --http --allow-host NAME`"
-BAD_HOST = serving.error_of("forbidden", "The Host header is not allowed", ALLOW_HOST)
-BAD_ORIGIN = serving.error_of("forbidden", "The Origin header is not allowed", ALLOW_HOST)
-OTHER_METHOD = serving.error_of("unsupported_operation", "This path does not support the method")
-OTHER_MEDIA = serving.error_of("invalid_request", "The Content-Type must be application/json")
-OTHER_ACCEPTED = serving.error_of(
+BAD_HOST = http_server.error_of("forbidden", "The Host header is not allowed", ALLOW_HOST)
+BAD_ORIGIN = http_server.error_of("forbidden", "The Origin header is not allowed", ALLOW_HOST)
+OTHER_METHOD = http_server.error_of("unsupported_operation", "This path does not support the method")
+OTHER_MEDIA = http_server.error_of("invalid_request", "The Content-Type must be application/json")
+OTHER_ACCEPTED = http_server.error_of(
     "invalid_request", "The Accept header must allow application/json and text/event-stream", "accept both"
 )
-NOT_FOUND = serving.error_of("not_found", "Not Found")
+NOT_FOUND = http_server.error_of("not_found", "Not Found")
 
 REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
     ("GET", "/nothing", {}, 404, NOT_FOUND),
     ("GET", "/", {}, 404, NOT_FOUND),
-    ("POST", "/mcp/", serving.MEDIA, 404, NOT_FOUND),
+    ("POST", "/mcp/", http_server.MEDIA, 404, NOT_FOUND),
     ("POST", "/health", {}, 405, OTHER_METHOD),
-    ("PUT", "/mcp", serving.MEDIA, 405, OTHER_METHOD),
+    ("PUT", "/mcp", http_server.MEDIA, 405, OTHER_METHOD),
     ("OPTIONS", "/mcp", {"origin": "http://localhost"}, 405, OTHER_METHOD),
     ("POST", "/mcp", {"accept": "*/*"}, 415, OTHER_MEDIA),
-    ("POST", "/mcp", {**serving.MEDIA, "content-type": "text/plain; application/json"}, 415, OTHER_MEDIA),
-    ("POST", "/mcp", {**serving.MEDIA, "accept": "application/json"}, 406, OTHER_ACCEPTED),
+    ("POST", "/mcp", {**http_server.MEDIA, "content-type": "text/plain; application/json"}, 415, OTHER_MEDIA),
+    ("POST", "/mcp", {**http_server.MEDIA, "accept": "application/json"}, 406, OTHER_ACCEPTED),
     ("GET", "/mcp", {"accept": "text/html"}, 406, OTHER_ACCEPTED),
-    ("POST", "/mcp", {**serving.MEDIA, "host": "evil.example"}, 421, BAD_HOST),
+    ("POST", "/mcp", {**http_server.MEDIA, "host": "evil.example"}, 421, BAD_HOST),
     ("GET", "/health", {"host": "evil.example:80"}, 421, BAD_HOST),
     ("GET", "/nothing", {"host": "evil.example"}, 421, BAD_HOST),
-    ("POST", "/mcp", {**serving.MEDIA, "origin": "http://evil.example"}, 403, BAD_ORIGIN),
+    ("POST", "/mcp", {**http_server.MEDIA, "origin": "http://evil.example"}, 403, BAD_ORIGIN),
     ("GET", "/health", {"origin": "null"}, 403, BAD_ORIGIN),
 )
 
@@ -67,8 +67,8 @@ async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -
     assert (await http.put("/mcp")).headers["allow"] == "GET, POST, DELETE"
 
 
-NEEDED = serving.error_of("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")
-UNKNOWN = serving.error_of("unauthorized", "The token is unknown", "send Authorization: Bearer TOKEN")
+NEEDED = http_server.error_of("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")
+UNKNOWN = http_server.error_of("unauthorized", "The token is unknown", "send Authorization: Bearer TOKEN")
 
 
 ##= man/spec/mcp.md#http
@@ -76,12 +76,12 @@ UNKNOWN = serving.error_of("unauthorized", "The token is unknown", "send Authori
 ##% `WWW-Authenticate`. If tokens are configured, the server MUST accept a session's requests only with the token that
 ##% opened the session.
 async def test_a_known_token_is_needed(server: DuvetServer) -> None:
-    known = f"Bearer {serving.READER}"
-    schemes = (f"Basic {serving.READER}", serving.READER, "Bearer \xe9")
+    known = f"Bearer {http_server.READER}"
+    schemes = (f"Basic {http_server.READER}", http_server.READER, "Bearer \xe9")
     wrong = ("Bearer wrong", known[:-1], f"{known}x", "Bearer", *schemes)
-    async with serving.connected(server, tokens=serving.BOTH) as client:
+    async with http_server.connected(server, tokens=http_server.BOTH) as client:
         for shown in ([], *([one] for one in wrong), [known, known]):
-            headers = [*serving.MEDIA.items(), *(("authorization", one) for one in shown)]
+            headers = [*http_server.MEDIA.items(), *(("authorization", one) for one in shown)]
             raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
             answer = await client.post("/mcp", json=hello(), headers=raw)
             assert (answer.status_code, answer.json()) == (401, UNKNOWN if shown else NEEDED), shown
@@ -98,11 +98,11 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
         for _ in range(4):
             yield b"[" * 1000
 
-    async with serving.connected(server, limits=HttpLimits(body=2000)) as client:
-        answer = await client.post("/mcp", content=parts() if chunked else b"[" * 4000, headers=serving.MEDIA)
-        assert (await client.post("/mcp", json=hello(), headers=serving.MEDIA)).status_code == 200
+    async with http_server.connected(server, limits=HttpLimits(body=2000)) as client:
+        answer = await client.post("/mcp", content=parts() if chunked else b"[" * 4000, headers=http_server.MEDIA)
+        assert (await client.post("/mcp", json=hello(), headers=http_server.MEDIA)).status_code == 200
     hint = "the limit is 2,000 bytes; split the request"
-    body = serving.error_of("invalid_request", "The request is too large", hint)
+    body = http_server.error_of("invalid_request", "The request is too large", hint)
     assert (answer.status_code, answer.json(), answer.headers["connection"]) == (413, body, "close")
 
 
@@ -120,10 +120,10 @@ async def test_an_escaped_character_counts_as_itself(server: DuvetServer, text: 
     ##= man/spec/mcp.md#limits
     ##= type=test
     ##% In the size of a body, the server MUST count an escaped character as the bytes of the character itself.
-    async with serving.connected(server, limits=HttpLimits(body=2000)) as client:
+    async with http_server.connected(server, limits=HttpLimits(body=2000)) as client:
         for is_ascii in (True, False):
             body = json.dumps(text, ensure_ascii=is_ascii).encode()
-            answer = await client.post("/mcp", content=body, headers=serving.MEDIA)
+            answer = await client.post("/mcp", content=body, headers=http_server.MEDIA)
             assert (answer.status_code == 413) == (status == 413)
 
 
@@ -131,10 +131,10 @@ async def test_an_escaped_character_counts_as_itself(server: DuvetServer, text: 
 ##% The server MUST answer 429 with `Retry-After` to a client that exceeds its rate. The server MUST answer 503 with
 ##% `Retry-After` if too many requests or streams are open.
 async def test_frequent_requests_are_refused(server: DuvetServer) -> None:
-    async with serving.connected(server, limits=HttpLimits(rate=0.5, burst=2)) as client:
+    async with http_server.connected(server, limits=HttpLimits(rate=0.5, burst=2)) as client:
         answers = [await client.get("/health") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
-    assert answers[2].json() == serving.error_of("upstream_error", "Too many requests", "try again later")
+    assert answers[2].json() == http_server.error_of("upstream_error", "Too many requests", "try again later")
     assert answers[2].headers["retry-after"] == "2"
 
 
@@ -143,8 +143,8 @@ async def test_too_many_requests_and_streams_are_refused(server: DuvetServer, wa
         answer = await client.post("/mcp", json=request("tests/wait"), headers=session)
         assert '"waited":true' in answer.text
 
-    async with serving.connected(server, limits=HttpLimits(requests=1, streams=1)) as client:
-        session = await serving.greet(client)
+    async with http_server.connected(server, limits=HttpLimits(requests=1, streams=1)) as client:
+        session = await http_server.greet(client)
         async with client.stream("GET", "/mcp", headers=session) as stream, anyio.create_task_group() as tasks:
             assert stream.status_code == 200
             tasks.start_soon(wait, client, session)
@@ -152,7 +152,7 @@ async def test_too_many_requests_and_streams_are_refused(server: DuvetServer, wa
             answers = [await client.get("/mcp", headers=session), await client.post("/mcp", headers=session)]
             waiting.may_answer.set()
         again = await client.post("/mcp", json=request("ping"), headers=session)
-    busy = serving.error_of("upstream_error", "Too many requests at once", "try again later")
+    busy = http_server.error_of("upstream_error", "Too many requests at once", "try again later")
     assert [(one.status_code, one.json(), one.headers["retry-after"]) for one in answers] == [(503, busy, "1")] * 2
     assert again.status_code == 200
 
@@ -172,7 +172,7 @@ async def test_bodies_that_are_no_messages_are_refused(http: httpx2.AsyncClient)
     }
     found = {}
     for body in bodies:
-        answer = await http.post("/mcp", content=body, headers=serving.MEDIA)
+        answer = await http.post("/mcp", content=body, headers=http_server.MEDIA)
         assert (answer.status_code, answer.headers["content-type"]) == (400, "application/json")
         found[body] = (answer.json()["id"], answer.json()["error"]["code"])
     assert found == bodies
@@ -182,8 +182,8 @@ async def test_bodies_that_are_no_messages_are_refused(http: httpx2.AsyncClient)
 ##% The server MUST disconnect a client that sends or reads too slowly, and MUST NOT let it delay other clients.
 @pytest.mark.parametrize("parts", [(), (b"GET /health HT",), (HEALTH, b"GET /")])
 async def test_a_head_that_never_ends_is_disconnected(server: DuvetServer, parts: tuple[bytes, ...]) -> None:
-    async with serving.serving(server, limits=HttpLimits(arrival=0.1)) as where:
-        found = await serving.exchange(where, *parts)
+    async with http_server.serving(server, limits=HttpLimits(arrival=0.1)) as where:
+        found = await http_server.exchange(where, *parts)
     assert found.count(b"HTTP/1.1 200 OK") == len(parts) // 2
 
 
@@ -193,23 +193,23 @@ NO_HTTP = (400, "This is not HTTP")
 @pytest.mark.parametrize(
     ("sent", "status", "message"),
     [
-        (serving.HEAD + b"Content-Length: 10\r\n\r\n{", 408, "The request arrived too slowly"),
+        (http_server.HEAD + b"Content-Length: 10\r\n\r\n{", 408, "The request arrived too slowly"),
         (HEALTH[:-2] + b"X: " + b"x" * 5000, 431, "The headers are too large"),
         (b"\x16\x03\x01 hello\r\n\r\n", *NO_HTTP),
         (b"GET / HTTP/1.1\r\n\r\n", *NO_HTTP),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", *NO_HTTP),
-        (serving.HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n", *NO_HTTP),
+        (http_server.HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n", *NO_HTTP),
         (b"GET /health HTTP/1.0\r\n\r\n", 421, None),
         # The server does not read the rest of a large body.
-        (serving.HEAD + b"Expect: 100-continue\r\nContent-Length: 9999999\r\n\r\n", 413, None),
+        (http_server.HEAD + b"Expect: 100-continue\r\nContent-Length: 9999999\r\n\r\n", 413, None),
     ],
 )
 async def test_odd_requests_are_answered(server: DuvetServer, sent: bytes, status: int, message: str | None) -> None:
-    arrival = 0.1 if status == HTTPStatus.REQUEST_TIMEOUT else serving.LONGEST
-    async with serving.serving(server, limits=HttpLimits(head=2000, arrival=arrival)) as where:
-        head, _, body = (await serving.exchange(where, sent)).partition(b"\r\n\r\n")
+    arrival = 0.1 if status == HTTPStatus.REQUEST_TIMEOUT else http_server.LONGEST
+    async with http_server.serving(server, limits=HttpLimits(head=2000, arrival=arrival)) as where:
+        head, _, body = (await http_server.exchange(where, sent)).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 %d " % status)
-    assert message is None or json.loads(body) == serving.error_of("invalid_request", message)
+    assert message is None or json.loads(body) == http_server.error_of("invalid_request", message)
 
 
 async def test_too_many_connections_are_closed(server: DuvetServer) -> None:
@@ -217,47 +217,50 @@ async def test_too_many_connections_are_closed(server: DuvetServer) -> None:
     ##% The server MUST close each new connection above the configured limit.
     asked = HEALTH[:-2] + b"Connection: close\r\n\r\n"
     async with (
-        serving.serving(server, limits=HttpLimits(connections=1)) as where,
+        http_server.serving(server, limits=HttpLimits(connections=1)) as where,
         await anyio.connect_tcp(*where) as first,
     ):
         await first.send(asked[:10])
-        with anyio.fail_after(serving.LONGEST):
-            assert await serving.exchange(where) == b""
+        with anyio.fail_after(http_server.LONGEST):
+            assert await http_server.exchange(where) == b""
         await first.send(asked[10:])
         assert (await first.receive()).startswith(b"HTTP/1.1 200 OK")
 
 
 async def test_a_client_that_never_reads_is_disconnected(server: DuvetServer) -> None:
     large = b'{"jsonrpc":"2.0","id":1,"method":"tests/large"}'
-    async with serving.serving(server, limits=HttpLimits(unread=0.1, rate=0)) as where, serving.asking(where) as client:
-        session = await serving.greet(client)
+    async with (
+        http_server.serving(server, limits=HttpLimits(unread=0.1, rate=0)) as where,
+        http_server.asking(where) as client,
+    ):
+        session = await http_server.greet(client)
         async with await anyio.connect_tcp(*where) as deaf:
             named = b"Mcp-Session-Id: " + session["mcp-session-id"].encode()
-            await deaf.send(serving.HEAD + named + b"\r\nContent-Length: %d\r\n\r\n" % len(large) + large)
-            with anyio.fail_after(serving.LONGEST), pytest.raises(anyio.BrokenResourceError):
+            await deaf.send(http_server.HEAD + named + b"\r\nContent-Length: %d\r\n\r\n" % len(large) + large)
+            with anyio.fail_after(http_server.LONGEST), pytest.raises(anyio.BrokenResourceError):
                 while True:
                     assert (await client.get("/health")).status_code == 200
                     await deaf.send(b"x")
 
 
 async def test_requests_that_have_not_arrived_do_not_count(server: DuvetServer) -> None:
-    async with serving.serving(server, limits=HttpLimits(requests=1)) as where, AsyncExitStack() as stack:
+    async with http_server.serving(server, limits=HttpLimits(requests=1)) as where, AsyncExitStack() as stack:
         for _ in range(3):
             stream = await stack.enter_async_context(await anyio.connect_tcp(*where))
-            await stream.send(serving.HEAD + b"Content-Length: 10\r\n\r\n{")
-        async with serving.asking(where) as client:
-            await serving.greet(client)
+            await stream.send(http_server.HEAD + b"Content-Length: 10\r\n\r\n{")
+        async with http_server.asking(where) as client:
+            await http_server.greet(client)
 
 
 async def test_the_slowest_of_too_many_arriving_bytes_are_refused(server: DuvetServer) -> None:
     async with (
-        serving.serving(server, limits=HttpLimits(arriving=1500)) as where,
+        http_server.serving(server, limits=HttpLimits(arriving=1500)) as where,
         await anyio.connect_tcp(*where) as slow,
-        serving.asking(where) as client,
+        http_server.asking(where) as client,
     ):
-        await slow.send(serving.HEAD + b"Content-Length: 2000\r\n\r\n" + b" " * 1000)
+        await slow.send(http_server.HEAD + b"Content-Length: 2000\r\n\r\n" + b" " * 1000)
         assert (await client.get("/health")).status_code == 200
-        answer = await client.post("/mcp", content=b" " * 1000 + encode_message(hello()), headers=serving.MEDIA)
+        answer = await client.post("/mcp", content=b" " * 1000 + encode_message(hello()), headers=http_server.MEDIA)
         assert answer.status_code == 200
         assert (await slow.receive()).startswith(b"HTTP/1.1 408 ")
 
@@ -357,13 +360,13 @@ RARELY = HttpLimits(rate=0.0001, burst=3)
 @pytest.mark.parametrize(
     ("shown", "tokens", "key"),
     [
-        ([f"Bearer {serving.READER}"], serving.BOTH, "token reader"),
-        ([f"bearer  {serving.ADMIN} "], serving.BOTH, "token admin"),
-        (["Bearer nobody"], serving.BOTH, "192.0.2.1"),
-        ([f"Basic {serving.READER}"], serving.BOTH, "192.0.2.1"),
-        ([f"Bearer {serving.READER}", f"Bearer {serving.READER}"], serving.BOTH, "192.0.2.1"),
-        ([], serving.BOTH, "192.0.2.1"),
-        ([f"Bearer {serving.READER}"], serving.NOBODY, "192.0.2.1"),
+        ([f"Bearer {http_server.READER}"], http_server.BOTH, "token reader"),
+        ([f"bearer  {http_server.ADMIN} "], http_server.BOTH, "token admin"),
+        (["Bearer nobody"], http_server.BOTH, "192.0.2.1"),
+        ([f"Basic {http_server.READER}"], http_server.BOTH, "192.0.2.1"),
+        ([f"Bearer {http_server.READER}", f"Bearer {http_server.READER}"], http_server.BOTH, "192.0.2.1"),
+        ([], http_server.BOTH, "192.0.2.1"),
+        ([f"Bearer {http_server.READER}"], http_server.NOBODY, "192.0.2.1"),
     ],
 )
 def test_a_rate_is_that_of_a_token_or_an_address(shown: list[str], tokens: AccessTokens, key: str) -> None:
@@ -372,36 +375,36 @@ def test_a_rate_is_that_of_a_token_or_an_address(shown: list[str], tokens: Acces
 
 
 async def statuses(*clients: httpx2.AsyncClient) -> list[int]:
-    return [(await client.get(serving.API)).status_code for client in clients]
+    return [(await client.get(http_server.API)).status_code for client in clients]
 
 
 async def test_a_token_has_one_rate_at_all_addresses(server: DuvetServer) -> None:
-    async with serving.serving(server, tokens=serving.BOTH, limits=RARELY) as where:
+    async with http_server.serving(server, tokens=http_server.BOTH, limits=RARELY) as where:
         async with (
-            serving.asking(where, serving.READER) as one,
-            serving.asking(where, serving.READER, at=serving.ELSEWHERE) as other,
+            http_server.asking(where, http_server.READER) as one,
+            http_server.asking(where, http_server.READER, at=http_server.ELSEWHERE) as other,
         ):
             assert await statuses(one, other, one, other, one) == [200, 200, 200, 429, 429]
-            answer = await one.get(serving.API)
+            answer = await one.get(http_server.API)
             assert int(answer.headers["retry-after"]) > 0
-            assert answer.json() == serving.refused("upstream_error", "Too many requests", "try again later")
-        async with serving.asking(where, serving.ADMIN) as client:
+            assert answer.json() == http_server.refused("upstream_error", "Too many requests", "try again later")
+        async with http_server.asking(where, http_server.ADMIN) as client:
             assert await statuses(client) == [200]
         # An unknown token counts for the address that sends it, not for holders of tokens.
-        async with serving.asking(where, "wrong") as client:
+        async with http_server.asking(where, "wrong") as client:
             assert await statuses(client, client, client, client) == [401, 401, 401, 429]
-        async with serving.asking(where, serving.ADMIN) as client:
+        async with http_server.asking(where, http_server.ADMIN) as client:
             assert await statuses(client) == [200]
-        async with serving.asking(where, at="127.0.0.3") as client:
+        async with http_server.asking(where, at="127.0.0.3") as client:
             assert (await client.get("/health")).status_code == 200
 
 
 async def test_a_batch_counts_for_each_request_of_its_token(server: DuvetServer) -> None:
     batch = [request("ping", id=number) for number in range(3)]
-    async with serving.serving(server, tokens=serving.BOTH, limits=RARELY) as where:
-        async with serving.asking(where, serving.READER) as client:
-            assert (await client.post("/mcp", json=batch, headers=serving.MEDIA)).status_code != 429
-        async with serving.asking(where, serving.READER, at=serving.ELSEWHERE) as client:
+    async with http_server.serving(server, tokens=http_server.BOTH, limits=RARELY) as where:
+        async with http_server.asking(where, http_server.READER) as client:
+            assert (await client.post("/mcp", json=batch, headers=http_server.MEDIA)).status_code != 429
+        async with http_server.asking(where, http_server.READER, at=http_server.ELSEWHERE) as client:
             assert (await client.get("/health")).status_code == 429
 
 

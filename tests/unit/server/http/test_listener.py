@@ -23,12 +23,12 @@ from duvet.server.http.guards import HttpLimits
 from duvet.server.http.listener import CoalescingTransport, ServerAddress, open_listener, parse_address
 from duvet.server.live_project import LiveProject
 from duvet.server.protocol.server import DuvetServer
-from tests.unit.llm.wire import Wire, openai_says
-from tests.unit.server.http import serving
-from tests.unit.server.http.waiting import Waiting
+from tests.unit.llm.provider_server import Wire, openai_says
+from tests.unit.server.http import http_server
+from tests.unit.server.http.waiting_server import Waiting
 from tests.unit.server.servers import server_of
-from tests.unit.server.wire import enveloped, request
-from tests.unit.specs.serving import at_work
+from tests.unit.server.stdio_server import enveloped, request
+from tests.unit.specs.download_server import at_work
 
 pytestmark = pytest.mark.anyio
 
@@ -126,15 +126,15 @@ async def wait(client: httpx2.AsyncClient, session: dict[str, str], found: list[
 
 async def test_an_open_request_is_finished(server: DuvetServer, waiting: Waiting) -> None:
     found: list[str] = []
-    async with serving.running(server) as (where, served), serving.asking(where) as client:
-        session = await serving.greet(client)
+    async with http_server.running(server) as (where, served), http_server.asking(where) as client:
+        session = await http_server.greet(client)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait, client, session, found)
             await waiting.asked.wait()
             # A second connection, which is open before the server stops listening.
             answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
             served.leave()
-            with anyio.fail_after(serving.LONGEST):
+            with anyio.fail_after(http_server.LONGEST):
                 while answer.status_code == 200:
                     answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
             waiting.may_answer.set()
@@ -148,23 +148,23 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
     async def ask(how: str, asked: Awaitable[httpx2.Response]) -> None:
         found[how] = await asked
 
-    with anyio.fail_after(serving.LONGEST):
+    with anyio.fail_after(http_server.LONGEST):
         async with (
             ##= man/spec/service.md#rest
             ##% Before the server stops, it MUST answer 503 with `Retry-After` to each call that it cannot finish.
-            serving.running(server, limits=HttpLimits(stopping=0.1)) as (where, served),
-            serving.asking(where) as client,
+            http_server.running(server, limits=HttpLimits(stopping=0.1)) as (where, served),
+            http_server.asking(where) as client,
             anyio.create_task_group() as tasks,
         ):
-            tasks.start_soon(ask, "rest", client.post(serving.API, json={"tool": "wait"}))
-            tasks.start_soon(ask, "mcp", serving.call(client, "wait", {}))
+            tasks.start_soon(ask, "rest", client.post(http_server.API, json={"tool": "wait"}))
+            tasks.start_soon(ask, "mcp", http_server.call(client, "wait", {}))
             while waiting.at_work < 2:
                 await anyio.lowlevel.checkpoint()
             served.leave()
     ending = ("upstream_error", "The server is shutting down", "try again later")
     assert {how: one.json() for how, one in found.items()} == {
-        "rest": serving.refused(*ending),
-        "mcp": serving.error_of(*ending),
+        "rest": http_server.refused(*ending),
+        "mcp": http_server.error_of(*ending),
     }
     assert [(one.status_code, one.headers["retry-after"]) for one in found.values()] == [(503, "5")] * 2
     assert waiting.given_up.is_set()
@@ -177,8 +177,8 @@ async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
     async def received(client: socket.socket) -> bytes:
         return await asyncio.get_running_loop().sock_recv(client, 1 << 16)
 
-    with anyio.fail_after(serving.LONGEST):
-        async with serving.running(server) as (where, served):
+    with anyio.fail_after(http_server.LONGEST):
+        async with http_server.running(server) as (where, served):
             with socket.create_connection(where) as client:
                 client.setblocking(False)
                 client.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -197,18 +197,18 @@ def _block_the_loop() -> None:
 
 async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
     asked = request("subscriptions/listen", enveloped({"notifications": {"resourcesListChanged": True}}), id="mine")
-    headers = {**serving.MODERN_HEADERS, "mcp-method": "subscriptions/listen"}
-    async with serving.running(server) as (where, served), serving.asking(where) as client:
-        session = await serving.greet(client)
+    headers = {**http_server.MODERN_HEADERS, "mcp-method": "subscriptions/listen"}
+    async with http_server.running(server) as (where, served), http_server.asking(where) as client:
+        session = await http_server.greet(client)
         async with (
             client.stream("GET", "/mcp", headers=session) as older,
             client.stream("POST", "/mcp", json=asked, headers=headers) as stream,
         ):
             lines = stream.aiter_lines()
-            with anyio.fail_after(serving.LONGEST):
+            with anyio.fail_after(http_server.LONGEST):
                 assert await anext(lines) == "event: message"
                 served.leave()
-                found = serving.messages_in("\n".join([line async for line in lines]))
+                found = http_server.messages_in("\n".join([line async for line in lines]))
                 assert await older.aread() == b""
     assert [(one.get("id"), one.get("method")) for one in found] == [
         (None, "notifications/subscriptions/acknowledged"),
@@ -217,14 +217,14 @@ async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
 
 
 async def test_the_rest_of_a_request_is_not_waited_for(server: DuvetServer) -> None:
-    limits = HttpLimits(arrival=10 * serving.LONGEST, stopping=10 * serving.LONGEST)
-    with anyio.fail_after(serving.LONGEST):
+    limits = HttpLimits(arrival=10 * http_server.LONGEST, stopping=10 * http_server.LONGEST)
+    with anyio.fail_after(http_server.LONGEST):
         async with (
-            serving.running(server, limits=limits) as (where, served),
-            serving.asking(where) as client,
+            http_server.running(server, limits=limits) as (where, served),
+            http_server.asking(where) as client,
             await anyio.connect_tcp(*where) as stream,
         ):
-            await stream.send(serving.HEAD + b"Content-Length: 10\r\n\r\n{")
+            await stream.send(http_server.HEAD + b"Content-Length: 10\r\n\r\n{")
             # The connection is accepted before that of a later client.
             assert (await client.get("/health")).status_code == 200
             served.leave()
@@ -239,7 +239,7 @@ async def test_connections_to_models_are_closed(live: LiveProject) -> None:
     with at_work(Wire()) as wire:
         wire.plan(openai_says("Hi"))
         router = StaticRouter({"one": ProviderSection(base_url=f"{wire.url}/v1", default_model="small")}, {}, {})
-        async with serving.running(server_of(live, closers=[router.aclose])):
+        async with http_server.running(server_of(live, closers=[router.aclose])):
             assert (await router.invoke(ModelRequest(prompt="Hi"))).text == "Hi"
             assert not wire.left.is_set()
-        assert await anyio.to_thread.run_sync(wire.left.wait, serving.LONGEST)
+        assert await anyio.to_thread.run_sync(wire.left.wait, http_server.LONGEST)

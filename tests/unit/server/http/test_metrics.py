@@ -12,7 +12,7 @@ from duvet.server.http.metrics import ServerMetrics
 from duvet.server.log import EventLevel, ServerLog
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.audit import CallRecord, format_warning
-from tests.unit.server.http.serving import API, BOTH, READER, asking, call, connected, samples, serving
+from tests.unit.server.http.http_server import API, BOTH, READER, asking, call, connected, samples, serving
 from tests.unit.server.servers import server_of
 
 pytestmark = pytest.mark.anyio

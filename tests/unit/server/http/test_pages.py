@@ -13,10 +13,10 @@ import pytest
 
 from duvet.llm.records import ModelError, ModelFault, ModelRequest, ModelResponse, NoModelError, ResolvedModel
 from duvet.server.staleness import ChangeDetector
-from tests.cli.made import make
-from tests.unit.knowledge.pages.made import TRACE
+from tests.cli.sample_project import make
+from tests.unit.knowledge.pages.page_projects import TRACE
+from tests.unit.server.http.http_server import API, connected, post, refused
 from tests.unit.server.http.pages import ALPHA, BETA, DELTA, FIVE, GAMMA, NOTES, dated, default_tools, pages_client
-from tests.unit.server.http.serving import API, connected, post, refused
 from tests.unit.server.servers import live_of, server_of
 from tests.unit.watching.edits import create, delete, move, save_by_rename
 

@@ -11,7 +11,7 @@ import pytest
 
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.arguments import MAX_ARGUMENT_LENGTH
-from tests.unit.server.http import serving
+from tests.unit.server.http import http_server
 from tests.unit.server.servers import TOOLS, server_of
 
 pytestmark = pytest.mark.anyio
@@ -21,11 +21,11 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
     ##= man/spec/service.md#rest
     ##% `GET /api/mcp` MUST list the tools that the caller may call, with the name, description and input schema of
     ##% each.
-    async with serving.serving(server, tokens=serving.BOTH) as where:
-        async with serving.asking(where, serving.READER) as client:
-            answer = await client.get(serving.API)
-        async with serving.asking(where, serving.ADMIN) as client:
-            everything = await serving.tools_of(client)
+    async with http_server.serving(server, tokens=http_server.BOTH) as where:
+        async with http_server.asking(where, http_server.READER) as client:
+            answer = await client.get(http_server.API)
+        async with http_server.asking(where, http_server.ADMIN) as client:
+            everything = await http_server.tools_of(client)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     manifest, identity = answer.json(), server.identity
     about = [manifest[name] for name in ("name", "version", "description")]
@@ -58,8 +58,8 @@ async def test_a_tool_answers_the_same_as_by_mcp(http: httpx2.AsyncClient, name:
     ##% A tool MUST return the same answer through MCP, `/api/mcp` and `duvet call`.
     ##= man/spec/service.md#calls
     ##% `duvet call` MUST also call tools of disabled packs.
-    found = (await http.post(serving.API, json={"tool": name, "input": given})).json()
-    told = (await serving.call(http, name, given)).json()["result"]
+    found = (await http.post(http_server.API, json={"tool": name, "input": given})).json()
+    told = (await http_server.call(http, name, given)).json()["result"]
     notes = " ".join(filter(None, (found.pop("warning", ""), found.pop("next_step", ""))))
     assert [notes] == [block["text"] for block in told["content"][1:]]
     result = json.loads(told["content"][0]["text"])
@@ -104,13 +104,15 @@ async def test_wrong_bodies_are_refused(http: httpx2.AsyncClient) -> None:
     ##= man/spec/service.md#rest
     ##% Every error of `/api/mcp` MUST contain `error`, `code` and `hint`.
     for body, error in BODIES:
-        answer = await http.post(serving.API, content=body if isinstance(body, bytes) else json.dumps(body).encode())
-        assert (answer.status_code, answer.json()) == (400, serving.refused("invalid_request", *error)), body
+        answer = await http.post(
+            http_server.API, content=body if isinstance(body, bytes) else json.dumps(body).encode()
+        )
+        assert (answer.status_code, answer.json()) == (400, http_server.refused("invalid_request", *error)), body
 
 
 async def test_no_input_is_an_empty_one(http: httpx2.AsyncClient) -> None:
     inputs: list[dict[str, Any]] = [{}, {"input": None}, {"input": {}}]
-    answers = [await http.post(serving.API, json={"tool": "coverage_summary", **one}) for one in inputs]
+    answers = [await http.post(http_server.API, json={"tool": "coverage_summary", **one}) for one in inputs]
     assert [answer.status_code for answer in answers] == [200] * 3
     assert answers[0].json() == answers[1].json() == answers[2].json()
 
@@ -121,47 +123,47 @@ HAS_IT = "use a token with the scope maintainer"
 @pytest.mark.parametrize(
     ("token", "status", "error"),
     [
-        ("", 401, serving.refused("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")),
-        (serving.READER, 403, serving.refused("forbidden", "fix requires the scope maintainer", HAS_IT)),
-        (serving.ADMIN, 200, {"done": True}),
+        ("", 401, http_server.refused("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")),
+        (http_server.READER, 403, http_server.refused("forbidden", "fix requires the scope maintainer", HAS_IT)),
+        (http_server.ADMIN, 200, {"done": True}),
     ],
 )
 async def test_a_call_needs_the_scope_of_its_tool(server: DuvetServer, token: str, status: int, error: Any) -> None:
-    async with serving.connected(server, token, tokens=serving.BOTH) as client:
-        assert await serving.post(client, "fix") == (status, error)
+    async with http_server.connected(server, token, tokens=http_server.BOTH) as client:
+        assert await http_server.post(client, "fix") == (status, error)
 
 
 async def test_statuses(http: httpx2.AsyncClient) -> None:
-    status, missing = await serving.post(http, "get_requirement_status", req_identifier="ffff")
+    status, missing = await http_server.post(http, "get_requirement_status", req_identifier="ffff")
     assert (status, missing["code"]) == (404, "not_found")
-    odd = await http.put(serving.API)
+    odd = await http.put(http_server.API)
     code = "unsupported_operation"
     assert (odd.status_code, odd.headers["allow"], odd.json()["code"]) == (405, "GET, HEAD, POST", code)
-    large = await http.post(serving.API, content=b"x" * (2 << 20))
+    large = await http.post(http_server.API, content=b"x" * (2 << 20))
     hint = "the limit is 1,048,576 bytes; split the request"
-    too_large = serving.refused("invalid_request", "The request is too large", hint)
+    too_large = http_server.refused("invalid_request", "The request is too large", hint)
     assert (large.status_code, large.json()) == (413, too_large)
-    elsewhere = await http.post(serving.API, json={}, headers={"origin": "http://evil.example"})
+    elsewhere = await http.post(http_server.API, json={}, headers={"origin": "http://evil.example"})
     assert (elsewhere.status_code, elsewhere.json()["code"]) == (403, "forbidden")
-    assert (await http.post(f"{serving.API}/", json={})).json() == serving.refused("not_found", "Not Found")
+    assert (await http.post(f"{http_server.API}/", json={})).json() == http_server.refused("not_found", "Not Found")
 
 
 @pytest.mark.criterion("pages 7.4")
 async def test_an_unexpected_failure_has_no_details(server: DuvetServer, caplog: pytest.LogCaptureFixture) -> None:
-    async with serving.connected(server_of(server.live, TOOLS)) as client:
+    async with http_server.connected(server_of(server.live, TOOLS)) as client:
         ##= man/spec/gateway.md#access
         ##% Answers and log lines MUST NOT contain the project's folder or the text of an exception, except in
         ##% `stored_path`, in the reason why an index is unreadable, and in log lines about exceptions of installed
         ##% packs.
-        failed = serving.refused("upstream_error", "Internal server error")
-        assert await serving.post(client, "burst", number=1) == (500, failed)
-        assert await serving.post(client, "twice", number=1) == (200, {"number": 2})
+        failed = http_server.refused("upstream_error", "Internal server error")
+        assert await http_server.post(client, "burst", number=1) == (500, failed)
+        assert await http_server.post(client, "twice", number=1) == (200, {"number": 2})
     (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
     assert record.getMessage() == "/api/mcp failed"
 
 
 @pytest.mark.parametrize("given", ["mine-1", "", "x" * 200, "a\tb"])
 async def test_an_answer_names_its_request(http: httpx2.AsyncClient, given: str) -> None:
-    answer = await http.post(serving.API, json={"tool": "coverage_summary"}, headers={"x-request-id": given})
+    answer = await http.post(http_server.API, json={"tool": "coverage_summary"}, headers={"x-request-id": given})
     name = answer.headers["x-request-id"]
     assert name == given if given == "mine-1" else len(name) == 32 and name.isalnum()

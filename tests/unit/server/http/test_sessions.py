@@ -17,12 +17,12 @@ from mcp.client.streamable_http import streamable_http_client
 from duvet.server.http.guards import HttpLimits
 from duvet.server.http.tokens import AccessTokens
 from duvet.server.protocol.server import DuvetServer
-from tests.cli.made import SPECIFICATION
+from tests.cli.sample_project import SPECIFICATION
 from tests.unit.server.clients import VERSIONS, client_of, value_of
-from tests.unit.server.http import serving
-from tests.unit.server.http.waiting import Waiting
+from tests.unit.server.http import http_server
+from tests.unit.server.http.waiting_server import Waiting
 from tests.unit.server.servers import server_of
-from tests.unit.server.wire import hello, request
+from tests.unit.server.stdio_server import hello, request
 from tests.unit.watching.edits import create, save_by_rename
 
 pytestmark = pytest.mark.anyio
@@ -37,10 +37,10 @@ async def open_stream(stack: AsyncExitStack, client: httpx2.AsyncClient, session
 
 
 async def test_the_longest_idle_session_makes_room(server: DuvetServer) -> None:
-    async with serving.connected(server, limits=HttpLimits(sessions=3)) as client:
-        sessions = [await serving.greet(client) for _ in range(3)]
+    async with http_server.connected(server, limits=HttpLimits(sessions=3)) as client:
+        sessions = [await http_server.greet(client) for _ in range(3)]
         assert await ping(client, sessions[0]) == 200
-        sessions.append(await serving.greet(client))
+        sessions.append(await http_server.greet(client))
         assert [await ping(client, one) for one in sessions] == [200, 404, 200, 200]
 
 
@@ -49,22 +49,22 @@ async def test_the_client_with_most_sessions_makes_room(server: DuvetServer) -> 
     ##= man/spec/mcp.md#limits
     ##% If there are too many sessions, the server MUST end the longest idle session of the client that has the most
     ##% sessions.
-    async with serving.serving(server, limits=HttpLimits(sessions=3)) as where, serving.asking(where) as client:
-        async with serving.asking(where, at=serving.ELSEWHERE) as flood:
-            session = await serving.greet(client)
-            sessions = [await serving.greet(flood) for _ in range(10)]
+    async with http_server.serving(server, limits=HttpLimits(sessions=3)) as where, http_server.asking(where) as client:
+        async with http_server.asking(where, at=http_server.ELSEWHERE) as flood:
+            session = await http_server.greet(client)
+            sessions = [await http_server.greet(flood) for _ in range(10)]
             found = [await ping(flood, one) for one in sessions]
         assert await ping(client, session) == 200
     assert found == [404] * 8 + [200] * 2
 
 
 async def test_sessions_with_streams_stay(server: DuvetServer) -> None:
-    async with serving.connected(server, limits=HttpLimits(sessions=2)) as client, AsyncExitStack() as stack:
-        sessions = [await serving.greet(client) for _ in range(2)]
+    async with http_server.connected(server, limits=HttpLimits(sessions=2)) as client, AsyncExitStack() as stack:
+        sessions = [await http_server.greet(client) for _ in range(2)]
         assert [await open_stream(stack, client, one) for one in sessions] == [200, 200]
-        refused = await client.post("/mcp", json=hello(), headers=serving.MEDIA)
+        refused = await client.post("/mcp", json=hello(), headers=http_server.MEDIA)
         assert (await client.delete("/mcp", headers=sessions[0])).status_code == 200
-        sessions.append(await serving.greet(client))
+        sessions.append(await http_server.greet(client))
         assert [await ping(client, one) for one in sessions] == [404, 200, 200]
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
 
@@ -74,25 +74,25 @@ async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
     ##% A slow client MUST NOT delay notifications to other clients.
     async def notified(lines: AsyncIterator[str], count: int) -> set[str]:
         found: set[str] = set()
-        with anyio.fail_after(serving.LONGEST):
+        with anyio.fail_after(http_server.LONGEST):
             while len(found) < count:
-                found |= {one["method"].rpartition("/")[2] for one in serving.messages_in(await anext(lines))}
+                found |= {one["method"].rpartition("/")[2] for one in http_server.messages_in(await anext(lines))}
         return found
 
     server = server_of(kettle)
     await server.live.context()
-    async with serving.connected(server) as client:
-        silent, session = await serving.greet(client), await serving.greet(client)
+    async with http_server.connected(server) as client:
+        silent, session = await http_server.greet(client), await http_server.greet(client)
         for one in (silent, session):
             asked = request("resources/subscribe", {"uri": "duvet:///specifications/spec/sections/heating"})
-            (answer,) = serving.messages_in((await client.post("/mcp", json=asked, headers=one)).text)
+            (answer,) = http_server.messages_in((await client.post("/mcp", json=asked, headers=one)).text)
             assert answer["result"] == {}
         async with client.stream("GET", "/mcp", headers=session) as stream:
             lines = stream.aiter_lines()
             for count in range(2):
                 save_by_rename("spec.md", SPECIFICATION.replace("# Heating", f"# Heating\n\n{count}."))(kettle)
                 assert await notified(lines, 1) == {"updated"}
-        with anyio.fail_after(serving.LONGEST):
+        with anyio.fail_after(http_server.LONGEST):
             while server.subscriptions.reaches(session["mcp-session-id"]):
                 await anyio.lowlevel.checkpoint()
         create("src/b.rs", "//= spec.md#pouring\n//# The spout MAY drip.\n")(kettle)
@@ -110,16 +110,16 @@ async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
 @pytest.mark.parametrize(
     ("tokens", "token", "may_change"),
     [
-        (serving.BOTH, serving.ADMIN, True),
-        (serving.BOTH, serving.READER, False),
-        (serving.NOBODY, serving.ADMIN, False),
+        (http_server.BOTH, http_server.ADMIN, True),
+        (http_server.BOTH, http_server.READER, False),
+        (http_server.NOBODY, http_server.ADMIN, False),
     ],
 )
 async def test_only_admins_see_and_call_the_tools_of_maintainers(
     server: DuvetServer, version: str, tokens: AccessTokens, token: str, may_change: bool
 ) -> None:
     async with (
-        serving.connected(server, token, tokens=tokens) as http,
+        http_server.connected(server, token, tokens=tokens) as http,
         client_of(streamable_http_client(f"{http.base_url}/mcp", http_client=http), version) as client,
     ):
         shown = "fix" in [tool.name for tool in (await client.list_tools()).tools]
@@ -127,21 +127,23 @@ async def test_only_admins_see_and_call_the_tools_of_maintainers(
     assert (shown, answer.get("done", answer.get("error", {}).get("code"))) == (may_change, may_change or "forbidden")
 
 
-@pytest.mark.parametrize(("begun", "used"), [(serving.READER, serving.ADMIN), (serving.ADMIN, serving.READER)])
+@pytest.mark.parametrize(
+    ("begun", "used"), [(http_server.READER, http_server.ADMIN), (http_server.ADMIN, http_server.READER)]
+)
 async def test_a_session_belongs_to_one_token(server: DuvetServer, begun: str, used: str) -> None:
     async with (
-        serving.serving(server, tokens=serving.BOTH) as where,
-        serving.asking(where, begun) as one,
-        serving.asking(where, used) as other,
+        http_server.serving(server, tokens=http_server.BOTH) as where,
+        http_server.asking(where, begun) as one,
+        http_server.asking(where, used) as other,
     ):
-        session = await serving.greet(one)
+        session = await http_server.greet(one)
         for method in ("GET", "DELETE"):
             assert (await other.request(method, "/mcp", headers=session)).status_code == 404
         assert await ping(other, session) == 404
         assert await ping(one, session) == 200
 
 
-async def begin_calls(stack: AsyncExitStack, where: serving.Where, count: int, waiting: Waiting) -> None:
+async def begin_calls(stack: AsyncExitStack, where: http_server.Where, count: int, waiting: Waiting) -> None:
     """Start this many calls, which stay open until the stack closes their connections."""
     body = json.dumps({"tool": "wait"}).encode()
     for number in range(count):
@@ -156,48 +158,51 @@ async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: 
     ##= man/spec/service.md#rest
     ##% If a client disconnects, the server MUST cancel its call.
     many = 20
-    with anyio.fail_after(serving.LONGEST):
-        async with serving.serving(server, limits=HttpLimits(requests=many)) as where, serving.asking(where) as client:
+    with anyio.fail_after(http_server.LONGEST):
+        async with (
+            http_server.serving(server, limits=HttpLimits(requests=many)) as where,
+            http_server.asking(where) as client,
+        ):
             for _ in range(many):
                 async with AsyncExitStack() as stack:
                     await begin_calls(stack, where, 1, waiting)
                 while waiting.at_work:
                     await anyio.lowlevel.checkpoint()
             assert waiting.given_up.is_set()
-            assert (await client.post(serving.API, json={"tool": "coverage_summary"})).status_code == 200
+            assert (await client.post(http_server.API, json={"tool": "coverage_summary"})).status_code == 200
             metrics = (await client.get("/metrics")).text
-    assert serving.samples(metrics, "duvet_http_requests_at_work") == {(): 1}
+    assert http_server.samples(metrics, "duvet_http_requests_at_work") == {(): 1}
 
 
 @pytest.mark.parametrize(("places", "most"), [(9, 8), (24, 12)])
 async def test_one_client_leaves_requests_to_others(
     server: DuvetServer, waiting: Waiting, places: int, most: int
 ) -> None:
-    with anyio.fail_after(serving.LONGEST):
+    with anyio.fail_after(http_server.LONGEST):
         async with (
-            serving.serving(server, limits=HttpLimits(requests=places)) as where,
-            serving.asking(where) as greedy,
-            serving.asking(where, at=serving.ELSEWHERE) as other,
+            http_server.serving(server, limits=HttpLimits(requests=places)) as where,
+            http_server.asking(where) as greedy,
+            http_server.asking(where, at=http_server.ELSEWHERE) as other,
             AsyncExitStack() as stack,
         ):
             await begin_calls(stack, where, most, waiting)
-            refused = await greedy.post("/mcp", headers=serving.MEDIA, json=hello())
-            assert (await other.post(serving.API, json={"tool": "coverage_summary"})).status_code == 200
+            refused = await greedy.post("/mcp", headers=http_server.MEDIA, json=hello())
+            assert (await other.post(http_server.API, json={"tool": "coverage_summary"})).status_code == 200
             waiting.may_answer.set()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert refused.json() == serving.error_of(
+    assert refused.json() == http_server.error_of(
         "upstream_error", "Too many requests from this client at once", "try again later"
     )
 
 
 async def test_one_client_leaves_streams_to_others(server: DuvetServer) -> None:
-    with anyio.fail_after(serving.LONGEST):
+    with anyio.fail_after(http_server.LONGEST):
         async with (
-            serving.serving(server, limits=HttpLimits(streams=9)) as where,
-            serving.asking(where) as greedy,
-            serving.asking(where, at=serving.ELSEWHERE) as other,
+            http_server.serving(server, limits=HttpLimits(streams=9)) as where,
+            http_server.asking(where) as greedy,
+            http_server.asking(where, at=http_server.ELSEWHERE) as other,
             AsyncExitStack() as stack,
         ):
-            found = [await open_stream(stack, greedy, await serving.greet(greedy)) for _ in range(9)]
+            found = [await open_stream(stack, greedy, await http_server.greet(greedy)) for _ in range(9)]
             assert found == [200] * 8 + [503]
-            assert await open_stream(stack, other, await serving.greet(other)) == 200
+            assert await open_stream(stack, other, await http_server.greet(other)) == 200

@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from tests.cli.running import run
+from tests.cli.command import run
 from tests.unit.server.clients import client_of, over_stdio, prompt_text
 from tests.unit.server.servers import INSTRUCTIONS
 

@@ -26,7 +26,7 @@ from duvet.version import VERSION
 from tests.conftest import ROOT
 from tests.unit.server.clients import MODERN, blocks
 from tests.unit.server.servers import LONGEST, PAGE_SIZE, TOOLS, opened, server_of
-from tests.unit.server.wire import Message, Wire, enveloped
+from tests.unit.server.stdio_server import Message, Wire, enveloped
 
 pytestmark = pytest.mark.anyio
 

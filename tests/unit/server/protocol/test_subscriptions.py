@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError
 
 from duvet.server.protocol.server import DuvetServer
-from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
+from tests.cli.sample_project import CONFIG, SOURCE, SPECIFICATION, make
 from tests.unit.server.clients import LISTS, MODERN, hearing
 from tests.unit.server.servers import LONGEST, server_of
 from tests.unit.watching.edits import append, create, save_by_rename

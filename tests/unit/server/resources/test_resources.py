@@ -15,8 +15,8 @@ from msgspec import json
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.server.resources.templates import match_values
-from tests.cli.made import make
-from tests.cli.made_tea import CONFIG, RFC
+from tests.cli.sample_project import make
+from tests.cli.tea_project import CONFIG, RFC
 from tests.conftest import ROOT
 from tests.unit.server.clients import MODERN, below, everything, got, text
 from tests.unit.server.servers import server_of

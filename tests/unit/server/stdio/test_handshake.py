@@ -15,7 +15,7 @@ from duvet.server.stdio.handshake import HANDSHAKES, LineSplitter, make_early_an
 from tests.unit.server.clients import MODERN
 from tests.unit.server.servers import INSTRUCTIONS, server_of
 from tests.unit.server.stdio.conversation import JSON, WORDS, said
-from tests.unit.server.wire import CLIENT, Message, enveloped, hello, request
+from tests.unit.server.stdio_server import CLIENT, Message, enveloped, hello, request
 
 ICON = {"src": "https://example.org/a.png", "mimeType": "image/png", "sizes": ["48x48"], "theme": "dark"}
 ABSENT: Any = object()

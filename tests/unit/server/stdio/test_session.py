@@ -25,7 +25,7 @@ from duvet.server.stdio import handshake, session
 from tests.unit.server.clients import HANDSHAKES
 from tests.unit.server.servers import INSTRUCTIONS, LONGEST, live_of, server_of
 from tests.unit.server.stdio.conversation import FOREVER, JSON, NOTICE, WORDS, OddMethods, lines_of, said
-from tests.unit.server.wire import Message, enveloped, hello, request
+from tests.unit.server.stdio_server import Message, enveloped, hello, request
 
 
 def result_of(id: object) -> Message:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.knowledge.ingest.made import LEDGER, PLAIN, written
-from tests.unit.tools.knowledge.made import Asking, asking
+from tests.unit.knowledge.ingest.ingest_projects import LEDGER, PLAIN, written
+from tests.unit.tools.knowledge.knowledge_calls import Asking, asking
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ from duvet.store.location import open_store
 from duvet.tools.call_context import Caller
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
-from tests.unit.knowledge.stored import RUN, STORE, fill
-from tests.unit.tools.knowledge.made import CALLS, STATUS, Asking
-from tests.unit.tools.made import FILES, Fixed, context_of
+from tests.unit.knowledge.stored_project import RUN, STORE, fill
+from tests.unit.tools.knowledge.knowledge_calls import CALLS, STATUS, Asking
+from tests.unit.tools.tool_calls import FILES, Fixed, context_of
 
 
 def damage(path: Path, fault: str) -> None:

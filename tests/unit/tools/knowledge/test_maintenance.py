@@ -19,9 +19,9 @@ from duvet.knowledge.restore import restore_backup
 from duvet.tools.call_context import Caller
 from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack, Scope, ToolError
-from tests.unit.knowledge.ingest.made import PLAIN
-from tests.unit.knowledge.stored import CLOCK, STAMP, fill, plain
-from tests.unit.tools.knowledge.made import CALLS, STATUS, Asking
+from tests.unit.knowledge.ingest.ingest_projects import PLAIN
+from tests.unit.knowledge.stored_project import CLOCK, STAMP, fill, plain
+from tests.unit.tools.knowledge.knowledge_calls import CALLS, STATUS, Asking
 
 INGEST, FEEDBACK, BACKUP = "km-ingest-trigger", "km-feedback-submit", "km-backup-trigger"
 UPLOAD, STORE, SEARCH = "km-upload", "km-storetext", "km-search"

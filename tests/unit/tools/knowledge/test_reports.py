@@ -12,9 +12,9 @@ from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, NodeLabel
 from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack
-from tests.unit.knowledge.stored import NOW, RUN, STORE, facts, fill, plain
+from tests.unit.knowledge.stored_project import NOW, RUN, STORE, facts, fill, plain
 from tests.unit.knowledge.test_reports import LIFECYCLE
-from tests.unit.tools.knowledge.made import STATUS, Asking
+from tests.unit.tools.knowledge.knowledge_calls import STATUS, Asking
 
 COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"
 

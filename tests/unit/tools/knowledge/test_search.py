@@ -18,10 +18,10 @@ from duvet.store.location import open_store
 from duvet.store.records import GraphNode, Relation, SymbolKind
 from duvet.tools.arguments import input_schema
 from duvet.tools.knowledge.search import search_everything
-from tests.unit.knowledge import stored
-from tests.unit.knowledge.stored import BOIL, KETTLE, MUST_BOIL, MUST_POUR, POUR, STORE, fill, plain
-from tests.unit.store.made import edge, symbol, taken
-from tests.unit.tools.knowledge.made import Asking, asking, ids
+from tests.unit.knowledge import stored_project
+from tests.unit.knowledge.stored_project import BOIL, KETTLE, MUST_BOIL, MUST_POUR, POUR, STORE, fill, plain
+from tests.unit.store.store_files import edge, symbol, taken
+from tests.unit.tools.knowledge.knowledge_calls import Asking, asking, ids
 
 PATH = "src/kettle/boil.py"
 SEARCH, NODE, AROUND, TERM = "km-search", "km-graph-node", "km-graph-subsystem", "km-graph-search"
@@ -184,15 +184,15 @@ NAMES = {
     "Code:src%2Ftea%2Fleaf%20100%25.py": "SourceFile:src/tea/leaf 100%.py",
     "Code:src/tea/leaf 100%.py": "SourceFile:src/tea/leaf 100%.py",
     "Test:tests/test_kettle.py": "TestCase:tests/test_kettle.py",
-    "Specification:spec": stored.SPEC.id,
+    "Specification:spec": stored_project.SPEC.id,
     "Section:spec#heating": "Section:spec#heating",
     f"Requirement:{BOIL}": MUST_BOIL.id,
     f"Requirement:{MUST_BOIL.properties['full_path']}": MUST_BOIL.id,
-    f"Requirement:spec#heating/{stored.ID}": MUST_BOIL.id,
+    f"Requirement:spec#heating/{stored_project.ID}": MUST_BOIL.id,
     "Requirement:3b42c44": MUST_BOIL.id,
-    "Specification:/specifications/spec": stored.SPEC.id,
+    "Specification:/specifications/spec": stored_project.SPEC.id,
     "Section:/specifications/spec/sections/heating": "Section:spec#heating",
-    f"Requirement:/specifications/spec/sections/heating/requirements/{stored.ID[:12]}": MUST_BOIL.id,
+    f"Requirement:/specifications/spec/sections/heating/requirements/{stored_project.ID[:12]}": MUST_BOIL.id,
     "Requirement:specifications/spec/sections/pouring/requirements/3b42c4990000" + "0" * 52: MUST_POUR.id,
     "Requirement:3B42C44E1122": MUST_BOIL.id,
     f"Requirement:3b42c499{'0' * 4}{'f' * 52}": MUST_POUR.id,
@@ -352,7 +352,8 @@ def test_a_term_is_literal(known: Asking, term: str) -> None:
 def large(tmp_path: Path) -> Iterator[Asking]:
     """Index a project in which one word finds many chunks, each with everything that an answer can contain."""
     requirements = [
-        stored.requirement(f"spec#heating/{number:012x}", f"{number} MUST boil. " * 9, "done") for number in range(12)
+        stored_project.requirement(f"spec#heating/{number:012x}", f"{number} MUST boil. " * 9, "done")
+        for number in range(12)
     ]
     line = "boil the water, " + "and then some more of it, " * 3 + "\n"
     store = open_store(str(fill(tmp_path) / STORE), create=True)
@@ -367,7 +368,7 @@ def large(tmp_path: Path) -> Iterator[Asking]:
         nodes = [GraphNode(label=one.artifact.label, key=one.artifact.path) for one in files]
         cites = [edge(node.id, Relation.CITES, one.id, lines=[1]) for node in nodes for one in requirements]
         belong = [edge(node.id, Relation.BELONGS_TO, "Subsystem:Kettle") for node in nodes]
-        writing.replace_graph([*stored.NODES, *requirements, *nodes], [*stored.EDGES, *cites, *belong])
+        writing.replace_graph([*stored_project.NODES, *requirements, *nodes], [*stored_project.EDGES, *cites, *belong])
     store.close()
     found = Asking(tmp_path, IngestRule(semantic=False))
     yield found

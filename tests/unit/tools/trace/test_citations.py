@@ -8,10 +8,10 @@ import pytest
 
 from duvet.config.languages import Language
 from duvet.tools.context import ProjectSnapshot
-from tests.cli.made import make
-from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.sample_project import make
+from tests.cli.tea_project import TEA_PROJECT
 from tests.slow.test_conformance import copy_with_links
-from tests.unit.tools.made import FILES, MAIN, TEA, answer, context_in, context_of, refusal, value
+from tests.unit.tools.tool_calls import FILES, MAIN, TEA, answer, context_in, context_of, refusal, value
 
 CONTEXT, SUGGEST = "get_citation_context", "suggest_citation"
 LINES = tuple(MAIN.splitlines())

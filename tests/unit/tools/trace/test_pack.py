@@ -9,10 +9,10 @@ from msgspec import json
 
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES
-from tests.cli.made import make
-from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.sample_project import make
+from tests.cli.tea_project import TEA_PROJECT
 from tests.tokens import MOST, tokens
-from tests.unit.tools.made import FILES, TEA, answer, ask, context_in, context_of, value
+from tests.unit.tools.tool_calls import FILES, TEA, answer, ask, context_in, context_of, value
 
 COVERAGE, SECTION, RESOLVE = "coverage_summary", "get_section", "resolve_spec_id"
 

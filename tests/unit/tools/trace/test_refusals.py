@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.tools.context import ProjectSnapshot
-from tests.unit.tools.made import FILES, TEA, context_of, refusal
+from tests.unit.tools.tool_calls import FILES, TEA, context_of, refusal
 
 COFFEE = context_of(FILES)
 REQUIREMENT, SECTION = (TEA, "get_requirement", "reference"), (TEA, "get_section", "reference")

@@ -7,8 +7,8 @@ from msgspec import json
 
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES
-from tests.cli.made_tea import TEA_PROJECT
-from tests.unit.tools.made import TEA, answer, context_of, refusal, value
+from tests.cli.tea_project import TEA_PROJECT
+from tests.unit.tools.tool_calls import TEA, answer, context_of, refusal, value
 
 HANDLING, HOT = "fe96266417b9", "8715a7930e03"
 IN_SECTION = "/specifications/rfc2324/sections/section-2.1/requirements"

@@ -18,10 +18,10 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES
 from duvet.tools.tool import ErrorCode, ResultPage, ToolError
 from duvet.tools.trace.invalid_citations import describe_citation_error
-from tests.cli.made import make
-from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.sample_project import make
+from tests.cli.tea_project import TEA_PROJECT
 from tests.slow.test_conformance import copy_with_links
-from tests.unit.tools.made import TEA, answer, ask, context_in, context_of, value
+from tests.unit.tools.tool_calls import TEA, answer, ask, context_in, context_of, value
 
 VALID: dict[str, object] = {"valid": True}
 MISSING = 'could not find text in section "pot" of tea.md'

@@ -9,8 +9,8 @@ import pytest
 from duvet.config.workflow_tables import VariableType as Kind
 from duvet.workflows.recipe import ORIGIN_FILE, plan_recipe_run, read_recipe
 from duvet.workflows.workflow import Capture, Check, ToolStep, Variable, Workflow
-from tests.unit.workflows.made import waiting
-from tests.unit.workflows.recipes.made import Kitchen, steps
+from tests.unit.workflows.recipes.recipe_project import Kitchen, steps
+from tests.unit.workflows.workflow_backend import waiting
 
 WHOLE = """\
 version: 1

@@ -10,7 +10,7 @@ from duvet.project.project import Project
 from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.files import MemoryTree
-from tests.made import read_files
+from tests.sample_project import read_files
 
 PROJECTS = Path(__file__).with_name("projects")
 FILES = read_files(PROJECTS / "brewing")

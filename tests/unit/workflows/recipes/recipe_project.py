@@ -19,8 +19,8 @@ from duvet.workflows.pack import make_workflow_tools
 from duvet.workflows.recipe import check_recipe, make_recipe_environment
 from duvet.workflows.recipes import RecipeCatalogue, RecipeRunner
 from duvet.workflows.workflow import Workflow, WorkflowRun
-from tests.unit.knowledge.stored import plain
-from tests.unit.tools.knowledge.made import Asking
+from tests.unit.knowledge.stored_project import plain
+from tests.unit.tools.knowledge.knowledge_calls import Asking
 
 SHIPPED = ["daily-health", "release-prep", "stale-audit", "subsystem-freshness"]
 FILLED = """\

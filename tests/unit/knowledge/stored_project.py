@@ -25,8 +25,8 @@ from duvet.project.project import Project
 from duvet.store import records
 from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, Relation, RemovedFile
-from tests.cli.running import environment
-from tests.unit.store.made import edge, everything, node, symbol
+from tests.cli.command import environment
+from tests.unit.store.store_files import edge, everything, node, symbol
 
 DAY = 86_400
 NOW = 1_800_000_000.0

@@ -16,7 +16,7 @@ from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
 from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError
 from duvet.tree.files import MemoryTree
-from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.tea_project import TEA_PROJECT
 
 URL = "https://www.rfc-editor.org/rfc/rfc2324"
 RFC_FILE = ".duvet/specifications/www.rfc-editor.org/rfc/rfc2324.txt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from tests.unit.knowledge.ingest.made import opened
+from tests.unit.knowledge.ingest.ingest_projects import opened
 
 WITHOUT_VECTORS = {"duvet.config.yaml": "ingest: {semantic: false}\n"}
 STORE = ".duvet/knowledge/store.db"

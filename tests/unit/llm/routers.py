@@ -13,7 +13,7 @@ from duvet.config.schema import ServiceConfig
 from duvet.config.settings import Secret
 from duvet.llm.records import ModelError, ModelRequest, ModelResponse
 from duvet.llm.router import StaticRouter
-from tests.unit.llm.wire import Reply, Wire, openai_says
+from tests.unit.llm.provider_server import Reply, Wire, openai_says
 
 KEY = "sk-very-secret-1234"
 NOW = 1_700_000_000.0

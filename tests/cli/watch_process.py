@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.cli.running import environment
-from tests.unit.specs.serving import LONGEST
+from tests.cli.command import environment
+from tests.unit.specs.download_server import LONGEST
 from tests.zygote import spawn
 
 WAITING = "    Watching for changes; press Ctrl-C to stop\n"

@@ -20,7 +20,7 @@ from duvet.server.http.tokens import AccessTokens, read_tokens
 from duvet.server.log import ServerLog
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.clients import MODERN
-from tests.unit.server.wire import enveloped, hello, request
+from tests.unit.server.stdio_server import enveloped, hello, request
 
 LONGEST = 30
 HOST = "127.0.0.1"

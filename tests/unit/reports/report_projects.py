@@ -13,7 +13,7 @@ from duvet.reports import json_v1, json_v2, snapshot, summary
 from duvet.reports.cells import TableLook
 from duvet.trace.records import Finished
 from duvet.tree.files import MemoryTree
-from tests.made import read_files
+from tests.sample_project import read_files
 
 PROJECTS = Path(__file__).with_name("projects")
 TYPES = read_files(PROJECTS / "types")

@@ -23,8 +23,8 @@ from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import KNOWLEDGE as PACK, Registry
 from duvet.tools.tool import EnabledPack, Scope, ToolAnswer, ToolError
-from tests.unit.knowledge.stored import CLOCK, NOW, STORE, fill, opener, plain
-from tests.unit.tools.made import FILES, Fixed, context_of
+from tests.unit.knowledge.stored_project import CLOCK, NOW, STORE, fill, opener, plain
+from tests.unit.tools.tool_calls import FILES, Fixed, context_of
 
 EVERYBODY = frozenset(Scope)
 USUAL = IngestRule()

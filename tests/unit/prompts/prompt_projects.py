@@ -10,7 +10,7 @@ from duvet.prompts.library import check_prompt_request
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
 from duvet.tree.files import MemoryTree
-from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.tea_project import TEA_PROJECT
 
 USUAL = Registry()
 

@@ -10,7 +10,7 @@ from datetime import date
 from functools import wraps
 from pathlib import Path
 
-from tests.cli.made import SPECIFICATION, make
+from tests.cli.sample_project import SPECIFICATION, make
 from tests.unit.tree.twins import Edit
 
 Place = Callable[[Path], object]

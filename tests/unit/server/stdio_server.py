@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.cli.running import environment
+from tests.cli.command import environment
 from tests.unit.server.clients import MODERN
-from tests.unit.specs.serving import LONGEST
+from tests.unit.specs.download_server import LONGEST
 from tests.zygote import spawn
 
 Message = dict[str, Any]
