@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from duvet.console.command import current_settings
 from duvet.console.streams import print_notice, write_stdout
@@ -41,7 +42,9 @@ def invoke_tool(
     """Call a tool, or a prompt of this pack; with `--verbose`, also print its progress."""
     import anyio
 
-    dispatcher = application.make_dispatcher([application.log.record_call], **(services or {}))
+    # Only a server logs each call to a km- tool, so the log does not get the pack.
+    recorders = [lambda record: application.log.record_call(replace(record, pack=""))]
+    dispatcher = application.make_dispatcher(recorders, **(services or {}))
     progress = _print_progress if prints_progress or current_settings().verbose else ignore_progress
 
     async def call() -> ToolAnswer:

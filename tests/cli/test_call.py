@@ -54,7 +54,6 @@ def test_arguments_as_json(duvet: Run) -> None:
 
 def test_an_error_as_json(duvet: Run) -> None:
     ##= man/spec/service.md#calls
-    ##= type=test
     ##% With `--format json`, `duvet call` MUST print an error on standard output, too, as an object with `status`,
     ##% `error`, `code` and `hint`.
     for line, code, status in (

@@ -140,7 +140,6 @@ def damage_blocks(whole: bytes, chance: random.Random) -> bytes:
 
 def test_no_backup_or_restore_of_a_damaged_store_succeeds(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#storage
-    ##= type=test
     ##% duvet MUST check the whole index for damage before it makes a backup, restores a backup, or indexes a project
     ##% with `--full`.
     taken(written(tmp_path / "tea", LEDGER), WANTED)

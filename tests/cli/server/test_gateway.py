@@ -129,7 +129,6 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
 
 def test_an_upload_is_the_file_of_this_machine(duvet_command: str, project: Path, desk: Open) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##= type=test
     ##% If duvet forwards a call of `km-upload`, it MUST read the file on its own machine and send the content. If duvet
     ##% forwards a call of `km-upload`, it MUST refuse a file that it cannot read or send, or that may contain secrets.
     with Command(duvet_command, project, **TOKENS) as command:

@@ -163,7 +163,6 @@ async def test_acknowledged_changes_survive_a_killed_server(duvet_command: str, 
 
 def test_a_token_of_a_reader_limits_local_callers(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
-    ##= type=test
     ##% On standard input and output and in the shell, a caller MUST have all scopes, or only the scope `reader` if only
     ##% a reader's token is set.
     reader, admin = {"KM_READER_TOKEN": "r"}, {"DUVET_ADMIN_TOKEN": "a"}

@@ -62,7 +62,6 @@ def test_every_tool_is_counted_from_zero_on(duvet_command: str, project: Path) -
 
 def test_requests_that_are_refused_early_are_counted(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#telemetry
-    ##= type=test
     ##% If the server refuses a call without a token or because of its rate, `/metrics` MUST count a failure of the tool
     ##% `unknown` with the error `unauthorized` or `rate_limited`.
     with (

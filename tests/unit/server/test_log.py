@@ -52,7 +52,6 @@ def test_a_call_is_a_line() -> None:
 
 def test_a_call_of_a_knowledge_tool_is_logged_by_default() -> None:
     ##= man/spec/gateway.md#telemetry
-    ##= type=test
     ##% At the default log level, the server MUST log each call to a `km-` tool with the tool, the arguments, the
     ##% duration and the warnings.
     lines: list[str] = []

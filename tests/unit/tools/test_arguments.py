@@ -174,7 +174,6 @@ def test_null_is_the_same_as_a_missing_argument(context: ProjectSnapshot) -> Non
 
 def test_clients_may_send_null_for_an_argument_without_a_value() -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% The input schema of a tool MUST allow null for an optional argument without a default.
     given: dict[str, dict[str, Any]] = {
         AROUND: {"name": "Kettle", "cursor": None, "include_artifacts": None},

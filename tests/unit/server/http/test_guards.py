@@ -118,7 +118,6 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
 )
 async def test_an_escaped_character_counts_as_itself(server: DuvetServer, text: str, status: int) -> None:
     ##= man/spec/mcp.md#limits
-    ##= type=test
     ##% In the size of a body, the server MUST count an escaped character as the bytes of the character itself.
     async with http_server.connected(server, limits=HttpLimits(body=2000)) as client:
         for is_ascii in (True, False):

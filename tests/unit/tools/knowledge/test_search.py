@@ -384,7 +384,6 @@ def test_agents_get_short_search_results(limit: int | None, most: int, large: As
     assert len(json.encode(shown)) <= most < len(json.encode(all_of_it)) * 1.2
     assert ids(shown) == ids(all_of_it) and len(ids(shown)) == count
     ##= man/spec/knowledge.md#answers
-    ##= type=test
     ##% If `km-search` shortens a result, the result MUST keep its requirements, symbols and relationships, and say how
     ##% much is left out.
     assert [*map(_connections, shown["results"])] == [*map(_connections, all_of_it["results"])]
