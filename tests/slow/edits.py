@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from random import Random
 from types import MappingProxyType
 from typing import NamedTuple
@@ -61,6 +62,7 @@ class Edited(NamedTuple):
     added: Mapping[str, int] = MappingProxyType({})
     removed: Mapping[str, int] = MappingProxyType({})
     moved: frozenset[int] = frozenset()  # Headings of sections with one path; only their words tell them apart.
+    is_renumbered: bool = False  # Whether sections have other numbers, which only a fix can follow.
 
 
 Edit = Callable[[Document, Random], Edited | None]
@@ -137,6 +139,50 @@ def move_section(document: Document, random: Random) -> Edited | None:
     moved = [*lines[other.first : other.last], "", *lines[one.first : one.last]]
     lines[one.first : other.last] = moved
     return Edited("\n".join(lines), moved=_equal_names(document))
+
+
+_NUMBER = re.compile(r"(\d+)(?=\.)")
+
+
+def _chapters(document: Document) -> list[Part]:
+    """The numbered sections of IETF text that are in no other, without the last, behind which appendices follow."""
+    lines = document.lines
+    found = [] if document.is_markdown else [one for one in document.parts() if one.level == 1]
+    return [one for one in found[:-1] if re.match(r"\d+\.  \S", lines[one.first])]
+
+
+def _shift_numbers(lines: list[str], headings: Collection[int], first: int, last: int, by: int) -> list[str]:
+    """The lines of a range, with other numbers in front of the headings."""
+    return [
+        _NUMBER.sub(lambda found: str(int(found[1]) + by), lines[at], count=1) if at in headings else lines[at]
+        for at in range(first, last)
+    ]
+
+
+def insert_chapter(document: Document, random: Random) -> Edited | None:
+    chapters = _chapters(document)
+    if not chapters:
+        return None
+    part = random.choice(chapters)
+    lines = document.lines
+    number = lines[part.first].partition(".")[0]
+    text = f"The added part {random.randrange(10**6)} MUST start by itself."
+    numbered = [line for line in document.headings if line >= part.first and _NUMBER.match(lines[line])]
+    below = _shift_numbers(lines, numbered, part.first, len(lines), 1)
+    added = [f"{number}.  Added part {random.randrange(10**6)}", "", f"   {text}", ""]
+    return Edited("\n".join([*lines[: part.first], *added, *below]), added=Counter([text]), is_renumbered=True)
+
+
+def exchange_chapters(document: Document, random: Random) -> Edited | None:
+    pairs = [(one, other) for one, other in pairwise(_chapters(document)) if one.last == other.first]
+    if not pairs:
+        return None
+    one, other = random.choice(pairs)
+    lines = document.lines
+    moved = _shift_numbers(lines, document.headings, other.first, other.last, -1)
+    moved += _shift_numbers(lines, document.headings, one.first, one.last, 1)
+    lines[one.first : other.last] = moved
+    return Edited("\n".join(lines), is_renumbered=True)
 
 
 def _equal_names(document: Document) -> frozenset[int]:
@@ -323,6 +369,8 @@ EDITS: tuple[Edit, ...] = (
     insert_paragraph,
     delete_section,
     move_section,
+    insert_chapter,
+    exchange_chapters,
     reword_requirement,
     reword_requirement,
     reword_requirement,
