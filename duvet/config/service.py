@@ -324,7 +324,7 @@ _WITHHELD_HINT = "replace the secrets by environment variables, such as `$API_KE
 
 
 def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) -> list[Problem]:
-    """Remove secrets from the messages that should be variables in the file."""
+    """Mask secrets in messages about values that should be variables."""
     secrets = set(_find_secrets(kind, values))
     if not secrets:
         return problems

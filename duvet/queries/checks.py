@@ -85,7 +85,7 @@ class Verdict(Struct, frozen=True):
 
 
 class Verdicts(Struct, frozen=True):
-    """The verdicts of a check by completeness, each list in order."""
+    """The annotations of a check, grouped by completeness."""
 
     by_completeness: Mapping[Completeness, tuple[Verdict, ...]]
 

@@ -59,7 +59,7 @@ class CallerBackend:
 
 
 class WorkflowTools(Struct, frozen=True):
-    """The pack of the valid workflows, and the faults of the others."""
+    """A pack with the valid workflows, and the faults of the invalid ones."""
 
     pack: Pack
     faults: Mapping[str, list[check.WorkflowFault]]

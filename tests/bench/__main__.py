@@ -28,7 +28,7 @@ ALONE: Mapping[str, Callable[[Namespace], int]] = {
     "pages_of_notes": notes.main,
     "pages": pages.main,
     "retrieval": retrieval.main,
-}  # the parts that are measured alone where their option is given
+}  # The parts that an option measures alone.
 
 
 def main() -> int:
@@ -38,7 +38,7 @@ def main() -> int:
         if getattr(options, name):
             return measure(options)
     others = (server.main, pages.main, retrieval.main) if options.rows else ()
-    # The first that fails ends it.
+    # The first failure ends the run.
     return _costs(options) or next(filter(None, (measure(options) for measure in others)), 0)
 
 

@@ -13,7 +13,7 @@ class Budget(NamedTuple):
 
     goal: float
     gate: float
-    memory: float = 0  # the most MB that may be resident; 0 is any
+    memory: float = 0  # Maximum resident MB; 0 means no limit.
 
 
 class State(StrEnum):
@@ -30,7 +30,7 @@ class Project(NamedTuple):
 
     name: str
     budgets: Mapping[State, Budget]
-    source: str  # the file that changes in the state `EDITED`
+    source: str  # The file that changes in the state `EDITED`.
     huge: bool
 
 
@@ -55,7 +55,7 @@ PROJECTS = (
 )
 START = Budget(0.11, 0.14)
 EXTRACT = Budget(0.20, 0.28)
-ASKED = "s2n-tls-132053b"  # the project that questions are put to
+ASKED = "s2n-tls-132053b"  # The project for queries.
 _QUESTION = Budget(0.20, 0.28)
 QUESTIONS: Mapping[tuple[str, ...], Budget] = {
     ("validate", "tls/s2n_server_hello.c"): _QUESTION,
@@ -72,8 +72,8 @@ CALLED, WORST_CALL = Budget(1.5, 2.5), Budget(30, 30)
 """Calls of tools: the usual one as a ratio to a request that does nothing, and all but a hundredth in milliseconds."""
 CALLED_AT_WORST = Budget(2.5, inf)
 """The same where it has to be found out what was meant: it is told, and held to the milliseconds alone."""
-CHANGED = Budget(300, 300)  # milliseconds from an edit of a source to the answer that it makes another one
-ENDURED = Budget(1.02, 1.02)  # what many calls leave in memory, as a ratio to what few leave
+CHANGED = Budget(300, 300)  # Milliseconds from an edit of a source to a changed answer.
+ENDURED = Budget(1.02, 1.02)  # Memory after many calls, relative to that after few.
 NOTES_FIRST, NOTES_LATER, NOTES_MEMORY = Budget(10, 10), Budget(5, 5), Budget(250, 250)
 """Ten thousand pages: what comes first in cu, later answers in milliseconds, and memory in MB."""
 FOUND_BY_WORDS, RANKED_BY_WORDS = 0.46, 0.47
@@ -83,15 +83,15 @@ CROWDED, CROWDED_RATE = Budget(1000, 1000), Budget(1.5, 2.0)
 the SDK gives that does nothing."""
 TAKEN_IN, TAKEN_IN_MEANT = Budget(500, 500), Budget(667, 667)
 """Milliseconds for a thousand pieces: by their words alone, and by what they mean, too."""
-TAKEN_IN_AGAIN = Budget(5_000, 5_000)  # milliseconds for twenty thousand files of which none has changed
-ROOM = Budget(1.0, 1.0)  # what a store takes, as a ratio to 300 bytes a piece and half its text
+TAKEN_IN_AGAIN = Budget(5_000, 5_000)  # Milliseconds for twenty thousand unchanged files.
+ROOM = Budget(1.0, 1.0)  # Size of a store, relative to 300 bytes per chunk plus half the text.
 FOUND, FOUND_AT_WORST = Budget(15, 15), Budget(60, 60)
 FOUND_AMONG_MANY, FOUND_AMONG_MANY_AT_WORST = Budget(60, 60), Budget(250, 250)
 """Milliseconds of the usual search, and of all but a hundredth, in twenty and in two hundred thousand pieces."""
-KNOWING = Budget(350, 350)  # MB of a server that searches two hundred thousand pieces
-FORWARDED = Budget(1.3, 2.0)  # a search that is forwarded, as a ratio to the same one without
+KNOWING = Budget(350, 350)  # MB of a server that searches 200,000 chunks.
+FORWARDED = Budget(1.3, 2.0)  # A forwarded search, relative to a local one.
 KEPT, KEPT_AT_WORST = Budget(10, 30), Budget(50, 150)
 """Milliseconds until what was handed in is on the disk, and its line of the account, too."""
 BACKED_UP, RESTORED, STORED = Budget(1_500, 3_000), Budget(1_000, 2_000), Budget(0.7, 0.8)
 """Milliseconds for twenty thousand pieces, and the size of the archive as a ratio to that of the store."""
-MEANT = Budget(0.7, 0.7)  # a search for requirements by what they mean
+MEANT = Budget(0.7, 0.7)  # A search for requirements by meaning.

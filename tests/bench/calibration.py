@@ -20,7 +20,7 @@ TEXT = (
 KEYWORD = re.compile(rb"\b(MUST|SHOULD|MAY)( NOT)?\b")
 MINUTE = 60.0
 LINES = 325_000
-DISTINCT = 997  # a prime, so that the lines repeat in no rhythm that a cache could learn
+DISTINCT = 997  # A prime, so that lines repeat in no pattern that suits a cache.
 
 
 def unit(runs: int, shared: Path | None) -> float:

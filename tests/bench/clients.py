@@ -18,7 +18,7 @@ from tests.bench.figures import p99
 from tests.bench.measure import FailedError, environment
 
 CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
-_CPU_OF_A_PROCESS = 2  # what the kernel puts into the number of such a clock, beside the process
+_CPU_OF_A_PROCESS = 2  # The clock type in the kernel's numbers of CPU clocks of processes.
 
 
 class Stdio:
@@ -195,8 +195,8 @@ _META = {
 class Load(NamedTuple):
     """What many clients observed."""
 
-    rate: float  # answers a second
-    worst: float  # seconds of all but a hundredth
+    rate: float  # Answers per second.
+    worst: float  # The 99th percentile in seconds.
 
 
 def load(server: Http, tools: Mapping[str, Mapping[str, object]]) -> Load:

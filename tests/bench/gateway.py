@@ -64,7 +64,7 @@ def _forwarded(
     with talking([duvet, "mcp"], desk, **variables) as server:
         server.greet()
         server.begin()
-        # The first call starts all of it.
+        # The first call starts everything.
         call_tool(server, "km-search", {"query": "one that starts all of it"})
         ratios = []
         for _ in range(CALLS):

@@ -15,9 +15,9 @@ from tests.bench.results import Curve, Figure
 from tests.bench.table import align
 from tests.bench.workloads import Size, forget, make_generated
 
-STEEPEST = 1.1  # the exponent that still counts as linear, for measuring is not exact
-NOISE = 0.1  # growth by less than this share of the start can't be told from chance
-MEASURES = {"cu": 3, "mb": 0}  # what is measured of a report, with the digits that are told
+STEEPEST = 1.1  # The greatest exponent that counts as linear, because measurements are inexact.
+NOISE = 0.1  # Growth by less than this share of the start is noise.
+MEASURES = {"cu": 3, "mb": 0}  # What is measured of a report, with the digits to print.
 
 
 class Line(NamedTuple):
@@ -67,7 +67,7 @@ COUNTS = {
     "sources": BASE.sources,
     "annotations": BASE.sources * BASE.citations,
     "specifications": BASE.requirements // BASE.per_document,
-}  # what grows, and how much of it the base has
+}  # What grows, and its amount in the base project.
 STATES = (State.COLD, State.SAME)
 Costs = dict[State, Figure]
 

@@ -26,7 +26,7 @@ from tests.unit.knowledge.generated_tree import written_tree
 
 FILES = 20_000
 CALLS = 200
-_OVERLAP = 140  # characters of a chunk that are in the one before, too, as these files are cut
+_OVERLAP = 140  # Characters that a chunk of these files shares with the previous one.
 _SENTENCE = re.compile(r"[A-Z][a-z]+ [^.;:|+]{40,200}\.(?=\s)")
 _WORD = re.compile(r"[a-z]{5,}")
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-NOISE = re.compile(r"CI|GITHUB_\w+|DUVET_\w+|CLICOLOR\w*|PYTHON\w*")  # variables that would change what a command does
+NOISE = re.compile(r"CI|GITHUB_\w+|DUVET_\w+|CLICOLOR\w*|PYTHON\w*")  # Variables that would change what a command does.
 LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")))
-ENOUGH = 2.0  # seconds of CPU after which more runs would tell nothing new
-SETTLED = 2.5  # seconds after which a file is old enough that a cache may go by its time
+ENOUGH = 2.0  # CPU seconds after which more runs are useless.
+SETTLED = 2.5  # Seconds after which a cache trusts the time of a file.
 
 
 class Cost(NamedTuple):

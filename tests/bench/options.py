@@ -19,7 +19,7 @@ PARTS = {
     "retrieval": "how well questions find answers",
     "knowledge": "what is taken in and searched",
     "gateway": "what a team waits for",
-}  # what can be measured on its own, and nothing else then
+}  # The parts that can be measured alone.
 NEED_SHARED = ("growth", "watch", "server", "pages", "retrieval", "save")
 
 

@@ -82,7 +82,7 @@ def _metrics(devtools: CDPSession) -> dict[str, float]:
     return {one["name"]: one["value"] for one in devtools.send("Performance.getMetrics")["metrics"]}
 
 
-SLACK = 2  # a shared machine may take so many times as long before that fails
+SLACK = 2  # Factor by which a shared machine may be slower before the check fails.
 _PAGE = "page.html"
 _OPENED = {"script": 50.0, "heap": 5.0, "elements": 20_000, "longest": 100.0, "slow longest": 250.0}
 _DONE = {"specification": 100.0, "panel": 50.0, "requirements": 100.0, "filter": 50.0, "keystroke": 50.0}
@@ -90,7 +90,7 @@ _USUAL = {"paint": 300.0, "useful": 400.0, **_OPENED, **_DONE}
 _LARGE = {"paint": 400.0, "useful": 600.0, "slow useful": 1200.0, **_OPENED, **_DONE}
 PAGES: Mapping[str, Mapping[str, float]] = {"s2n-tls-132053b": _USUAL, "2000 x 2000": _USUAL, "10000 x 2000": _LARGE}
 """What each project's page may take."""
-_EXACT = ("elements", "heap")  # what does not depend on how busy the machine is
+_EXACT = ("elements", "heap")  # Figures that do not depend on the load of the machine.
 _WORDS = {
     "paint": "first paint, ms",
     "useful": "useful, ms",

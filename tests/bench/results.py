@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FILE = Path(__file__).with_name("results.json")
-SLIP = 0.10  # more than this share on top shows in words
+SLIP = 0.10  # Growth by more than this share is described in words.
 
 
 class Figure(NamedTuple):
@@ -23,10 +23,10 @@ class Figure(NamedTuple):
 class Curve(NamedTuple):
     """How the cost of a report grows with one part of its project."""
 
-    name: str  # what there is more and more of
+    name: str  # What grows.
     state: str
     counts: tuple[int, ...]
-    start: Figure  # what a project with next to nothing takes
+    start: Figure  # The cost of a nearly empty project.
     figures: tuple[Figure, ...]  # one for each count
 
 

@@ -24,7 +24,7 @@ from tests.bench.measure import FailedError, settle
 from tests.bench.options import ROOT
 from tests.bench.workloads import Edit, forget, make_tree
 
-COUNT = 300  # requirements that are quoted, each of them once, so that no answer is known beforehand
+COUNT = 300  # Quoted requirements, each only once, so that no answer is cached.
 TOGETHER = 3  # citations in one call of the tool for many
 RIGHT, WRONG, ELSEWHERE = "right quotes", "wrong quotes", "quotes that stand nowhere near"
 _LONGEST = 400
@@ -89,11 +89,11 @@ ARGUMENTS: Mapping[str, Mapping[str, object]] = {
     "get_section": {"reference": f"{_RFC}#section-4.1.3"},
     "suggest_citation": {"requirement": _REQUIREMENT, "file": _SOURCE},
     "resolve_spec_id": {"url": _RFC},
-}  # what tools are asked that have to be told something; the citation is found out
+}  # Arguments of tools that require some; the citation is added later.
 CALLS = 300  # calls of each tool, each beside one that does nothing
 EDITS = 20
-LOADS = 3  # times that many clients come, of which the best counts
-FEW, MANY = 1_000, 10_000  # calls after which the memory is looked at
+LOADS = 3  # Repetitions with many clients, of which the best counts.
+FEW, MANY = 1_000, 10_000  # Calls after which memory is measured.
 
 
 def main(options: Namespace) -> int:

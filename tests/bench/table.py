@@ -19,8 +19,8 @@ class Result(NamedTuple):
     budget: Budget
     cost: Cost
     unit: float  # CPU seconds of the calibration in the same minute
-    before: Figure | None = None  # what the last committed run has measured
-    peer: Cost | None = None  # what another duvet took in the same minute
+    before: Figure | None = None  # The figure of the last committed run.
+    peer: Cost | None = None  # The cost of another duvet in the same minute.
 
     @property
     def figure(self) -> Figure:

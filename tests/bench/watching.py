@@ -21,7 +21,7 @@ from tests.bench.table import align
 from tests.bench.workloads import PAGE_CONFIG, Edit, make_tree
 
 EDITS = 50
-PAUSE = 0.2  # the most seconds between two edits: nobody edits in step with what looks for edits
+PAUSE = 0.2  # Maximum seconds between two edits, chosen at random so that edits and polls are not in step.
 GATE = 0.3  # seconds, for the projects of this size and smaller ones
 GATED = ("s2n-tls-132053b", "h3-704b37a", "200 x 200")
 REPORTS = (".duvet/reports/report.json", ".duvet/snapshot.txt", ".duvet/reports/report.html")
@@ -32,7 +32,7 @@ SUMMARY = ("coverage:",)
 class Wait(NamedTuple):
     """The seconds from the end of an edit to the result."""
 
-    reports: float  # the last of the reports stands in its place
+    reports: float  # The last report is in place.
     summary: float  # the last line of the summary has been read
 
 

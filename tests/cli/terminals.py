@@ -57,7 +57,7 @@ class Terminal:
         try:
             data = os.read(self.reader, 1 << 16)
         except OSError:
-            # Nobody holds the other end any more.
+            # The other end is closed.
             return False
         self.written += data
         return data != b""

@@ -39,7 +39,7 @@ def backups(project: Path) -> list[str]:
     return sorted(path.relative_to(project).as_posix() for path in project.rglob("*.tgz"))
 
 
-def test_where_a_backup_goes(duvet: Run, project: Path, tmp_path: Path) -> None:
+def test_the_destination_of_a_backup(duvet: Run, project: Path, tmp_path: Path) -> None:
     assert duvet("-q", "backup", "--output", "a.tgz") == (0, "", "")
     assert duvet("backup", "--output", str(tmp_path / "b.tar.gz")).err.startswith("../b.tar.gz: ")
     assert duvet("backup", "-o", "kept/").code == 0
@@ -91,7 +91,7 @@ def test_standard_streams(duvet: Run, duvet_command: str, project: Path) -> None
         assert (duvet("restore", "-", input=data).code, (project / STORE).exists()) == (code, code == 0)
 
 
-def test_what_is_kept_is_no_part_of_the_project(duvet: Run, project: Path) -> None:
+def test_backups_are_not_part_of_the_project(duvet: Run, project: Path) -> None:
     make(project, {"duvet.config.json": json.dumps({"store": {"path": "var/s.db"}, "ingest": {"semantic": False}})})
     for words in (("ingest",), ("backup",), ("call", "--pack", "knowledge", *VOTE)):
         assert duvet(*words).code == 0
@@ -116,7 +116,7 @@ def test_there_and_back(duvet: Run, project: Path) -> None:
     forced = duvet("restore", "--force", other)
     assert (forced.code, len(forced.err.splitlines()), len(backups(project))) == (0, 1, 2)
     assert duvet(*STATUS).out != before
-    # A store that is gone, or is none.
+    # A missing store, and a file that is not a store.
     (project / STORE).write_bytes(b"no store" * 999)
     assert duvet(*STATUS).code == 1
     assert duvet("-q", "restore", archive) == (0, "", "")
@@ -165,7 +165,7 @@ def test_feedback_alone(duvet: Run, project: Path) -> None:
     assert done.err.endswith("\nrestored 1 vote\n")
 
 
-def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp_path: Path) -> None:
+def test_failing_backups_and_restores(duvet: Run, duvet_command: str, project: Path, tmp_path: Path) -> None:
     empty = runner(duvet_command, make(tmp_path / "empty", FILES))
     refuses(empty, "backup", 1, "this project is not indexed yet")
     assert not (tmp_path / "empty" / KEPT).exists()
@@ -176,7 +176,7 @@ def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp
     ):
         refuses(duvet, f"restore {name}", 1, words)
     assert duvet("restore").code == 2
-    # Into a project that nothing was indexed of.
+    # Into a project without an index.
     assert duvet("backup", "-o", "a.tgz").code == 0
     assert empty("restore", str(project / "a.tgz")).code == 0
     assert empty("call", "--pack", "knowledge", "km-ingest-status").code == 0

@@ -138,7 +138,7 @@ def test_a_difference_from_the_snapshot_is_shown_each_time(reported: Path, duvet
     assert [run.code for run in runs] == [1, 1]
 
 
-def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
+def test_the_contents_of_the_cache(kettle: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#storage
     ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
     assert duvet("cache").out == ".duvet/cache: 0 files, 0 bytes\n"

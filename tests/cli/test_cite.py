@@ -88,7 +88,7 @@ WARM = "src/lid.rs:1\n//= tea.md#pot\n//# The pot MUST be warm.\n"
         ("tea#sugar --at ./c/pot.c:1", "c/pot.c:1\n/*\n *= tea.md#sugar\n */\n"),
     ],
 )
-def test_what_is_written(args: str, shown: str, duvet: Run) -> None:
+def test_written_citations(args: str, shown: str, duvet: Run) -> None:
     before = duvet("report").err.count("error:")
     assert duvet("cite", *shlex.split(args)) == Done(0, shown, "")
     assert duvet("report").err.count("error:") == before == 2
@@ -142,7 +142,7 @@ REFUSED: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused(what: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
+def test_refused_citations(what: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, except a citation that quotes only a
     ##% part of its requirement.

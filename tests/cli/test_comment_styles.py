@@ -76,7 +76,7 @@ def test_a_style_that_the_source_does_not_have(tmp_path: Path, duvet_command: st
         ("src/b.md", WRONG),
     ],
 )
-def test_what_is_no_citation(path: str, text: str, tmp_path: Path, duvet_command: str) -> None:
+def test_comments_that_are_not_citations(path: str, text: str, tmp_path: Path, duvet_command: str) -> None:
     make(tmp_path, {**TEXTS, path: text})
     assert "DUV029" not in run(duvet_command, tmp_path, "validate").err
 

@@ -161,7 +161,7 @@ def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_comma
     assert diff("HEAD~2").out.startswith(f"Compared with {now[:12]} (HEAD~2){NOTHING}")
 
 
-def test_what_was_wrong_then(folder: Path, diff: Run) -> None:
+def test_errors_in_the_base_revision(folder: Path, diff: Run) -> None:
     commit(make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"}))
     (folder / "src" / "b.rs").unlink()
     done = diff("--fail-on", "regression")
@@ -355,7 +355,9 @@ def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
         ({**RED, "src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n"}, (0, 0), ""),
     ],
 )
-def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run) -> None:
+def test_failing_comparisons(
+    texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run
+) -> None:
     ##= man/spec/diff.md#gates
     ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid.
     ##= man/spec/diff.md#gates

@@ -113,7 +113,7 @@ def dead_url() -> str:
     ("option", "reason"), [("--offline", "downloads are disabled"), ("--strict", "Connection refused")]
 )
 @pytest.mark.parametrize("is_configured", [True, False])
-def test_what_can_not_be_fetched_is_one_problem(
+def test_a_failed_download_is_one_problem(
     is_configured: bool, option: str, reason: str, dead_url: str, reported: Path, duvet: Run
 ) -> None:
     citation = f"//= {dead_url}#heating\n//# The kettle MUST boil water.\n"

@@ -66,7 +66,7 @@ def test_rules_states_and_keys_are_explained(duvet: Run) -> None:
     level = duvet("explain", "MUST")
     assert level.out.startswith("# MUST\n\nThe level of a sentence with MUST, MUST NOT") and level.code == 0
     assert level == duvet("explain", "must")
-    # A page with a specification of its own gets no other one.
+    # A page with its own specification gets no other one.
     assert explain_topic("DUV066") == (ROOT / "templates/rules/DUV066.md").read_text(encoding="utf-8")
     for name in ("report.html.path", "[report.html].path", "Report.HTML.Path", "html.path"):
         assert duvet("explain", name) == Done(0, PATH_PAGE, "")

@@ -73,7 +73,7 @@ def test_a_damaged_input(name: str, reported: Path, duvet: Run, gold: Snapshot) 
     code, out, err = duvet("-q", "report")
     gold.assert_match(err, f"{name.replace(' ', '_')}.txt")
     assert (code, out, kept(reported)) == (1, "", before)
-    # A NUL is no mistake of a configuration, but of who uses its patterns and paths.
+    # NUL is valid in a configuration; it fails where patterns and paths are used.
     if name.startswith("configuration ") and "NUL" not in name:
         assert duvet("-q", "config") == Done(code, out, err)
 
@@ -108,7 +108,7 @@ DENIED: dict[str, tuple[Callable[[Path], object], int]] = {
 
 
 @pytest.mark.parametrize("name", DENIED)
-def test_what_may_not_be_read_or_cached(name: str, public: Path, duvet_command: str) -> None:
+def test_unreadable_inputs_are_not_served_from_the_cache(name: str, public: Path, duvet_command: str) -> None:
     """An input's content is in the cache, but users who may not read the input don't get it."""
     deny, errors = DENIED[name]
     snapshot = (public / ".duvet/snapshot.txt").read_bytes()
@@ -149,7 +149,7 @@ def test_reports_that_are_there_already_need_not_be_written(public: Path, duvet_
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-def test_what_another_user_may_read(public: Path, duvet_command: str) -> None:
+def test_inputs_of_another_user(public: Path, duvet_command: str) -> None:
     make(public, {CONFIGURATION: CONFIG + "[report.html]\nenabled = false\n"})
     (public / "src/a.rs").chmod(0)
     os.chown(public / "src/a.rs", 0, 0)

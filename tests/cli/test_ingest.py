@@ -21,7 +21,7 @@ from tests.cli.indexed_project import STORE, WITHOUT_VECTORS, known
 from tests.unit.knowledge.ingest.ingest_projects import LEDGER, opened, written
 
 
-def test_what_is_said(ledger: Path, duvet_command: str) -> None:
+def test_output_of_a_run(ledger: Path, duvet_command: str) -> None:
     first = run(duvet_command, ledger, "ingest", "--profile", "nightly")
     assert first.code == 0 and first.out == ""
     *lines, last = [line.strip() for line in first.err.splitlines()]

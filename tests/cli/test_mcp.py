@@ -40,7 +40,7 @@ workflows:
 """
 
 
-def test_what_would_be_served(duvet: Run, duvet_command: str, folder: Path) -> None:
+def test_check_lists_what_the_server_offers(duvet: Run, duvet_command: str, folder: Path) -> None:
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST print the path of the project with its numbers of requirements and citations, and the
     ##% path of the service configuration.
@@ -97,14 +97,14 @@ PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
         (PROVIDER.format("ftp://example.org"), "duvet.config.yaml:1:"),
     ],
 )
-def test_what_is_wrong(duvet: Run, folder: Path, text: str, message: str) -> None:
+def test_invalid_configurations(duvet: Run, folder: Path, text: str, message: str) -> None:
     make(folder, {"duvet.config.yaml": text})
     code, _, err = duvet("mcp", "--check")
     assert (code, message in err, "Traceback" in err) == (1, True, False), err
     assert ("providers.a.baseUrl" in err) is ("baseUrl" in text)
 
 
-def test_where_it_would_listen(duvet: Run, duvet_command: str, folder: Path) -> None:
+def test_check_prints_the_address(duvet: Run, duvet_command: str, folder: Path) -> None:
     assert "http at 127.0.0.1:9999" in duvet("mcp", "--check", "--http", "9999").out
     open_to_all = duvet("mcp", "--check", "--http", "0.0.0.0:9999")
     assert (open_to_all.code, "no token is set" in open_to_all.err) == (1, True)

@@ -135,7 +135,7 @@ CASES = [(project, *case) for project, cases in GROUPS for case in cases]
 
 
 @pytest.mark.parametrize(("project", "line", "code", "message"), CASES, ids=[case[1] for case in CASES])
-def test_what_is_refused(
+def test_invalid_command_lines(
     project: dict[str, str], line: str, code: int, message: str, duvet_command: str, tmp_path: Path
 ) -> None:
     ##= man/spec/service.md#calls

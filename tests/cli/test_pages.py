@@ -61,7 +61,7 @@ def test_a_page(duvet: Run, folder: Path, gold: Snapshot) -> None:
         assert done.code == 0 and "\x1b" not in done.out
 
 
-def test_what_is_wrong(duvet: Run, folder: Path) -> None:
+def test_problems_of_pages(duvet: Run, folder: Path) -> None:
     assert duvet("pages", "check") == (
         1,
         "",

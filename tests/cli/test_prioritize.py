@@ -57,7 +57,7 @@ def test_text_in_a_prompt_is_neither_markup_nor_a_template_and_drives_no_termina
     assert (done.code, done.out.splitlines()[2]) == (0, '> It MUST be "<b>" & {{ hot }}.')
 
 
-def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
+def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + SERVING})
     assert "#serving" not in tea("prioritize").out + tea("uncited").out + tea("uncited", "--untested").out
     asked = tea("prioritize", "--all", "--section", "serving", "--format", "jsonl").out.splitlines()
@@ -85,7 +85,7 @@ def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
         ("--spec spoon", 0, 0),
     ],
 )
-def test_what_is_listed(args: str, listed: int, among: int, tea: Run) -> None:
+def test_listed_requirements(args: str, listed: int, among: int, tea: Run) -> None:
     done = tea("prioritize", *args.split())
     noun = "requirement" if among == 1 else "requirements"
     said = f"{listed} of {among} {noun} listed, most urgent first\n"

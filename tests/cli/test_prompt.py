@@ -24,7 +24,7 @@ def test_the_list_needs_no_project(tmp_path: Path, duvet_command: str, duvet: Ru
     assert json.decode(duvet("prompt", "--format", "json").out) == json.decode(json.encode(load_prompts()))
 
 
-def test_what_the_configuration_says_of_the_server(duvet: Run, kettle: Path) -> None:
+def test_the_server_in_the_configuration(duvet: Run, kettle: Path) -> None:
     config = "'$schema' = 'duvet-cli/config/v1'\n[server]\ntitle = 'Tea'\npacks = []\n"
     make(kettle, {".duvet/config.toml": config})
     assert duvet("prompt", "system").out == render_instructions(ServerRule(title="Tea", packs=()))

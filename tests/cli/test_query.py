@@ -283,7 +283,7 @@ def test_no_check(duvet: Run) -> None:
     assert "Queries requirement traceability using coverage data" in " ".join(help.split())
 
 
-def test_what_is_written(duvet: Run, folder: Path) -> None:
+def test_output(duvet: Run, folder: Path) -> None:
     ##= man/spec/query.md#results
     ##% `duvet query` MUST write the same requirement files as `duvet report`, but no report and no snapshot.
     before = files(folder)

@@ -198,7 +198,7 @@ def test_a_release(duvet: Run, project: Path) -> None:
     assert (outputs["run"]["profile"], outputs["run"]["success"]) == ("nightly", True)
     assert outputs["coverage"]["artifact_total"] > 0
     assert (project / outputs["backup_archive"]).is_file()
-    # The account of changes names the recipe, and what it has called.
+    # The audit log names the recipe and its calls.
     lines = (project / ".duvet/knowledge/audit.jsonl").read_text().splitlines()
     assert [(one["tool"], one["face"], one["outcome"]) for one in map(json.loads, lines)] == [
         ("km-ingest-trigger", "workflow", "success"),

@@ -67,7 +67,7 @@ def test_all_is_well(kettle: Path, duvet: Run) -> None:
     assert (found["a.json"], found["new/a.html"]) == (report, written[PAGE])
 
 
-def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> None:
+def test_reports_that_are_not_written_after_an_error(reported: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
     ##% If an annotation is invalid, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV or
     ##% snapshot.
@@ -191,7 +191,7 @@ STORED = "save its text as .duvet/specifications/host.example/spec.txt"
         ),
     ],
 )
-def test_what_can_not_be_extracted(args: str, done: Done, kettle: Path, duvet: Run) -> None:
+def test_failing_extractions(args: str, done: Done, kettle: Path, duvet: Run) -> None:
     before = files(kettle)
     assert duvet("-q", "extract", *args.split()) == done
     assert files(kettle) == before
@@ -325,7 +325,7 @@ def test_a_specification_that_is_configured_no_more(left: Path, duvet: Run) -> N
         {SPOUT: "{}", ".duvet/config.toml": CONFIG.replace('"spec.md"', '"./spec.md"')},
     ],
 )
-def test_what_people_keep_there_is_not_pruned(change: dict[str, str], left: Path, duvet: Run) -> None:
+def test_files_of_people_are_not_pruned(change: dict[str, str], left: Path, duvet: Run) -> None:
     text = (left / SPOUT).read_text()
     (left / SPOUT).unlink()
     make(left, {path: content.replace("{}", text) for path, content in change.items()})

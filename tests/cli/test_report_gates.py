@@ -268,7 +268,7 @@ def summary(done: Done) -> str:
     return "".join(lines[first:])
 
 
-def test_what_is_not_applicable_is_in_every_report(kettle: Path, duvet: Run) -> None:
+def test_not_applicable_requirements_are_in_every_report(kettle: Path, duvet: Run) -> None:
     entry = ENTRY.format(day=FUTURE)
     make(kettle, {".duvet/config.toml": EXTENDED + entry})
     first, again = duvet("report"), duvet("report")
@@ -376,7 +376,7 @@ def test_each_pattern_has_to_match(tmp_path: Path, duvet_command: str) -> None:
     ]
 
 
-def test_what_our_schema_warns_about(tmp_path: Path, duvet_command: str) -> None:
+def test_warnings_of_our_schema(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#verdicts
     ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
     ##% exception without a reason.

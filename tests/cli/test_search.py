@@ -91,7 +91,7 @@ def test_some_of_many(duvet: Run) -> None:
         (("pot", "--spec", "retri"), failed('unknown specification "retri" [DUV120]', hint="did you mean retry?")),
     ],
 )
-def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, duvet: Run) -> None:
+def test_invalid_searches(args: tuple[str, ...], done: Done, duvet: Run) -> None:
     assert duvet("search", *args) == done
 
 
@@ -148,7 +148,7 @@ def test_without_the_extra_for_meaning(folder: Path) -> None:
         ("zzz rettry", ""),
     ],
 )
-def test_what_is_near_where_nothing_is_found(query: str, hint: str, duvet: Run) -> None:
+def test_suggestions_if_nothing_is_found(query: str, hint: str, duvet: Run) -> None:
     assert duvet("search", query) == Done(1, "", f"nothing found{hint}\n")
 
 

@@ -76,7 +76,7 @@ use one of these ids:
         ("tea.md:7", '"tea.md:7" matches 2 requirements', TWO),
     ],
 )
-def test_what_can_not_be_shown(reference: str, message: str, hint: str, duvet: Run) -> None:
+def test_unknown_references(reference: str, message: str, hint: str, duvet: Run) -> None:
     done = failed(f"{message} [DUV120]", hint=hint)
     assert duvet("show", reference) == done._replace(err=ERRORS + done.err)
 

@@ -48,12 +48,12 @@ def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: 
         ("-q", "", 5),
     ],
 )
-def test_what_is_listed(args: str, said: str, count: int, tea: Run) -> None:
+def test_listed_requirements(args: str, said: str, count: int, tea: Run) -> None:
     done = tea("uncited", *args.split())
     assert (done.code, done.out.count("\n"), done.err) == (0, count, said)
 
 
-def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
+def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
     entry = "[[not-applicable]]\ntarget = 'tea.md#brewing'\nreason = 'Nobody brews.'\n"
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + entry})
     rest = "3 of 4 requirements uncited or to do; 8 not applicable; 1 listed\n"

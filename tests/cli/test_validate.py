@@ -47,7 +47,7 @@ def test_warnings(folder: Path, duvet: Run) -> None:
 
 
 @pytest.mark.parametrize("edit", ["src/right.py", "tea.md", ".duvet/config.toml", "src/new.py"])
-def test_what_is_known_is_forgotten_when_anything_changes(edit: str, folder: Path, duvet: Run) -> None:
+def test_cached_results_expire_with_any_change(edit: str, folder: Path, duvet: Run) -> None:
     duvet("validate")
     path = folder / edit
     text = path.read_text() if path.exists() else "##= tea.md#gone\n"
@@ -80,7 +80,7 @@ NAMES = [f"{number:02}.txt" for number in range(12)]
         ((".",), 1, ALL_COUNT),
     ],
 )
-def test_what_is_checked(names: tuple[str, ...], code: int, said: str, folder: Path, duvet: Run) -> None:
+def test_checked_files(names: tuple[str, ...], code: int, said: str, folder: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
     ##% project if none are named.
@@ -164,7 +164,7 @@ def test_standard_input_that_is_closed_and_a_folder_to_run_in(duvet_command: str
         assert run(duvet_command, folder.parent, "-C", "project", "validate", name) == Done(0, "", RIGHT_COUNT)
 
 
-def test_what_would_be_done_and_colours(folder: Path, duvet: Run, gold: Snapshot) -> None:
+def test_planned_fixes_in_colour(folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#fixes
     ##% With `--diff`, `duvet validate` MUST print its fixes as a unified diff without writing them.
     before = files(folder)

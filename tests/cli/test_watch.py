@@ -24,7 +24,7 @@ CONFIGURATION, REPORT = ".duvet/config.toml", ".duvet/reports/report.json"
 HEATING = ".duvet/requirements/spec/heating.toml"
 
 
-def test_all_that_is_told(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
+def test_output_of_each_run(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
     ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved or
     ##% removed, or when the patterns match other files.
@@ -85,12 +85,12 @@ def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: 
         assert watched.told() == Told("src/a.rs", 0, PASS)
         create(f"src/{count}.rs", HALF)(kettle)
         assert watched.told() == Told(f"src/{count}.rs", 0, PASS)
-    # Another run before this would have told of itself.
+    # An earlier run would have printed something.
     assert watched.interrupted() == (130, "", "\ninterrupted\n")
     assert (kettle / ".duvet" / "cache").exists() is (options == ())
 
 
-def test_what_is_wrong_ends_nothing(kettle: Path, watch: Watch) -> None:
+def test_errors_do_not_end_the_watch(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
     ##% After a problem in the configuration or in an annotation, `duvet report --watch` MUST report it and keep
     ##% watching.
@@ -153,7 +153,7 @@ def test_quiet(kettle: Path, watch: Watch) -> None:
     make(kettle, {"src/a.rs": WRONG})
     watched = watch("-q", "report", "--watch")
     assert watched.until("encountered 2 errors\n").startswith("error: could not find text in section")
-    # It doesn't say when it waits; a change before that is no less one.
+    # The process does not report when it waits; changes before that count, too.
     save_by_rename("src/a.rs", WRONG.partition("\n\n")[0])(kettle)
     assert watched.until("encountered 1 errors\n").startswith("error: could not find text in section")
     assert watched.interrupted() == (130, "", "\ninterrupted\n")
@@ -178,7 +178,7 @@ def asked(watched: Watched) -> list[int]:
 
 
 @LINUX
-def test_who_is_asked(kettle: Path, watch: Watch) -> None:
+def test_watched_folders(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
     ##% duvet MUST watch only folders that contain inputs. duvet MUST use the file notifications of the operating
     ##% system, and poll only if `WATCHFILES_FORCE_POLLING` is set.

@@ -63,7 +63,7 @@ def summarised(owed: dict[Key, Requirement]) -> tuple[Counter[str], str]:
     return found, f"{words}, {found['excepted']} excepted" if found["excepted"] else words
 
 
-def test_what_is_not_applicable(owed_less: OwedLess) -> None:
+def test_not_applicable_requirements(owed_less: OwedLess) -> None:
     project, freed, owed = owed_less
     found, coverage = summarised(owed)
     assert f"\n{coverage}, {len(freed)} not applicable\n" in project.summary

@@ -246,7 +246,7 @@ def test_a_status_says_whose_fault_it_is(
 
 
 @pytest.mark.parametrize("level", ["warn", "debug"])
-def test_what_a_tool_raises_is_in_the_log(duvet_command: str, tmp_path: Path, level: str) -> None:
+def test_exceptions_of_tools_are_logged(duvet_command: str, tmp_path: Path, level: str) -> None:
     ##= man/spec/service.md#packs
     ##% If a tool of a pack raises an exception, the server MUST log the message and the place at the level `warn`, and
     ##% the traceback at the level `debug`.

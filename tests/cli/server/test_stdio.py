@@ -47,7 +47,7 @@ def cancel(id: object) -> Message:
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
 
 
-def test_what_is_printed_does_not_reach_the_client() -> None:
+def test_printed_text_does_not_reach_the_client() -> None:
     ##= man/spec/mcp.md#standard-input-and-output
     ##% The server MUST write only protocol messages to standard output, even if its code or a child process prints
     ##% something else. The server MUST write each message as one line of UTF-8 that ends in a line feed.

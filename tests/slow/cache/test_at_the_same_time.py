@@ -81,7 +81,7 @@ def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Pa
     processes = [start(duvet_command, folder, "report", *options(number)) for number in range(8)]
     texts = cycle(TEXTS)
     while any(process.poll() is None for process in processes):
-        # In one step, as every source is read in one.
+        # In one step, because every source is read in one.
         make(tmp_path, {"new": next(texts)})
         (tmp_path / "new").replace(folder / "src" / "a.rs")
     given = zip(finished(processes, folder), right, strict=True)

@@ -89,7 +89,7 @@ def test_a_run_that_is_killed(duvet_command: str, tmp_path: Path) -> None:
         left = whole(twins.kept)
         twins.check(codes, *options, now=twins.time(choice))
         right = whole(twins.plain)
-        # Nothing but what was there and what is right has been in the place of a report.
+        # A report was at all times the old one or the correct new one.
         assert [name for name in {**before, **left} if left.get(name) not in (before.get(name), right.get(name))] == []
         assert {item.state for item in list_cache_files(BlobStore(str(twins.kept / CACHE_FOLDER)))} <= {
             CacheFileState.GOOD

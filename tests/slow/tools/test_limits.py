@@ -12,7 +12,7 @@ from tests.unit.tools.tool_calls import answer, ask, context_of
 from tests.unit.tools.trace.test_pack import COVERAGE, many
 
 
-def test_what_is_far_too_much_is_cut() -> None:
+def test_very_long_answers_are_cut() -> None:
     context = context_of(many(200))
     found, words = answer(context, COVERAGE)
     shown = found["specifications"]
@@ -28,7 +28,7 @@ def test_what_is_far_too_much_is_cut() -> None:
 def test_a_store_that_is_locked(known: Asking) -> None:
     locked = sqlite3.connect(known.file, isolation_level=None)
     locked.execute("BEGIN EXCLUSIVE")
-    # Who reads goes on.
+    # Readers continue.
     assert known.value(STATUS)["run_id"] == "r1"
     locked.execute("ROLLBACK")
     known.knowledge.close()

@@ -75,7 +75,7 @@ def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path,
     assert 'unknown pack "kettel"' in duvet(duvet_command, project, site, "tools").err
 
 
-def test_what_the_help_of_a_tool_says(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
+def test_the_help_of_a_tool(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
     install_tutorial(site, tmp_path)
     assert duvet(duvet_command, project, site, "tools", "boil").out == HELP
 

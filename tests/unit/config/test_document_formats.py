@@ -167,7 +167,7 @@ def test_limits(text: str | bytes, ending: str, said: str) -> None:
     assert refusal(text, ending) == said
 
 
-def test_what_is_just_within_the_limits() -> None:
+def test_documents_just_within_the_limits() -> None:
     assert read('{"a":' * 64 + "1" + "}" * 64, "json").values
     assert read("{a: " * 64 + "1" + "}" * 64, "yaml").values
     assert read(b" " * ((1 << 20) - 2) + b"{}", "json").values == {}

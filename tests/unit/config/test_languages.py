@@ -10,7 +10,7 @@ from duvet.config import languages
 def test_the_table_of_languages() -> None:
     patterns = [pattern for language in languages.Language for pattern in language.patterns]
     assert len(set(patterns)) == len(patterns)
-    # The two prefixes of a style can be told apart.
+    # The two prefixes of a style are different.
     for meta, content in (language.style for language in languages.Language):
         assert not meta.startswith(content) and not content.startswith(meta)
 

@@ -14,7 +14,7 @@ from duvet.errors import DuvetError
 from duvet.model import Kind
 
 
-def test_what_init_starts_with_in_the_order_of_its_blocks() -> None:
+def test_the_order_of_starter_blocks() -> None:
     assert [(starter.language.value, starter.pattern, starter.language.style) for starter in STARTERS] == [
         ("c", "src/**/*.c", languages.STARS),
         ("cryptoverif", "**/*.cv", languages.STARS),
@@ -94,7 +94,7 @@ UPSTREAM = b"'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\
 
 
 @pytest.mark.parametrize("data", [OURS, UPSTREAM])
-def test_what_is_added_to_a_configuration(data: bytes) -> None:
+def test_additions_to_a_configuration(data: bytes) -> None:
     ##= man/spec/init.md#existing-projects
     ##% In an existing project, `duvet init` MUST add the specifications and languages that its options name. In an
     ##% existing project, `duvet init` MUST NOT change anything else in a file.
@@ -105,7 +105,7 @@ def test_what_is_added_to_a_configuration(data: bytes) -> None:
     assert added.count(b"\n") == added.count(b"\r\n" if data is UPSTREAM else b"\n")
 
 
-def test_what_cannot_be_added_to() -> None:
+def test_configurations_that_can_not_be_extended() -> None:
     data = OURS + b'\nspecification = [{ source = "a.md" }]\n'
     with pytest.raises(DuvetError) as error:
         add_to_config(data, read(data), [], ["b.md"], {})

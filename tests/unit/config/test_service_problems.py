@@ -91,7 +91,7 @@ workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${
     assert (config.workflows["w"].description, config.workflows["w"].steps[0].tool) == ("$HOST", "$HOST")
 
 
-def test_what_variables_hold_is_checked() -> None:
+def test_values_of_variables_are_checked() -> None:
     environ = {"BLANK": " ", "LINE": "sk\n", "ODD": "\udcff", "AGAIN": "$BLANK"}
     text = '{"server": {"host": "$BLANK", "name": "$ODD", "title": "$AGAIN"}, "providers": {"a": {"apiKey": "$LINE"}}}'
     with pytest.raises(ProblemsError) as error:
@@ -127,7 +127,7 @@ def shown(text: str, form: ProblemFormat = ProblemFormat.TEXT) -> str:
 
 @pytest.mark.parametrize("value", HIDDEN)
 @pytest.mark.parametrize("form", list(ProblemFormat))
-def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
+def test_possible_secrets_are_never_shown(value: str, form: ProblemFormat) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST NOT show the values of secrets and environment variables in messages.
     text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"

@@ -111,6 +111,6 @@ def test_texts_that_have_no_value(text: str, said: str) -> None:
     assert error.value.message == said
 
 
-def test_what_is_one_variable() -> None:
+def test_texts_that_are_a_single_variable() -> None:
     texts = ["$A", "${_a1}", "A", "$A ", "$A\n", "$$A", "${A", "$A}", "$1", "$A$B", "$É", ""]
     assert [text for text in texts if document.is_variable(text)] == ["$A", "${_a1}"]

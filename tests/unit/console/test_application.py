@@ -40,7 +40,7 @@ async def test_an_edit_of_something_else_leaves_it_as_it_is(assembly: Applicatio
     assert desk.environment is house
 
 
-async def test_what_was_in_force_before_is_not_kept(assembly: Application, tmp_path: Path) -> None:
+async def test_earlier_settings_are_dropped(assembly: Application, tmp_path: Path) -> None:
     assembly.make_dispatcher(())
     for size in range(1, 12):
         make(tmp_path, {CONFIG: _of_size(size)})

@@ -78,7 +78,7 @@ def test_without_a_configuration(tmp_path: Path) -> None:
     assert (found.snippets, found.config_path) == ({0: "x;"}, "")
 
 
-def test_what_is_next(tmp_path: Path) -> None:
+def test_next_steps(tmp_path: Path) -> None:
     ##= man/spec/page.md#overview
     ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
     found = page(make(tmp_path / "a", KETTLE)).next

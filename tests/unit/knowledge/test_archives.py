@@ -61,7 +61,7 @@ def unchanged(paths: StorePaths) -> Iterator[StorePaths]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_is_not_a_backup_is_refused(unchanged: StorePaths, tmp_path: Path, name: str) -> None:
+def test_archives_that_are_not_backups_are_refused(unchanged: StorePaths, tmp_path: Path, name: str) -> None:
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST refuse an archive that contains unexpected files, that differs from its manifest, or that
     ##% does not fit on the disk. When `duvet restore` refuses an archive, it MUST NOT change anything.

@@ -111,7 +111,7 @@ def test_small_and_empty_files_need_no_tests_and_connections() -> None:
     }
 
 
-def test_what_is_fixed_or_not_stale_leaves_the_report() -> None:
+def test_fixed_and_fresh_entries_leave_the_report() -> None:
     fresh = [replace(one, git_timestamp=NEW) for one in ARTIFACTS]
     fresh.append(artifact("tests/test_tea.py", FileKind.TEST, "tea", chunk_count=1))
     links = [

@@ -113,7 +113,7 @@ def test_behind_links_and_in_the_place_of_unreadable_files(kettle: Path, follow:
     assert following.next() == ("src/b.rs",)
 
 
-def test_what_git_ignores(kettle: Path, follow: Follow) -> None:
+def test_ignored_files(kettle: Path, follow: Follow) -> None:
     config = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
     config = config.replace("pattern =", "gitignore = true\npattern =")
     make(kettle, {".duvet/config.toml": config, ".gitignore": "generated\n", "src/generated/b.rs": ""})

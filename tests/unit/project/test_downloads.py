@@ -88,7 +88,7 @@ def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: 
     assert (turns.counts, sorted(held.seen)) == ([4], sorted(paths))
 
 
-def test_what_only_comments_name_is_downloaded_at_once_too(held: Held, tmp_path: Path) -> None:
+def test_urls_in_comments_are_downloaded_in_parallel(held: Held, tmp_path: Path) -> None:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download a specification at most once, even if the URLs of an RFC are spelled differently, and later
     ##% read it from disk.

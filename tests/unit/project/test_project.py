@@ -104,7 +104,7 @@ def test_any_input_is_read_or_refused(config: bytes, specification: bytes, sourc
         assert error.message
 
 
-def test_what_is_extracted_equals_what_the_next_run_reads(tmp_path: Path) -> None:
+def test_extraction_equals_what_the_next_run_reads(tmp_path: Path) -> None:
     first = Project(str(written(tmp_path)))
     assert {
         path: read_requirement_file(path, data)[0] for path, data in first.extraction.files.items()

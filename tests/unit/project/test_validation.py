@@ -29,7 +29,7 @@ def found(one: Project, path: str) -> list[tuple[int, str, str, str]]:
     ]
 
 
-def test_what_a_report_lets_pass() -> None:
+def test_problems_that_only_validation_reports() -> None:
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report an exception without a reason as an error.
     problems = validate(project()).of(["src/doubtful.rs"]).problems
@@ -65,9 +65,9 @@ OFFERS: dict[str, tuple[dict[str, str], str]] = {
             "//= tea.md#bth\n//# A frame\n"
         ),
     ),
-    # It is shown, and not written: the target says that another one is meant.
+    # It is shown but not applied, because the target names another requirement.
     "another specification has something like it": ({}, f"//= tea.md#serving\n//# {LID} at all.\n"),
-    # A citation without a quote has nothing to tell its section by but the name.
+    # A citation without a quote identifies its section only by name.
     "titles": ({}, "//= tea.md#servng\n\n//= tae.md#cleaning\n\n//= tea.md\n"),
 }
 
@@ -86,7 +86,7 @@ def test_hints_and_fixes(snapshot: Snapshot) -> None:
 
 
 @pytest.mark.parametrize(("lines", "found"), [(0, 1), (2, 1), (3, 0), (40, 0)])
-def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
+def test_repeated_quotes_above_different_code(lines: int, found: int) -> None:
     quote, code = "//# A biscuit MAY be offered to those who ask for one politely.\n", "fit();\n" * lines
     said, test = f"//= tea.md#serving\n{quote}", f"//= tea.md#serving\n//= type=test\n{quote}"
     problems = validate(project({"src/twice.rs": f"{said}{code}{said}{test}"})).of(["src/twice.rs"]).problems
@@ -170,7 +170,7 @@ def test_a_missing_specification_is_reported_once() -> None:
     assert list(findings.invalid()) == [0, 1]
 
 
-def test_what_is_wrong_with_the_tree_is_no_matter_of_a_file(tmp_path: Path) -> None:
+def test_problems_of_the_tree_belong_to_no_file(tmp_path: Path) -> None:
     folder = make(tmp_path / "tea", FILES)
     (folder / "src/loop").symlink_to(folder / "src")
     findings = validate(Project(str(folder)))

@@ -106,7 +106,7 @@ def test_a_configured_format_makes_no_second_specification() -> None:
     assert [card.id for card in changed.specifications] == ["pot", "tea", "spoon"]
 
 
-def test_what_follows_from_the_cards() -> None:
+def test_values_derived_from_cards() -> None:
     cards = make_catalogue(NUMBERED_FILES)
     card, (specification,) = cards.requirements[0], cards.specifications
     id = blake3(card.text.encode()).hexdigest()

@@ -105,7 +105,7 @@ def test_the_space_of_another_model_or_a_damaged_one_is_refused() -> None:
     assert [model.space(other) for other in others] == [None] * 10
 
 
-def test_what_many_texts_have_in_common_does_not_count() -> None:
+def test_the_common_direction_of_texts_is_ignored() -> None:
     texts = [" ".join(some) for some in combinations(KITCHEN, 3)]
     few = embedder().fitted(texts[:100])
     many = embedder().fitted(texts)

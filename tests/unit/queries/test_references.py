@@ -114,7 +114,7 @@ MEANT = {
 
 
 @pytest.mark.parametrize("reference", MEANT)
-def test_what_a_reference_means(reference: str) -> None:
+def test_resolved_references(reference: str) -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST accept each prefix of a requirement id that is unambiguous and has at least four digits.
     ##= man/spec/show.md#references

@@ -194,7 +194,7 @@ def test_a_query_without_words_is_refused(query: str) -> None:
             search(query, embedder=model)
 
 
-def test_what_a_query_names_comes_first() -> None:
+def test_named_requirements_come_first() -> None:
     ##= man/spec/search.md#results
     ##% If a query is an id, a file, a `file:line`, a target, a section or a specification, `duvet search` MUST list the
     ##% requirements that it names before all others.

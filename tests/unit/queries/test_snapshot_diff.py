@@ -78,7 +78,7 @@ def test_changes_of_lines() -> None:
         ("implementation", "exception", True),
     ],
 )
-def test_what_is_a_loss(before: str, after: str, is_lost: bool) -> None:
+def test_losses(before: str, after: str, is_lost: bool) -> None:
     then, now = (f"SPECIFICATION: s\n  SECTION: [S](#s)\n    TEXT[!MUST,{one}]: x\n" for one in (before, after))
     found = compare_snapshots(then, now)
     assert (len(found.lost), len(found.gained)) == (is_lost, not is_lost)

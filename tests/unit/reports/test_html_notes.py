@@ -134,7 +134,7 @@ LINKS = {
 }
 
 
-def test_where_links_lead() -> None:
+def test_targets_of_links() -> None:
     lines = "".join(f"Look {number}: {text}.\n\n" for number, text in enumerate(LINKS))
     page = written({"docs/in/own.md": f"{lines}| a |\n|---|\n| [[b c\\|d]] |\n", "docs/b c.md": "B"})
     found = re.findall(r"<p>Look \d+: (.*?)\.</p>", page)

@@ -94,7 +94,7 @@ HALF = (
 )
 
 
-def test_what_a_requirement_lacks() -> None:
+def test_missing_citations_of_a_requirement() -> None:
     assert re.findall("<p class=lacks>(.*?)</p>", page(finished(STATES | {"src/a.rs": "".join(HALF)}))) == [
         "Code cites all of it; tests cite only a part.",
         "Tests cite all of it; code cites only a part.",
@@ -102,7 +102,7 @@ def test_what_a_requirement_lacks() -> None:
     ]
 
 
-def test_how_a_requirement_is_done() -> None:
+def test_reasons_for_a_state() -> None:
     warm, round_ = "The pot MUST be warm.", "It SHOULD be round."
     made = (cites(warm), cites(warm, "test"), cites(round_), cites(round_, "test"), cites("It SHOULD", "implication"))
     cup = "A cup MUST be clean and\n//# MUST be dry."

@@ -101,7 +101,7 @@ def test_round_trip() -> None:
     assert json_v2.decode_v2_report(json_v2.encode_v2_report(report)) == report
 
 
-def test_what_a_report_contains_is_read_and_written_again() -> None:
+def test_reading_and_writing_keep_a_report() -> None:
     assert json_v2.decode_v2_report(text()) == json_v2.V2Report()
     report = json_v2.decode_v2_report(text('{"u": {"b": [1.5, "é"], "a": null}}', '{"v": 12345678901234567890123}'))
     assert report == json_v2.V2Report(
@@ -147,7 +147,7 @@ def test_bytes_that_are_no_report(data: bytes, message: str) -> None:
     assert fault(data).removeprefix("failed to parse JSON: ") == message
 
 
-def test_what_is_too_deep_is_not_written() -> None:
+def test_deeply_nested_values_are_refused() -> None:
     deep = Raw(b"[" * 9999 + b"]" * 9999)
     with pytest.raises(DuvetError, match="nested too deeply"):
         json_v2.encode_v2_report(json_v2.V2Report(sources=json_v2.V2Sources(extensions={"u": deep})))

@@ -72,7 +72,7 @@ def test_reports_without_files(text: str) -> None:
         report("<class><method/></class>", line(ci=1, hint="x > y")),
     ],
 )
-def test_what_does_not_matter(text: str) -> None:
+def test_ignored_elements(text: str) -> None:
     assert [*read(text).values()] == [{1: True}]
 
 

@@ -130,7 +130,7 @@ def test_a_quote_on_one_line_may_get_wider() -> None:
 
 
 @given(st.sampled_from(STYLES), st.sampled_from(Kind), st.sampled_from(["", "  ", "\t"]), QUOTES, st.integers(1, 90))
-def test_what_is_written_is_read_again(
+def test_inserted_annotations_can_be_read(
     style: SourceStyle, kind: Kind, indent: str, quote: list[str], most: int
 ) -> None:
     fields = {"reason": "so be it"} if kind is Kind.EXCEPTION else {}

@@ -33,7 +33,7 @@ def test_literals_of_a_language(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        # What holds code again is left alone with all behind it, and so is what never ends.
+        # Literals that contain code or never end are ignored, with everything after them.
         ("a.js", "`${f(`\na`)}`\n`\nb\n`"),
         ("a.py", '"""\na\n'),
         ("a.c", '"""\na\n"""'),
@@ -41,11 +41,11 @@ def test_literals_of_a_language(path: str) -> None:
         ("Makefile", '"""\na\n"""'),
     ],
 )
-def test_where_nothing_is_sure_nothing_is_said(path: str, text: str) -> None:
+def test_unclear_literals_are_ignored(path: str, text: str) -> None:
     assert lines_in_literals(path, text, range(1, 9)) == []
 
 
-def test_which_languages_are_known() -> None:
+def test_known_languages() -> None:
     known = [
         path for path in ("src/a.py", "a.b.rs", "a.c", "py", ".py", "a.py/b", "Dockerfile") if may_have_literals(path)
     ]

@@ -69,7 +69,7 @@ def test_a_rule_excludes_named_files_but_not_those_of_other_rules() -> None:
     assert found(SourceRule(("src/gen/c.rs", "top.rs"), exclude=("src/gen",))) == ["top.rs"]
 
 
-def test_what_git_ignores() -> None:
+def test_ignored_files() -> None:
     files = {
         ".gitignore": b"target/\n*.gen.rs\n",
         "src/.gitignore": b"!keep.gen.rs\n/local/\n",

@@ -97,7 +97,7 @@ def test_refusals(held: Held, path: Path, name: str, policy: Policy, why: str) -
 
 
 @pytest.mark.parametrize("name", ["cut/a", "away/a", "http://127.0.0.1:1/nobody-answers"])
-def test_what_the_client_refuses(held: Held, path: Path, name: str) -> None:
+def test_refused_responses(held: Held, path: Path, name: str) -> None:
     url = name if "://" in name else f"{held.url}/{name}"
     with pytest.raises(FetchError, match=f"^could not download {re.escape(url)}: "):
         fetch(url, path)
@@ -181,7 +181,7 @@ def test_of_a_file_and_a_folder_of_one_name_the_first_stays(held: Held, tmp_path
     assert content(tmp_path) == {paths[0][1:]: text("tea")}
 
 
-def test_what_is_not_allowed_begins_no_thread(held: Held, tmp_path: Path) -> None:
+def test_forbidden_downloads_start_no_thread(held: Held, tmp_path: Path) -> None:
     class Watched(Heard):
         def downloads(self, count: int) -> Downloads:
             raise AssertionError("there is nothing to watch")

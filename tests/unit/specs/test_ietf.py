@@ -246,7 +246,9 @@ def test_order_of_numbers(table: dict[str, list[str]], expected: bool) -> None:
         ("2 a", None, False, False),
     ],
 )
-def test_which_heading_may_follow(line: str, last: tuple[int, ...] | None, after_break: bool, expected: bool) -> None:
+def test_valid_successors_of_a_heading(
+    line: str, last: tuple[int, ...] | None, after_break: bool, expected: bool
+) -> None:
     heading = ietf.parse_heading(line)
     assert heading is not None and ietf.can_be_heading(heading, last, after_break=after_break) is expected
 

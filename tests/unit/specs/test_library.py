@@ -71,7 +71,7 @@ def test_nothing_is_parsed_twice() -> None:
     assert shelf.load(Locator("tea.md", format=Format.IETF)).sections == ()
 
 
-def test_what_is_not_there_is_fetched_once() -> None:
+def test_missing_specifications_are_downloaded_once() -> None:
     wanted: list[dict[str, str]] = []
 
     def fetcher(missing: dict[str, str]) -> dict[str, DownloadOutcome]:

@@ -64,7 +64,7 @@ def test_quotes(quote: str, texts: list[str], fit: Fit) -> None:
         *(("x \u00a0", "©"), ("a\u00a0b", "©")),
     ],
 )
-def test_what_is_not_found(text: str, quote: str) -> None:
+def test_quotes_that_are_not_found(text: str, quote: str) -> None:
     assert match.QuoteMatcher(section_of(text)).find(quote) is None
 
 
@@ -231,7 +231,7 @@ def test_a_changed_part_of_the_text_equals_the_plain_rules(text: str, data: st.D
 
 
 @given(st.lists(st.sampled_from(["ab", "cd.", "é日", "🩸x", "(ef", "gh)"]), min_size=1, max_size=12), st.data())
-def test_what_is_found_exactly_is_what_was_quoted(words: list[str], data: st.DataObject) -> None:
+def test_exact_matches_equal_the_quote(words: list[str], data: st.DataObject) -> None:
     text = "".join(word + data.draw(st.sampled_from([" ", "\n", "\n\n   "])) for word in words)
     start = data.draw(st.integers(0, len(words) - 1))
     quote = " ".join(words[start : data.draw(st.integers(start + 1, len(words)))])

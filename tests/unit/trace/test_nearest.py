@@ -34,21 +34,21 @@ def find_nearest(quote: str, text: str = PARAGRAPH) -> str | None:
         ("Hot water MUST boil before the leaves are put into the pot.", WATER),
         ("The water MUST boil before the leaves are put into the kettle.", WATER),
         ("The water MUST boil before the leaves get put into the hot pot.", WATER),
-        # A part of a sentence stays a part, with the punctuation that it has.
+        # A part of a sentence stays a part, with its punctuation.
         ("water MUST boil before a leaf is put", "water MUST boil before the leaves are put"),
         ("The leaves MUST all be dry", "The leaves MUST be dry"),
         ("The leaves MUST all be dry,", "The leaves MUST be dry,"),
         ("Milk (of a goat) MAY be added", "Milk (of a cow) MAY be added"),
         ("Milk (of a cow) MAY be put", "Milk (of a cow) MAY be added."),
-        # The bullet of a list that the text has not, has, or has another one for.
+        # A bullet that the text lacks, contains, or spells differently.
         ("* The water MUST cook before the leaves are put into the pot.", WATER),
         ("- The cup SHOULD be hot and clean at all times.", "* The cup SHOULD be warm and clean at all times."),
-        # Where a sentence began or ended with another word, it is meant as a whole.
+        # If the first or last word of a sentence differs, the whole sentence is meant.
         ("This section tells of tea.", "This section is about tea."),
         # Two words in the wrong order.
         ("water The MUST boil before the leaves are put into the pot.", WATER),
         ("The water MUST boil before the leaves are put into pot. the", WATER),
-        # Words that stand nowhere go away where they follow a sentence, or lead to one.
+        # Unknown words after or before a sentence are removed.
         (f"{WATER} and so on", WATER),
         (f"See also: {WATER}", WATER),
         (f"{WATER} This is all.", WATER),
@@ -79,7 +79,7 @@ def test_a_known_sentence_is_whole() -> None:
         # In the middle of a sentence it ends, or begins, with words that stand nowhere near.
         "The water MUST boil before the leaves and so on",
         "now and then before the leaves are put into the pot.",
-        # Nothing is like it, it is too short, or two are.
+        # Nothing is similar, the quote is too short, or two texts are similar.
         "Nobody has ever written down anything of this kind.",
         "boil the",
         "*",
@@ -97,7 +97,7 @@ def test_no_answer_is_clear(quote: str) -> None:
     ("score", "second", "is_clear"),
     [(75, 0, True), (74, 0, False), (80, 60, True), (80, 61, False), (99, 94, True), (99, 95, False), (100, 95, True)],
 )
-def test_what_is_clear(score: float, second: float, is_clear: bool) -> None:
+def test_clear_results(score: float, second: float, is_clear: bool) -> None:
     ##= man/spec/validate.md#fixes
     ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, if
     ##% there is exactly one correction.
@@ -137,7 +137,7 @@ def make_neighbourhood(text: str = TEXT) -> Neighbourhood:
     ("quote", "sections"),
     [
         ("The leaves", []),
-        # However it is wrapped, but to the letter.
+        # Wrapping does not matter, but every letter does.
         ("Everybody SHOULD wait until the host has  poured the last cup", ["serving", "again"]),
         ("rinsed with water , and MUST NOT", ["washing"]),
         ("rinsed with waters, and MUST NOT", []),

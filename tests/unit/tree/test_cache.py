@@ -159,7 +159,7 @@ def test_few_files_that_change_are_read_again_each_time(root: Path) -> None:
     assert (run(), run()) == (["f0", "f1", "f2", "f7"], [])
 
 
-def test_where_nothing_is_kept(root: Path) -> None:
+def test_the_cache_that_stores_nothing(root: Path) -> None:
     work, memory = Work(), Cache()
     for _ in range(2):
         found = memory.parse_files("n", str, "pq", "h", lambda path: work() if path == "p" else None)

@@ -31,7 +31,7 @@ def saved(blobs: BlobStore) -> Path:
     return Path(blobs.folder, "name")
 
 
-def test_what_was_saved_is_loaded(blobs: BlobStore) -> None:
+def test_saved_values_are_loaded(blobs: BlobStore) -> None:
     assert load(blobs) is None
     saved(blobs)
     assert (load(blobs), blobs.load("name", list[int])) == (VALUE, None)
@@ -113,7 +113,7 @@ def test_a_link_is_not_written_to(linked: str, blobs: BlobStore, tmp_path: Path)
     assert elsewhere.read_text() == "precious" if elsewhere.is_file() else not list(elsewhere.iterdir())
 
 
-def test_what_nobody_finished_is_swept_away_after_a_while(blobs: BlobStore) -> None:
+def test_abandoned_unfinished_files_are_removed(blobs: BlobStore) -> None:
     names = (f".name.{process}-0123456789abcdef.new" for process in (1, 2))
     old, new, mine = (Path(blobs.folder, name) for name in (*names, "mine.new"))
     saved(blobs)

@@ -112,7 +112,7 @@ def test_folders_that_are_others_now(folder: Path, descriptor: InotifyDescriptor
             descriptor.open({str(folder / gone)})
 
 
-def test_what_is_read_before_it_is_lost(folder: Path, descriptor: InotifyDescriptor) -> None:
+def test_more_events_than_fit_into_one_read(folder: Path, descriptor: InotifyDescriptor) -> None:
     """There are more events than fit into one read."""
     for count in range(3000):
         (folder / "a" / f"{count:04}{'x' * 200}").touch()

@@ -101,14 +101,14 @@ def test_the_disk_is_not_looked_at(checkout: Path) -> None:
         assert set(tree.taken) == {"out", "../../beside.md"}
 
 
-def test_what_git_keeps_for_itself_is_that_of_today(checkout: Path) -> None:
+def test_the_git_folder_is_read_from_disk(checkout: Path) -> None:
     with tree_of(checkout) as tree:
         for path in ("../.git", "../.git/info/exclude", f"{checkout.parent}/.git/info/exclude", ".git"):
             assert answers(tree, path) == answers(DiskTree(str(checkout)), path)
         assert tree.taken == {}
 
 
-def test_what_is_lent(checkout: Path) -> None:
+def test_lent_files_and_folders(checkout: Path) -> None:
     make(checkout, {"spec.md": "spec", "downloads/x/y.txt": "text", "downloads/src.rs": "new", "a.rs": "changed"})
     with tree_of(checkout) as tree:
         tree.lend(frozenset({"spec.md", "a.rs", "absent.md"}), "downloads")

@@ -65,7 +65,7 @@ def test_a_link_stays_one_and_rights_stay_what_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
-def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
+def test_leftovers_of_killed_runs_are_removed(tmp_path: Path) -> None:
     (tmp_path / ".mine.new").write_bytes(b"mine")
     (tmp_path / "a").write_bytes(b"old")
     command = [sys.executable, "-c", KILLED, str(tmp_path / "a"), str(tmp_path / ("b" * 90))]
@@ -77,7 +77,7 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     assert listed(tmp_path) == {"a": b"new", ".mine.new": b"mine"}
 
 
-def test_what_is_being_written_is_left_alone(tmp_path: Path) -> None:
+def test_files_in_progress_are_kept(tmp_path: Path) -> None:
     with store_together() as write:
         write(str(tmp_path / "a"), b"slow")
         store_file(str(tmp_path / "a"), b"quick")
@@ -107,7 +107,7 @@ def test_elsewhere_the_age_decides(tmp_path: Path) -> None:
         ("a\0b", "paths can't contain NUL characters"),
     ],
 )
-def test_what_can_be_no_file(tmp_path: Path, name: str, reason: str) -> None:
+def test_outputs_that_are_not_files(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "file").write_bytes(b"old")
     with pytest.raises(OutputError) as caught:
         store_file(f"{tmp_path}/{name}", b"new")

@@ -114,7 +114,7 @@ def test_a_change(change: Change, paths: list[str], folders: list[str], now: int
 
 def test_other_paths_and_a_selection_of_answers(root: Path) -> None:
     tree = asked(root)
-    # What nobody asked for may change.
+    # Files that were not read may change.
     (root / "src" / "b.rs").write_text("another")
     (root / "src" / "deep" / "d.rs").write_text("more")
     assert same(tree)
@@ -144,14 +144,14 @@ def test_times_that_prove_nothing(root: Path) -> None:
         assert (files[A].digest, bool(folders["src"].digest)) == (content, bool(content))
 
 
-def test_what_was_compared_by_content_is_trusted_in_the_end(root: Path) -> None:
+def test_files_compared_by_content_are_trusted_later(root: Path) -> None:
     tree = asked(root, 0)
     renewed = recorder.check_unchanged(tree.record, record(root))
     assert renewed is not None and renewed is not tree.record
     assert {one.digest for one in (*renewed.files.values(), *renewed.folders.values())} == {b""}
     assert recorder.check_unchanged(renewed, record(root)) is renewed
     assert recorder.check_unchanged(tree.record, record(root, 0)) is tree.record
-    # A clock that stands still: all marks are the same, and only the content tells.
+    # The clock stands still, so only the content differs.
     (root / A).write_text("ONE")
     info, was = (root / A).stat(), tree.record.files[A]
     tree.record.files[A] = type(was)(3, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, was.digest)
@@ -179,7 +179,7 @@ def test_work_within_work_and_recalled_stamps(root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["cache", "knowledge"])
-def test_what_duvet_keeps_is_no_part_of_a_tree(root: Path, name: str) -> None:
+def test_duvets_own_data_is_not_part_of_a_tree(root: Path, name: str) -> None:
     folder = root / "sub" / ".duvet" / name
     folder.mkdir(parents=True)
     (folder / "sources").touch()
@@ -222,7 +222,7 @@ def test_files_that_the_work_writes_and_removes_are_no_changes(root: Path) -> No
     assert altered(tree) == ["c.rs", A]
 
 
-def test_what_was_written(root: Path) -> None:
+def test_written_files(root: Path) -> None:
     tree = record(root)
     for text, expected in (("done", True), ("gone", False)):
         (root / "out").write_text(text)

@@ -159,7 +159,7 @@ def test_workflows_that_call_themselves_are_reported() -> None:
     chain = [calling(f"n{number}", f"n{number + 1}") for number in range(9)]
     message = "workflows are nested 6 deep; the limit is 5: w > n1 > n2 > n3 > n4 > n5"
     assert faults(tool("a", "workflow.n1"), others=[*chain, calling("n9")]) == [("steps[0].tool", message, "")]
-    # Not each of a hundred to the power of four ways is walked.
+    # Not every one of 100⁴ paths is followed.
     wide = [calling(f"n{number}", *[f"n{number + 1}"] * 100) for number in range(3)]
     assert faults(tool("a", "workflow.n0"), others=[*wide, calling("n3")]) == []
 

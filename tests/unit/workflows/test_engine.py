@@ -20,7 +20,7 @@ from duvet.workflows.workflow import Capture, Check, ModelStep, Step, StepRun, T
 from tests.unit.workflows.workflow_backend import BEGIN, Clock, World, echo, ran, states, text, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
-LONGEST = 10  # what takes more seconds hangs
+LONGEST = 10  # Seconds after which a test counts as hanging.
 RESULT = {"status": "ok", "n": 1, "none": None, "flag": True, "items": [{"id": "a.b", "k.l": []}], "result": "inner"}
 
 

@@ -107,7 +107,7 @@ class RecordingTransport:
         self.told.append("closed")
 
 
-async def test_what_is_written_at_once_is_sent_at_once() -> None:
+async def test_writes_of_one_iteration_are_sent_together() -> None:
     transport = RecordingTransport()
     coalescing = CoalescingTransport(cast(asyncio.Transport, transport))
     coalescing.write(b"head")
