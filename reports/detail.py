@@ -26,8 +26,8 @@ from duvet.reports.cells import (
 )
 from duvet.reports.summary import describe_exemption
 from duvet.text import format_count
-from duvet.trace.coverage import format_state
 from duvet.trace.records import State
+from duvet.trace.totals import format_state
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageDetail

@@ -20,8 +20,8 @@ from duvet.reports.cells import (
     wrap_cells,
 )
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
-from duvet.trace.coverage import GateResult, Total, compute_totals, format_state, group_totals, judge_run
 from duvet.trace.records import Finished, NotApplicable, State
+from duvet.trace.totals import GateResult, Total, compute_totals, format_state, group_totals, judge_run
 
 _NAME = 24  # Levels are shown as percentages before names are cut to less than this width.
 _SHORT_NAME = 12  # Levels are left out before names are cut to less than this width.

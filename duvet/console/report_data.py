@@ -20,8 +20,8 @@ from duvet.queries.priority import make_priority_rows, prioritize_requirements
 from duvet.queries.revisions import SnapshotDiff, compare_snapshots
 from duvet.reports.html.anchors import ReportData
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.coverage import GateResult
 from duvet.trace.records import Finished
+from duvet.trace.totals import GateResult
 from duvet.tree.files import FolderMembership
 from duvet.tree.git import GitCommand, GitRepository
 from duvet.tree.recorder import FileChangedError, RecordedTree

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
+_UNSPACED = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]"
 _SIMILARITY = 0.75  # Minimum similarity of a suggested word.
 _DEPTH = 100  # Minimum number of hits to fuse from each ranking.
 
@@ -153,7 +152,7 @@ def _add_unspaced(found: SearchHits, catalogue: Catalogue, terms: Sequence[str],
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST find Chinese, Japanese and Thai words in text without spaces.
     # The full-text index takes such a stretch for one word.
-    if not any(map(_UNSPACED.search, terms)):
+    if not any(re.search(_UNSPACED, term) for term in terms if not term.isascii()):
         return found
     parts = {one: spans for one in sorted(allowed) if (spans := _find_parts(catalogue.requirements[one].text, terms))}
     if not parts:
@@ -270,6 +269,8 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
             ##= man/spec/search.md#results
             ##% `duvet search` MUST highlight the words that it found, and print the number of results that it does not
             ##% show. For an unknown word, `duvet search` MUST suggest similar words or names.
+            from difflib import get_close_matches
+
             word, words = query.strip().lower(), _list_words(catalogue)
             if word not in words and (near := get_close_matches(word, words, 1, _SIMILARITY)):
                 return f"did you mean {near[0]}?"

@@ -134,12 +134,12 @@ def _romanize_with_anyascii(char: str) -> str:
 _LABEL = r"(?!xn--)[a-z0-9-]+"
 _SEGMENT = r"(?!\.{1,2}(?:/|\Z))[\w.~!$&()*+,;=:@-]*"
 # URLs that are known to be normal, so that the parser is not needed.
-_NORMAL = re.compile(rf"https?://(?:{_LABEL}\.)*(?!xn--)[a-z][a-z0-9-]*(?:/{_SEGMENT})+", re.ASCII)
-_RFC = re.compile(
+_NORMAL = rf"(?a)https?://(?:{_LABEL}\.)*(?!xn--)[a-z][a-z0-9-]*(?:/{_SEGMENT})+"
+_RFC = (
     r"https?://(?:www\.rfc-editor\.org/rfc|tools\.ietf\.org/rfc|datatracker\.ietf\.org/doc/html)/rfc"
     r"(.*?)(?:\.pdf)*(?:\.xml)*(?:\.html)*(?:\.txt)*/*"
 )
-_PARTS = re.compile(r"[^:]*://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)[^/?#]*([^?#]*)")
+_PARTS = r"[^:]*://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)[^/?#]*([^?#]*)"
 _EXTENSION = re.compile(r"(?<=[^/])\.[^./]*\Z")
 
 
@@ -153,7 +153,7 @@ def is_url(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
     """Normalise a URL by the WHATWG URL Standard; raise DuvetError if it has no host."""
-    if _NORMAL.fullmatch(text):
+    if re.fullmatch(_NORMAL, text):
         return text
     from can_ada import parse
 
@@ -179,7 +179,7 @@ def canonical_url(url: str) -> str:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download a specification at most once, even if the URLs of an RFC are spelled differently, and later
     ##% read it from disk.
-    found = _RFC.fullmatch(url)
+    found = re.fullmatch(_RFC, url)
     return f"https://www.rfc-editor.org/rfc/rfc{found[1]}.txt" if found else url
 
 
@@ -188,7 +188,7 @@ def cache_path(url: str, folder: str) -> str:
 
     The path leaves out port, query and fragment, and always ends in `.txt`.
     """
-    found = _PARTS.match(canonical_url(url))
+    found = re.match(_PARTS, canonical_url(url))
     host, path = found.groups() if found else ("", "")
     return strip_extension(posixpath.join(folder, host, *path.split("/")).rstrip("/")) + ".txt"
 

@@ -81,7 +81,7 @@ def read_comment(text: SourceText, one: WrittenAnnotation) -> str:
     return "\n".join(trim(line) for line in text.lines[one.line - 1 : find_last_line(text, one)])
 
 
-_PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d{1,9})(?::\d+)?:?\Z", re.DOTALL)
+_PLACE = r"(?s)(?P<path>.+?):(?P<line>\d{1,9})(?::\d+)?:?\Z"
 _NEAR = 3
 
 
@@ -113,7 +113,7 @@ class AnnotationLines(Struct, frozen=True):
 
 def parse_file_line(reference: str) -> FileLine | None:
     """Parse `file:line` or `file:line:column`."""
-    found = _PLACE.match(reference)
+    found = re.match(_PLACE, reference)
     return FileLine(found["path"], int(found["line"])) if found else None
 
 
@@ -176,7 +176,7 @@ def find_nearest_lines(lines: Iterable[int], line: int) -> list[int]:
 _SOME = 20
 _WEB = re.compile(r"https?://(?:www\.)?")
 _EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
-_BREADCRUMB = re.compile(rf"{BREADCRUMB_SIGN}|/")
+_BREADCRUMB = rf"{BREADCRUMB_SIGN}|/"
 _NEVER = 9  # Greater than the rank of any name.
 
 
@@ -216,8 +216,8 @@ def match_sections(card: SpecificationCard, name: str) -> tuple[str, ...]:
     """Return the ids of the sections with this id, number, title or heading path."""
     name = name.removeprefix("#")
     found = find_section_indexes(card, name, has_prefixes=True)
-    if not found and _BREADCRUMB.search(name):
-        path = "/".join(map(make_anchor, _BREADCRUMB.split(name)))
+    if not found and re.search(_BREADCRUMB, name):
+        path = "/".join(map(make_anchor, re.split(_BREADCRUMB, name)))
         found = find_section_indexes(card, path, has_prefixes=True)
     if found:
         return tuple([card.sections[index].id for index in found])
@@ -312,12 +312,11 @@ def normalise_name(name: str) -> str:
 
 RESOURCE_SCHEME = "duvet://"
 
-_RESOURCE = re.compile(
-    r"(?:duvet://)?/specifications(?:/(?P<specification>[^/]+)"
+_RESOURCE = (
+    r"(?s)(?:duvet://)?/specifications(?:/(?P<specification>[^/]+)"
     r"(?:(?P<sections>/sections)(?:/(?P<section>.*?)"
     r"(?:(?P<requirements>/requirements)(?:/(?P<id>[^/]+)"
-    r"(?:(?P<citations>/citations)(?:/(?P<citation>.+))?)?)?)?)?)?)?/?\Z",
-    re.DOTALL,
+    r"(?:(?P<citations>/citations)(?:/(?P<citation>.+))?)?)?)?)?)?)?/?\Z"
 )
 
 
@@ -333,7 +332,7 @@ class ResourcePath(Struct, frozen=True):
 
 def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None:
     """Parse a resource path or URI; return None for any other text."""
-    found = _RESOURCE.match(path)
+    found = re.match(_RESOURCE, path)
     if found is None:
         return None
     groups = found.groupdict()
@@ -348,12 +347,11 @@ def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None
     return ResourcePath(**parts, is_collection=is_collection)
 
 
-_RFC = re.compile(
-    r"(?:(?:https?://)?[^/]*\b(?:rfc-editor|ietf)\.org(?::\d+)?/(?:\S*/)?|urn:ietf:|doi:10\.17487/)?"
-    r"rfc[ :_-]?0*(?P<number>\d{1,6})(?:\.(?:txt|html?|pdf|xml|json))*\Z",
-    re.IGNORECASE,
+_RFC = (
+    r"(?i)(?:(?:https?://)?[^/]*\b(?:rfc-editor|ietf)\.org(?::\d+)?/(?:\S*/)?|urn:ietf:|doi:10\.17487/)?"
+    r"rfc[ :_-]?0*(?P<number>\d{1,6})(?:\.(?:txt|html?|pdf|xml|json))*\Z"
 )
-_BEHIND = re.compile(r"[?#]")
+_BEHIND = r"[?#]"
 _FILE = "file://"
 
 
@@ -394,9 +392,9 @@ def _list_spellings(text: str, root: str) -> Iterator[str]:
     ##= man/spec/mcp.md#tools
     ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification. `resolve_spec_id` MUST
     ##% answer an unknown URL with an `error` and similar names.
-    bare = _BEHIND.split(text, maxsplit=1)[0].rstrip("/")
+    bare = re.split(_BEHIND, text, maxsplit=1)[0].rstrip("/")
     yield bare
-    rfc = _RFC.match(bare)
+    rfc = re.match(_RFC, bare)
     if rfc:
         yield f"rfc{rfc['number']}"
         yield f"RFC {rfc['number']}"

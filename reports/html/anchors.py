@@ -17,8 +17,8 @@ from duvet.queries.records import make_fragment_link
 from duvet.queries.revisions import SnapshotDiff
 from duvet.text import escape_line_ends
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard
-from duvet.trace.coverage import GateResult
 from duvet.trace.records import Finished, State
+from duvet.trace.totals import GateResult
 
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
