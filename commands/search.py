@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
+from duvet.config.service import load_service_ingest
 from duvet.console import filters
-from duvet.console.command import Subcommand
+from duvet.console.command import Subcommand, current_settings
 from duvet.console.discovery import ReferenceType
 from duvet.console.options import add_list_format, add_trace_options
 from duvet.console.output import add_limit_option, print_list
@@ -30,6 +31,7 @@ from duvet.reports.tables import (
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
+from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
     from duvet.queries.embeddings import Embedder
@@ -116,7 +118,9 @@ def search(
 def _find_embedder() -> Embedder | None:
     from duvet.queries.embeddings import find_embedder
 
-    return find_embedder(True)
+    settings = current_settings()
+    rule, _ = load_service_ingest(DiskTree(), settings.environ, settings.config_path, folder=settings.folder)
+    return find_embedder(rule.model, required=True)
 
 
 def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue, files: ProjectFiles) -> Iterator[str]:

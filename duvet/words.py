@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -87,15 +88,20 @@ class Query(Struct, frozen=True):
     @property
     def all_of_it(self) -> str:
         """An FTS5 expression that requires every term."""
-        return " ".join(map(_quote_term, self.terms))
+        return " ".join(map(quote_term, self.terms))
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words and phrases that are searched if no text contains all terms."""
+        words: dict[str, None] = {}
+        for term in self.terms:
+            words.update(dict.fromkeys([term] if term in self.phrases else _significant_words(term)))
+        return list(words)
 
     @property
     def some_of_it(self) -> str:
         """An FTS5 expression that requires at least one word or phrase."""
-        words: dict[str, None] = {}
-        for term in self.terms:
-            words.update(dict.fromkeys([term] if term in self.phrases else _significant_words(term)))
-        return " OR ".join(map(_quote_term, words))
+        return " OR ".join(map(quote_term, self.words))
 
 
 def make_storable(text: str) -> str:
@@ -126,7 +132,7 @@ def _significant_words(term: str) -> list[str]:
     return [word for word in _JOINTS.split(term) if word and word not in STOP_WORDS]
 
 
-def _quote_term(term: str) -> str:
+def quote_term(term: str) -> str:
     ##= man/spec/search.md#queries
     ##% Unless `--raw` is given, `duvet search` MUST read a query as words, not in the syntax of the search engine.
     # Terms contain no double quotes, and FTS5 reads everything between them as text.

@@ -26,7 +26,7 @@ from duvet.config.fields import FieldType, list_field_types
 from duvet.config.key_styles import respell_keys
 from duvet.config.project_file import build_table, find_config, respell_project_keys
 from duvet.config.schema import ServiceConfig, find_unresolved_names
-from duvet.config.service_tables import IngestSection, PagesSection, ServerSection
+from duvet.config.service_tables import IngestSection, PagesSection, SearchSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
@@ -209,6 +209,7 @@ def load_service_pages(
 
 class _IngestTables(Struct, frozen=True):
     ingest: IngestSection = IngestSection()
+    search: SearchSection = SearchSection()
     store: StoreSection = StoreSection()
 
 
@@ -221,7 +222,7 @@ def load_service_ingest(
 ) -> tuple[IngestRule, StoreSection]:
     """Return the settings of `duvet ingest` and the index; raise ProblemsError if they are invalid."""
     found = load_service_tables(_IngestTables, tree, environ, project_path, service_path, folder) or _IngestTables()
-    return found.ingest.rule(environ), found.store
+    return found.ingest.rule(environ, found.search.model), found.store
 
 
 def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDocument:

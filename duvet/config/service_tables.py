@@ -14,6 +14,7 @@ from duvet.config.settings import (
     EDITOR_FIELDS,
     ExpandedText,
     IngestRule,
+    SearchModel,
     SearchRule,
     Secret,
     ServerRule,
@@ -244,7 +245,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
         doc(f"URI that opens a place in an editor, with the fields {_FIELDS}; write `{{{{` for a brace"),
     ] = None
 
-    def rule(self, environ: Mapping[str, str]) -> IngestRule:
+    def rule(self, environ: Mapping[str, str], model: SearchModel = SearchModel.AUTO) -> IngestRule:
         """Return the settings; environment variables fill in keys that the table doesn't set."""
         ##= man/spec/knowledge.md#files
         ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`. duvet MUST use `KM_EDITOR_URI_TEMPLATE`
@@ -256,6 +257,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
             max_file_bytes=self.max_file_bytes,
             symbols=_read_boolean_variable(environ, SYMBOLS_VARIABLE, symbols),
             semantic=None if self.semantic is Auto.AUTO else bool(self.semantic),
+            model=model,
             profile=self.profile or "",
             stale_days=self.stale_days,
             editor_uri=self.editor_uri or environ.get(EDITOR_VARIABLE) or None,
@@ -298,8 +300,15 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
 
 
 class SearchSection(ServiceSection, frozen=True, kw_only=True):
-    """Ranking of results that match equally well."""
+    """The model of searches by meaning, and the ranking of results that match equally well."""
 
+    model: Annotated[
+        SearchModel,
+        doc(
+            "Model of vectors: `transformer` finds more, `static` is faster. `auto` uses the transformer for requirements "
+            "and `static` for files, which always have `static` above 20,000 chunks"
+        ),
+    ] = SearchModel.AUTO
     profile: Annotated[ProfileName, doc("Set of weights for ranking; each answer of `km-search` lists them")] = (
         ProfileName.DEFAULT
     )

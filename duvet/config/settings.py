@@ -3,6 +3,7 @@
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
 from datetime import date
+from enum import StrEnum
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -77,6 +78,15 @@ EDITOR_FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
 """The fields of a URI template that opens a place in an editor."""
 
 
+class SearchModel(StrEnum):
+    """The model that computes vectors for search by meaning."""
+
+    AUTO = "auto"
+    STATIC = "static"
+    TRANSFORMER = "transformer"
+    NONE = "none"
+
+
 class IngestRule(Struct, frozen=True, kw_only=True):
     """Settings of `duvet ingest`."""
 
@@ -85,6 +95,7 @@ class IngestRule(Struct, frozen=True, kw_only=True):
     max_file_bytes: int = 1 << 20  # Only the names of larger files are indexed.
     symbols: bool | None = None  # Whether to index declarations in code; None means yes if the extra is installed.
     semantic: bool | None = None  # Whether to compute vectors; None means yes if the extra is installed.
+    model: SearchModel = SearchModel.AUTO
     profile: str = ""  # The default name of runs; empty for the built-in default.
     stale_days: int = 30  # Documents are stale after this many days without a change.
     editor_uri: str | None = None

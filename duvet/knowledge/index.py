@@ -44,14 +44,14 @@ class OpenStore:
         """The search engine, created on first use because it loads all vectors."""
         from duvet.knowledge.relevance import find_profile
         from duvet.knowledge.search import SearchEngine
-        from duvet.queries.embeddings import find_embedder
+        from duvet.queries.embeddings import find_chunk_embedder
 
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST use the configured weights only to order results with equal scores.
         ingest, search = self.rules.ingest, self.rules.search
         return SearchEngine(
             self.store,
-            find_embedder(ingest.semantic),
+            find_chunk_embedder(ingest, self.store.chunk_total()),
             ingest.editor_uri,
             self.rules.root,
             profile=find_profile(search.profile, **search.weights),

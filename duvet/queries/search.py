@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, msgpack
 
 from duvet.errors import NotFoundError, QueryError
 from duvet.queries import references
-from duvet.queries.full_text import MatchSpans, RequirementIndex, compute_shares, fuse_rankings
+from duvet.queries.full_text import MatchSpans, RequirementIndex, blend_scores
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
@@ -114,15 +115,16 @@ def find_hits(
         raise QueryError("the query contains no words", hint="give a word, a requirement id, FILE:LINE or SPEC#SECTION")
     found = _NO_HITS
     if query.terms and vectors is not None and not is_reference(request.query):
-        depth = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
         text = request.query[:MAX_QUERY_CHARACTERS]
-        near = vectors().find_nearest(text, depth, sorted(allowed) if is_filtered else None)
-        found = _match(index(), [query.some_of_it], allowed)
+        near = vectors().find_nearest(text, len(catalogue.requirements), sorted(allowed) if is_filtered else None)
         ##= man/spec/search.md#queries
         ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors. With and without
         ##% `--semantic`, `duvet search` MUST find the same requirements for a reference.
-        scores = fuse_rankings([compute_shares([*found.scores.items()][:depth], 2), compute_shares(near, 2)])
-        found = SearchHits([*scores], scores, found.marks)
+        words = index()
+        shares = {one: share for one, share in words.shares(query).items() if one in allowed}
+        most = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
+        scores = dict(islice(blend_scores(shares, dict(near)).items(), most))
+        found = SearchHits([*scores], scores, partial(words.marks, query.some_of_it))
     elif query.terms:
         ##= man/spec/search.md#queries
         ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement contains
@@ -282,6 +284,7 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
 class _CachedVectors(Struct, array_like=True):
     space: bytes
     rows: bytes
+    sentences: dict[bytes, bytes] = {}
 
 
 class RequirementVectors:
@@ -293,11 +296,19 @@ class RequirementVectors:
         ]
         self._embedder = embedder
         key = (embedder.name, digest_content(msgpack.encode(self._texts)))
-        self._cached = memory.compute("vectors", _CachedVectors, key, self._compute)
+        self._cached = memory.compute("vectors", _CachedVectors, key, lambda: self._compute(memory))
 
-    def _compute(self) -> _CachedVectors:
+    def _compute(self, memory: Cache) -> _CachedVectors:
+        ##= man/spec/knowledge.md#vectors
+        ##% duvet MUST compute the vector of a sentence again only if its text or the model has changed.
+        last = memory.load_last("vectors", _CachedVectors)
+        known = self._embedder.sentences
+        if known is not None and last is not None:
+            known.update(last.sentences)
         space = self._embedder.fitted(self._texts)
-        return _CachedVectors(space.data, space.rows(self._texts))
+        return _CachedVectors(
+            space.data, space.rows(self._texts), dict([*(known or {}).items()][-2 * len(self._texts) :])
+        )
 
     def find_nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
         """Return the nearest requirements with their cosines, nearest first; `allowed` restricts them."""

@@ -166,6 +166,7 @@ class WordLlama:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.sentences = None
         self.tokens = TextTokenizer(folder / TOKENIZER_PATH)
         path = folder / WEIGHTS_PATH
         with path.open("rb") as file:
@@ -231,7 +232,7 @@ class WordLlamaSpace:
         return msgpack.encode(_StoredSpace(self._model.name, self.weights.tobytes(), self._common.tobytes()))
 
     def rows(self, texts: Sequence[str]) -> bytes:
-        return b"".join(map(_pack_rows, self.directions(texts)))
+        return b"".join(map(pack_rows, self.directions(texts)))
 
     def query(self, text: str) -> bytes:
         (vector,) = self.directions([text])
@@ -260,7 +261,7 @@ def _normalize(vectors: Any) -> Any:
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-4)
 
 
-def _pack_rows(vectors: Any) -> bytes:
+def pack_rows(vectors: Any) -> bytes:
     scales = np.abs(vectors).max(axis=1, initial=0.0) / MAX_COMPONENT
     numbers = np.divide(vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0)
     width = vectors.shape[1]
@@ -269,3 +270,8 @@ def _pack_rows(vectors: Any) -> bytes:
     packed[:, width:] = scales.astype("<f4").view(np.uint8).reshape(-1, VECTOR_SCALE)
     data: bytes = packed.tobytes()
     return data
+
+
+def unpack_rows(rows: bytes, width: int) -> Any:
+    table = np.frombuffer(rows, np.dtype([("numbers", "i1", (width,)), ("scale", "<f4")]))
+    return table["numbers"] * table["scale"][:, None]

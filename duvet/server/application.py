@@ -245,7 +245,7 @@ class Application:
         paths = (service.path, settings.project_options["config_path"], settings.config_path, CONFIG_PATH)
         return lambda: KnowledgeSettings(
             root,
-            service.config.ingest.rule(settings.environ),
+            service.config.ingest.rule(settings.environ, service.config.search.model),
             service.config.store,
             service.config.search.rule(),
             tuple(path for path in paths if path),

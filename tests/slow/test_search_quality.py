@@ -79,7 +79,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @pytest.fixture(scope="module", params=["lexical", "hybrid"])
 def engine(request: pytest.FixtureRequest, sources: Store) -> SearchEngine:
-    return SearchEngine(sources, find_embedder(True) if request.param == "hybrid" else None, None, str(ROOT))
+    return SearchEngine(sources, find_embedder(required=True) if request.param == "hybrid" else None, None, str(ROOT))
 
 
 def ranks(engine: SearchEngine, cases: Mapping[str, Fits]) -> tuple[int, int]:

@@ -23,7 +23,7 @@ from duvet.knowledge.ingest.subsystems import SubsystemIndex, find_roots, read_s
 from duvet.knowledge.ingest.symbols import wants_symbols
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
-from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder, row_size
+from duvet.queries.embeddings import DummyEmbedder, Embedder, VectorSpace, find_chunk_embedder, row_size
 from duvet.store.database import StoreBusyError
 from duvet.store.records import (
     SPACE_KEY,
@@ -40,6 +40,7 @@ from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 
 SPACE_SIZE_KEY = "space-size"  # Key of the number of chunks to which the vector space was fitted.
+_SENTENCES_KEY = "sentences"  # Key of the vectors that take long to compute, by the digests of their texts.
 _FILES_KEY, _TIMES_KEY, _GRAPH_KEY = "files", "times", "graph"
 _READER_VERSION = "2"  # After a change of this number, the next run reads all files again.
 
@@ -138,12 +139,13 @@ class _Run:
         return self._make_outcome(files, times)
 
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
-        self._embedder = find_embedder(self._rule.semantic, self._options.dummy)
         ##= man/spec/knowledge.md#ingest-runs
         ##% Readers MUST see the index of the last completed ingest run, and MUST NOT wait for a running one.
         trace = self._load_trace()
         files, times, subsystems = self._update_files(store, writing, trace)
         artifacts = list(files.artifacts.values())
+        count = sum(artifact.chunk_count for artifact in artifacts)
+        self._embedder = DummyEmbedder() if self._options.dummy else find_chunk_embedder(self._rule, count)
         if self._embedder is None:
             # Without a model, duvet can't update the vectors of changed texts.
             if store.kept(SPACE_KEY):
@@ -386,11 +388,16 @@ class VectorUpdate(Struct, frozen=True):
         if not todo:
             return
         count = sum(artifact.chunk_count for artifact in todo)
+        known = self.embedder.sentences
+        if known is not None:
+            known.update(_unpack(self.store.kept(_SENTENCES_KEY), dict[bytes, bytes]) or {})
         with progress.counted("Computing vectors", count) as counted:
             space = space or self._fit_space(todo, total)
             for batch in _make_batches(todo):
                 self._embed(space, batch)
                 counted.advance(sum(artifact.chunk_count for artifact in batch))
+        if known is not None:
+            self.writing.keep(_SENTENCES_KEY, _pack(dict([*known.items()][-2 * total :])))
         progress.end(f"Computed {format_count(count, 'vector')}")
 
     def _fit_space(self, artifacts: Sequence[Artifact], total: int) -> VectorSpace:

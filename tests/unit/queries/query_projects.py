@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from struct import unpack
 
+from duvet.config.settings import SearchModel
 from duvet.project.project import Project
 from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder
 from duvet.trace.catalogue import Catalogue
@@ -42,7 +43,7 @@ def texts(catalogue: Catalogue, indexes: list[int] | tuple[int, ...]) -> list[st
 
 
 def embedder() -> Embedder:
-    found = find_embedder(True)
+    found = find_embedder(SearchModel.STATIC, required=True)
     assert found is not None
     return found
 

@@ -62,7 +62,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def systems(lines: Sequence[Mapping[str, str]]) -> dict[str, Rank]:
     """Return searches by words, by vectors, and by both."""
-    catalogue, embedder = of_corpus(lines), find_embedder(True)
+    catalogue, embedder = of_corpus(lines), find_embedder(required=True)
     assert embedder is not None
     meanings = RequirementVectors(catalogue, Cache(), embedder)
 

