@@ -14,7 +14,7 @@ from duvet import errors, text
 from duvet.config.settings import EDITOR_FIELDS
 from duvet.knowledge import relevance, search_query
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
-from duvet.queries.full_text import compute_shares, fuse_rankings
+from duvet.queries.full_text import VECTOR_SHARE
 from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
 
 _DEPTH = 100  # Maximum number of chunks in each ranking.
@@ -95,8 +95,8 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
 
 class _Ranking(Struct, frozen=True, kw_only=True):
     pool: Sequence[int]  # The best chunks.
-    by_vector: Mapping[int, float]  # Scores of the ranks by vectors.
-    by_words: Mapping[int, float]  # Scores of the ranks by words, and of names.
+    by_vector: Mapping[int, float]  # Scores by vectors.
+    by_words: Mapping[int, float]  # Scores by words, and by names.
     cosines: Mapping[int, float]
 
 
@@ -104,37 +104,42 @@ def _rank_chunks(
     store: Store, question: relevance.SearchQuestion, vectors: _Vectors | None, *, sort_by_vector: bool
 ) -> _Ranking:
     most = question.limit + _SPARE
-    lexical = _find_by_words(store, question)
+    found = _find_by_words(store, question)
     named = relevance.score_named_chunks(store, question.names, question.filters, alone=question.is_name)
-    if vectors is None:
-        by_words = fuse_rankings([compute_shares(lexical), named])
-        return _Ranking(pool=[*by_words][:most], by_vector={}, by_words=by_words, cosines={})
-    query = vectors.space.query(question.text)
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
-    nearest = vectors.rows.best(query, _DEPTH, store.allowed(question.filters))
-    by_vector, by_words = compute_shares(nearest, 2), fuse_rankings([compute_shares(lexical, 2), named])
-    pool = [*fuse_rankings([by_words, by_vector])][:most]
+    cosines: dict[int, float] = {}
+    share = 0.0 if vectors is None else VECTOR_SHARE
+    if vectors is not None:
+        query = vectors.space.query(question.text)
+        ##= man/spec/knowledge.md#search
+        ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
+        cosines = dict(vectors.rows.best(query, _DEPTH, store.allowed(question.filters)))
+        # Chunks that were found only by words have cosines, too.
+        others = sorted({*found, *named}.difference(cosines))
+        cosines |= dict(vectors.rows.best(query, len(others), others))
+    by_vector = {number: cosine * share for number, cosine in cosines.items()}
+    by_words = {
+        number: found.get(number, 0.0) * (1 - share) + named.get(number, 0.0) for number in {**found, **dict(named)}
+    }
+    scores = {number: by_words.get(number, 0.0) + by_vector.get(number, 0.0) for number in {**by_words, **by_vector}}
+    pool = sorted(scores, key=lambda number: (-scores[number], number))
     if sort_by_vector:
-        pool = [*dict.fromkeys([*by_vector, *pool])][:most]
-    # Chunks that were found only by words have cosines, too.
-    cosines = dict(vectors.rows.best(query, len(pool), sorted(pool)))
-    return _Ranking(pool=pool, by_vector=by_vector, by_words=by_words, cosines=cosines)
+        pool = sorted(pool, key=lambda number: -by_vector.get(number, 0.0))
+    return _Ranking(pool=pool[:most], by_vector=by_vector, by_words=by_words, cosines=cosines)
 
 
-def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Sequence[tuple[int, object]]:
-    """Return the chunks that contain all words, then those that contain some, each with its ranking key."""
+def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Mapping[int, float]:
+    """Return the shares of the chunks with any word; those with all words are above 1."""
     if not question.terms:
-        return []
+        return {}
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST list files and symbols that the query names first, then chunks with all words, then chunks with
     ##% some of the words.
     every = store.find_by_words(question.terms, question.filters, _DEPTH, every=True)
-    found: dict[int, object] = {number: (True, score) for number, score in every}
+    found = {number: 1 + share for number, share in every}
     if len(found) < _DEPTH and len(question.parts) > 1:
-        for number, score in store.find_by_words(question.parts, question.filters, _DEPTH, every=False):
-            found.setdefault(number, (False, score))
-    return [*found.items()][:_DEPTH]
+        for number, share in store.find_by_words(question.parts, question.filters, _DEPTH, every=False):
+            found.setdefault(number, share)
+    return found
 
 
 class _Snapshot(Struct, frozen=True):
@@ -200,8 +205,9 @@ class SearchEngine:
             score = scores.vector_score if by_vector else scores.adjusted_score
             found.append((score, chunk, context, structs.replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks in the search by words and the search by
-        ##% vectors. With `sort_by_vector`, `km-search` MUST rank chunks by vectors alone.
+        ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the share of the
+        ##% highest score that the words of the query can have. With `sort_by_vector`, `km-search` MUST rank chunks by
+        ##% vectors alone.
         found.sort(key=lambda result: -result[0])
         found = found[: question.limit]
         results = tuple(
@@ -227,7 +233,9 @@ class SearchEngine:
             scoring_mode=mode,
             weight_profile=self._profile.name,
             weights=structs.asdict(self._profile.weights),
-            hybrid_weights={"vector": 0.5, "lexical": 0.5} if both else {"vector": 0.0, "lexical": 1.0},
+            hybrid_weights={"vector": VECTOR_SHARE, "lexical": 1 - VECTOR_SHARE}
+            if both
+            else {"vector": 0.0, "lexical": 1.0},
             filters_applied=filters or UNSET,
             ##= man/spec/knowledge.md#search
             ##% Each answer of `km-search` MUST have a unique `request_id`.

@@ -150,42 +150,12 @@ def _make_sqlite_error(reason: str) -> DuvetError:
 
 
 _Item = TypeVar("_Item", bound=Hashable)
-_RANK_CONSTANT = 60  # `k` of reciprocal rank fusion; the larger it is, the smaller is the lead of the first ranks.
-
-
-_VECTOR_SHARE = 0.6
+VECTOR_SHARE = 0.6  # The share of the cosine in a score; the words have the rest.
 
 
 def blend_scores(by_words: Mapping[_Item, float], by_vectors: Mapping[_Item, float]) -> dict[_Item, float]:
-    """Return the weighted means of shares and cosines, both from 0 to 1, best first."""
-    scores = {item: cosine * _VECTOR_SHARE for item, cosine in by_vectors.items()}
-    for item, share in by_words.items():
-        scores[item] = scores.get(item, 0.0) + share * (1 - _VECTOR_SHARE)
-    return {item: scores[item] for item in sorted(scores, key=scores.__getitem__, reverse=True)}
-
-
-def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -> dict[_Item, float]:
-    """Return the reciprocal rank of each item, scaled so that the first item of all rankings gets 1.
-
-    Each item comes with the value by which it is ranked; items with equal values share a rank.
-    """
-    shares: dict[_Item, float] = {}
-    shared_rank, before = 0, None
-    for rank, (item, by) in enumerate(ranking):
-        if by != before:
-            shared_rank, before = rank, by
-        shares[item] = (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + 1 + shared_rank) / rankings
-    return shares
-
-
-def fuse_rankings(rankings: Sequence[Mapping[_Item, float]]) -> dict[_Item, float]:
-    """Add up the shares of each item, and sort the items by the sum, best first."""
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks in the search by words and the search by
-    ##% vectors. With `sort_by_vector`, `km-search` MUST rank chunks by vectors alone.
-    scores: dict[_Item, float] = {}
-    for shares in rankings:
-        for item, share in shares.items():
-            scores[item] = scores.get(item, 0.0) + share
-    # The sort is stable: equal items stay in the order of the first ranking.
+    """Return the weighted means of shares of words and of cosines, best first."""
+    scores = {item: share * (1 - VECTOR_SHARE) for item, share in by_words.items()}
+    for item, cosine in by_vectors.items():
+        scores[item] = scores.get(item, 0.0) + cosine * VECTOR_SHARE
     return {item: scores[item] for item in sorted(scores, key=scores.__getitem__, reverse=True)}

@@ -328,11 +328,15 @@ PRIMARY KEY(source, relation, target)) WITHOUT ROWID""",
     "CREATE TABLE run(id INTEGER PRIMARY KEY, profile TEXT NOT NULL, data BLOB NOT NULL)",
     "CREATE TABLE report(id INTEGER PRIMARY KEY, name TEXT NOT NULL, run_id TEXT NOT NULL, data BLOB NOT NULL)",
     "CREATE TABLE kept(name TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID",
-    # Contains only the set of words of each chunk; texts are in a separate table, and marked words store frequencies.
-    "CREATE VIRTUAL TABLE found USING fts5(words, content='', columnsize=0, detail=none, tokenize='porter unicode61')",
+    """CREATE TABLE declared(
+kind, language, number INTEGER, PRIMARY KEY(kind, language, number)) WITHOUT ROWID""",
+    # The texts are in a separate table. With less detail, bm25() would need them here.
+    "CREATE VIRTUAL TABLE found USING fts5(words, title, names, content='', tokenize='porter unicode61')",
 )
 """The schema, which is compared with the schema text in the file."""
-SHADOWS = frozenset({"found_data", "found_idx", "found_config"})  # Tables that FTS5 creates for itself.
+SHADOWS = frozenset(
+    {"found_data", "found_idx", "found_config", "found_docsize"}
+)  # Tables that FTS5 creates for itself.
 
 # The order of labels and relations is part of the schema.
 _LABELS = (

@@ -21,6 +21,7 @@ _TOUCH = """UPDATE artifact SET path = ?, kind = ?, subsystem = ?, criticality =
 git_commit = ?, git_timestamp = ?, skipped = ? WHERE id = ?"""
 _PIECE = "INSERT INTO piece(number, artifact, start, end, line_start, line_end) VALUES (?, ?, ?, ?, ?, ?)"
 _SYMBOL = "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_UNDECLARE = "DELETE FROM declared WHERE kind = ? AND language = ? AND number >= ? AND number < ?"
 _VECTORS = "INSERT OR REPLACE INTO vectors(artifact, rows) VALUES (?, ?)"
 _OLD_REPORTS = """DELETE FROM report WHERE name = ? AND id NOT IN
 (SELECT id FROM report WHERE name = ? ORDER BY id DESC LIMIT ?)"""
@@ -174,6 +175,7 @@ class SqliteWriter:
                 self._texts.put(id, file.text, [one.title for one in pieces])
                 self._indexer.add(first, file)
             database.many(_SYMBOL, [(id, n, *_encode_symbol(one)) for n, one in enumerate(file.symbols)])
+            database.many("INSERT OR IGNORE INTO declared VALUES (?, ?, ?)", _list_declared(first, file))
             if file.vectors:
                 database.run(_VECTORS, id, records.seal_bytes(file.vectors))
 
@@ -252,6 +254,9 @@ class SqliteWriter:
             self._indexer.remove(numbers.start, self.store.ingested_file(id, numbers))
         self._forgotten += len(numbers)
         self._forget_traits(id)
+        pairs = "SELECT DISTINCT kind, language FROM symbol WHERE artifact = ?"
+        for kind, language in database.rows(pairs, id):
+            database.run(_UNDECLARE, kind, language, numbers.start, numbers.stop)
         for table in ("text", "vectors", "symbol"):
             database.run(f"DELETE FROM {table} WHERE artifact = ?", id)
         database.run("DELETE FROM piece WHERE number >= ? AND number < ?", numbers.start, numbers.stop)
@@ -303,6 +308,15 @@ def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
         symbol.line_start,
         symbol.line_end,
     )
+
+
+def _list_declared(first: int, file: records.IngestedFile) -> Iterator[tuple[object, object, int]]:
+    """Yield the kind and the language of each symbol, with the chunks that share a line with it."""
+    for symbol in file.symbols:
+        kind, language = records.encode_word(symbol.kind.lower()), records.encode_word(symbol.language.lower())
+        for ordinal, piece in enumerate(file.pieces):
+            if symbol.line_start <= piece.line_end and symbol.line_end >= piece.line_start:
+                yield kind, language, first + ordinal
 
 
 def read_moment(database: db.Database) -> StoreMoment:

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from heapq import nlargest
-from itertools import chain
+from itertools import chain, islice
 from math import log
 
 from duvet.store import database as db, records, tables
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
-# Measured with 20,000 chunks: FTS5's bm25() is 0 for every row unless `detail=full`, which makes the index five times as
-# large and searches three to nine times as slow. So marked words store the term frequencies, and `_Ranking` adds the scores.
-_FREQUENCY_MARKS, _TITLE_MARK, _DECLARED_MARK, _FILE_MARK = ("\ue001", "\ue002", "\ue003"), "\ue004", "\ue005", "\ue006"
-"""Prefixes of indexed words: for a frequent word (three degrees), a word of the title, a name that the chunk declares, and
-the name of the file of a first chunk. No word of a text begins with one."""
-_FREQUENCIES = (1.6, 3.2, 6.4)  # The word frequency that each degree stands for, in a chunk of average length.
-_WEIGHTS = (("", 1.0), *zip(_FREQUENCY_MARKS, (0.42, 0.30, 0.17), strict=True), (_TITLE_MARK, 0.45))
-"""BM25 (`k1` = 1.2) for one occurrence of a word, and what two, four and eight occurrences and one in the
-title add. An occurrence in the title counts as two."""
-_SHORT = 2  # Words of this length are too common for their frequency to matter.
-_USUAL_LENGTH = 1000
-_LENGTH_WEIGHT = 0.75  # `b` of BM25.
+_DECLARED_MARK, _FILE_MARK = "\ue005", "\ue006"
+"""Prefixes of names: of a symbol that the chunk declares, and of the file of a first chunk. No word begins with one."""
+_TERM_LIMIT = 2.2  # `k1` + 1: the score of a word is less than this times its rarity.
 _BATCH = 4000  # Chunks to index together.
 _COMMON_SHARE = 10  # A word in more than a tenth of the chunks finds nothing by itself if other words find something.
 _FEW_CHUNKS = 2000  # With so few matches, no word is too common.
 _MAX_NAMESAKES = 2000
 _MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
+_COUNT = "SELECT count(*) FROM found WHERE found MATCH ?"
+_BEST = "SELECT rowid, -bm25(found, 1.0, 2.0) FROM found WHERE found MATCH ? ORDER BY 2 DESC, rowid"
 
 _LINKING = ",".join(
     str(db.RELATION_NUMBERS[one])
@@ -50,11 +41,13 @@ JOIN artifact ON artifact.id = symbol.artifact
 JOIN piece ON number >= first AND number < first + count
 AND piece.line_start <= symbol.line_end AND piece.line_end >= symbol.line_start
 WHERE count > 0{} ORDER BY number"""
+_DECLARING = """SELECT group_concat(number) FROM declared WHERE {}"""
 _DECLARED = """SELECT number, name, qualified_name FROM piece JOIN symbol ON symbol.artifact = piece.artifact
 AND symbol.line_start BETWEEN piece.line_start AND piece.line_end WHERE number IN ({})"""
 _PATHS = "SELECT first, path FROM artifact JOIN piece ON piece.artifact = artifact.id WHERE number IN ({})"
 
 SqlCondition = tuple[str, Sequence[object]]
+IndexRow = tuple[str, str, str]  # The words of a chunk, those of its title, and its names.
 
 
 class ChunkIndexer:
@@ -62,16 +55,16 @@ class ChunkIndexer:
 
     def __init__(self, database: db.Database) -> None:
         self.database = database
-        self._removed: dict[int, str] = {}
-        self._added: dict[int, str] = {}
+        self._removed: dict[int, IndexRow] = {}
+        self._added: dict[int, IndexRow] = {}
 
     def add(self, first: int, file: records.IngestedFile) -> None:
-        self._added.update(_index_rows(first, file))
+        self._added.update(_make_index_rows(first, file))
         self._flush_batch()
 
     def remove(self, first: int, file: records.IngestedFile) -> None:
-        """Remove chunks, with the same words with which they were added, because FTS5 requires them."""
-        for number, words in _index_rows(first, file):
+        """Remove chunks; FTS5 needs the same words that were added."""
+        for number, words in _make_index_rows(first, file):
             if self._added.pop(number, None) is None:
                 self._removed[number] = words
         self._flush_batch()
@@ -82,34 +75,28 @@ class ChunkIndexer:
 
     def flush(self) -> None:
         # In ascending order: before FTS5 accepts a smaller number, it writes everything that it has collected.
-        removed, added = sorted(self._removed.items()), sorted(self._added.items())
+        removed, added = (
+            [(number, *row) for number, row in sorted(some.items())] for some in (self._removed, self._added)
+        )
         self._removed, self._added = {}, {}
-        self.database.many("INSERT INTO found(found, rowid, words) VALUES ('delete', ?, ?)", removed)
-        self.database.many("INSERT INTO found(rowid, words) VALUES (?, ?)", added)
+        self.database.many(
+            "INSERT INTO found(found, rowid, words, title, names) VALUES ('delete', ?, ?, ?, ?)", removed
+        )
+        self.database.many("INSERT INTO found(rowid, words, title, names) VALUES (?, ?, ?, ?)", added)
 
 
-def _index_rows(first: int, file: records.IngestedFile) -> Iterator[tuple[int, str]]:
+def _make_index_rows(first: int, file: records.IngestedFile) -> Iterator[tuple[int, IndexRow]]:
     path = file.artifact.path
     for ordinal, piece in enumerate(file.pieces):
-        words = _index_words(file.text[piece.start : piece.end], piece.title if ordinal else f"{path} {piece.title}")
+        title = piece.title if ordinal else f"{path} {piece.title}"
         lines = range(piece.line_start, piece.line_end + 1)
-        names = dict.fromkeys(_DECLARED_MARK + join_name(one.name) for one in file.symbols if one.line_start in lines)
+        names = [_DECLARED_MARK + join_name(one.name) for one in file.symbols if one.line_start in lines]
         if ordinal == 0:
             name = path.rpartition("/")[2]
-            names |= dict.fromkeys(_FILE_MARK + join_name(one) for one in (name, _strip_ending(name)))
-        yield first + ordinal, " ".join([*words, *names])
-
-
-def _index_words(text: str, title: str) -> list[str]:
-    words = Counter(extract_index_words(text))
-    titles = dict.fromkeys(extract_index_words(title)) if title else {}
-    # A word counts more in a short chunk than in a long one.
-    length = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * len(text) / _USUAL_LENGTH
-    found = [*words, *(word for word in titles if word not in words), *(_TITLE_MARK + word for word in titles)]
-    for mark, frequency in zip(_FREQUENCY_MARKS, _FREQUENCIES, strict=True):
-        least = frequency * length
-        found += [mark + word for word, count in words.items() if count >= least and len(word) > _SHORT]
-    return found
+            names += [_FILE_MARK + join_name(one) for one in (name, _strip_ending(name))]
+        words = extract_index_words(file.text[piece.start : piece.end])
+        titles = dict.fromkeys(extract_index_words(title))
+        yield first + ordinal, (" ".join(words), " ".join(titles), " ".join(dict.fromkeys(names)))
 
 
 def _strip_ending(name: str) -> str:
@@ -139,15 +126,38 @@ class ChunkSearch(tables.StoreTables):
         ##% `km-search` MUST ignore very common words of a query. `km-search` MUST cut a query at 2,000 characters or 64
         ##% words, and warn about it.
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
-        ranking = _Ranking(self.database, self.allowed(filters))
-        counts = {word: ranking.count([word]) for word in words}
-        if every and all(counts.values()):
-            ranking.add_all(counts)
-        elif not every:
-            ranking.add_any(
-                {word: counts[word] for word in sorted(words, key=counts.__getitem__) if counts[word]}, limit
-            )
-        return ranking.best(limit)
+        counts = {word: self._count([word]) for word in words}
+        if limit < 1 or not words or (every and not (all(counts.values()) and self._count(words))):
+            return []
+        expression, weights = _join_literals(words, " AND "), dict.fromkeys(words, 1)
+        if not every:
+            finding = self._select_finding(counts, limit)
+            expression = _join_literals(finding, " OR ")
+            if len(finding) < len(words):
+                # A common word still raises the score of chunks that other words found. Those count twice, here and below.
+                expression = f"({expression}) AND ({_join_literals(words, ' OR ')})"
+                weights |= dict.fromkeys(finding, 2)
+        total, allowed = db.read_state(self.database).total, self.allowed(filters)
+        among = None if allowed is None else frozenset(allowed)
+        rarities = {word: log(1 + (max(total - count, 0) + 0.5) / (count + 0.5)) for word, count in counts.items()}
+        most = _TERM_LIMIT * sum(rarity * weights[word] for word, rarity in rarities.items())
+        rows = self.database.read_each(
+            lambda row: (records.decode_count(row[0]), records.decode_time(row[1]) or 0.0),
+            _BEST,
+            f"{{words title}} : ({expression})",
+        )
+        fitting = ((number, min(score / most, 1.0)) for number, score in rows if among is None or number in among)
+        return list(islice(fitting, limit))
+
+    def _count(self, words: Iterable[str]) -> int:
+        ((count,),) = self.database.rows(_COUNT, f"{{words title}} : ({_join_literals(words, ' AND ')})")
+        return int(count)
+
+    def _select_finding(self, counts: Mapping[str, int], limit: int) -> list[str]:
+        """Return the words that are not too common, or all words if these find too little."""
+        rare = max(_FEW_CHUNKS, db.read_state(self.database).total // _COMMON_SHARE)
+        finding = [word for word, count in counts.items() if 0 < count <= rare]
+        return finding if sum(counts[word] for word in finding) >= limit else list(counts)
 
     def find_declaring(self, name: str, filters: records.ChunkFilters) -> Sequence[int]:
         self._settle()
@@ -193,12 +203,29 @@ class ChunkSearch(tables.StoreTables):
         conditions = [*self._make_file_conditions(filters), *_make_symbol_conditions(filters)]
         where = "".join(f" AND {condition}" for condition, _ in conditions)
         values = list(chain.from_iterable(values for _, values in conditions))
+        if not (filters.symbols or self._has_file_filters(filters)):
+            return self._find_declaring_chunks(filters)
         if filters.symbols or filters.symbol_kinds or filters.symbol_languages:
             return self.database.read(_decode_number, _FILTERED_SYMBOLS.format(where), *values)
         ranges = self.database.read(
             lambda row: records.decode_piece_range(*row), _FILTERED_FILES.format(where), *values
         )
         return list(chain.from_iterable(ranges))
+
+    def _has_file_filters(self, filters: records.ChunkFilters) -> bool:
+        return bool(
+            filters.subsystems or filters.kinds or filters.namespaces or filters.tags or filters.since is not None
+        )
+
+    def _find_declaring_chunks(self, filters: records.ChunkFilters) -> Sequence[int]:
+        """Return the chunks with a symbol of these kinds and languages; as one text, because rows would take longer."""
+        conditions = [*_make_symbol_conditions(filters, "declared")]
+        query = _DECLARING.format(" AND ".join(condition for condition, _ in conditions))
+        values = chain.from_iterable(values for _, values in conditions)
+        numbers = self.database.read_one(
+            lambda row: sorted({*map(int, row[0].split(","))}) if row[0] else [], query, *values
+        )
+        return numbers or []
 
     def _make_file_conditions(self, filters: records.ChunkFilters) -> Iterator[SqlCondition]:
         if filters.subsystems:
@@ -228,76 +255,18 @@ class ChunkSearch(tables.StoreTables):
         return f"({own} OR artifact.{_LINKED.format(db.make_placeholders(nodes))})", [*names, *nodes]
 
 
-class _Ranking:
-    def __init__(self, database: db.Database, allowed: Sequence[int] | None) -> None:
-        self.database = database
-        self.allowed = None if allowed is None else frozenset(allowed)
-        self.total = db.read_state(database).total
-        self.scores: dict[int, float] = {}
-
-    def count(self, words: Iterable[str]) -> int:
-        ((count,),) = self.database.rows(
-            "SELECT count(*) FROM found WHERE found MATCH ?", _join_literals(words, " AND ")
-        )
-        return int(count)
-
-    def add_all(self, counts: Mapping[str, int]) -> None:
-        # Most queries of many words match nothing; a single count shows this.
-        if len(counts) > 1 and not self.count(counts):
-            return
-        together = _join_literals(counts, " AND ")
-        for word, count in counts.items():
-            self._add(word, count, together)
-
-    def add_any(self, counts: Mapping[str, int], limit: int) -> None:
-        """Score the chunks that contain any of the words, rarest word first.
-
-        Once there are enough matches, common words are skipped.
-        """
-        rare = max(_FEW_CHUNKS, self.total // _COMMON_SHARE)
-        finding: list[str] = []
-        for word, count in counts.items():
-            if count <= rare or len(self.scores) < limit:
-                finding.append(word)
-                self._add(word, count)
-        # A common word still raises the score of chunks that other words found.
-        found = f"({_join_literals(finding, ' OR ')})"
-        for word, count in counts.items():
-            if word not in finding:
-                self._add(word, count, found)
-
-    def _add(self, word: str, count: int, where: str = "") -> None:
-        rarity = log(1 + (max(self.total - count, 0) + 0.5) / (count + 0.5))
-        scores, allowed = self.scores, self.allowed
-        for mark, weight in _WEIGHTS:
-            literal = _join_literals([mark + word], "")
-            rows = self.database.rows(_MATCH, f"{literal} AND {where}" if where else literal)
-            score = weight * rarity
-            for (number,) in rows:
-                if allowed is None or number in allowed:
-                    scores[number] = scores.get(number, 0.0) + score
-
-    def best(self, limit: int) -> records.ScoredChunks:
-        """Return the chunks with the best scores; chunks with the same score are sorted by number."""
-        if limit < 1 or not self.scores:
-            return []
-        least = nlargest(limit, self.scores.values())[-1]
-        good = ((-score, number) for number, score in self.scores.items() if score >= least)
-        return [(number, -score) for score, number in sorted(good)[:limit]]
-
-
 def _join_literals(words: Iterable[str], between: str) -> str:
     # FTS5 reads a quoted string as text, and words contain no quotes.
     return between.join(f'"{word}"' for word in words)
 
 
-def _make_symbol_conditions(filters: records.ChunkFilters) -> Iterator[SqlCondition]:
+def _make_symbol_conditions(filters: records.ChunkFilters, table: str = "symbol") -> Iterator[SqlCondition]:
     if filters.symbols:
         yield _is_in("coalesce(symbol.folded, symbol.qualified_name)", _fold(filters.symbols))
     for column, names in (("kind", filters.symbol_kinds), ("language", filters.symbol_languages)):
         if names:
             yield _is_in(
-                f"symbol.{column}", [records.encode_word(name) for name in dict.fromkeys(map(fold_name, names))]
+                f"{table}.{column}", [records.encode_word(name) for name in dict.fromkeys(map(fold_name, names))]
             )
 
 

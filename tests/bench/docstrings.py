@@ -83,7 +83,7 @@ def measure(models: Sequence[SearchModel], count: int = QUESTIONS) -> Mapping[st
     return found
 
 
-def _make_rank(folder: str, model: SearchModel, asked: Sequence[AskedFunction]) -> "Ranking":
+def _make_rank(folder: str, model: SearchModel, asked: Sequence[AskedFunction]) -> Ranking:
     rule = IngestRule(semantic=None, model=model)
     path = os.path.join(folder, ".duvet", "store.db")
     with closing(open_store(path, create=True)) as store:
