@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from duvet.errors import QueryError
 from duvet.model import Kind, Level
 from duvet.queries.embeddings import Embedder
-from duvet.queries.full_text import compute_shares, fuse_rankings
+from duvet.queries.full_text import blend_scores
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.search import SearchAnswer, SearchQuery, find_named_requirements, search_requirements
 from duvet.trace.catalogue import Catalogue
@@ -341,19 +341,8 @@ def test_a_prefix_of_several_ids_names_them_all() -> None:
     assert found == [id for id in many.ids if id.startswith(shared)]
 
 
-def ranked(items: str) -> list[tuple[str, object]]:
-    return [(item, rank) for rank, item in enumerate(items)]
-
-
-def test_rankings_are_fused() -> None:
-    found = fuse_rankings([compute_shares(ranked("abc"), 2), compute_shares(ranked("cde"), 2)])
-    assert [*found] == ["c", "a", "b", "d", "e"]
-    assert found == pytest.approx(
-        {"a": 0.5, "b": 0.5 * 61 / 62, "c": 0.5 * 61 / 63 + 0.5, "d": 0.5 * 61 / 62, "e": 0.5 * 61 / 63}
-    )
-    assert fuse_rankings([compute_shares(ranked("ab"), 2)] * 2) == {"a": 1.0, "b": 61 / 62}
-    assert fuse_rankings([compute_shares(ranked("a"))]) == {"a": 1.0}
-    assert fuse_rankings([{}, {}]) == fuse_rankings([]) == {}
-    # Equal ones share a place.
-    equal = compute_shares([("a", 3.5), ("b", 2.0), ("c", 2.0), ("d", 1.0)])
-    assert equal == {"a": 1.0, "b": 61 / 62, "c": 61 / 62, "d": 61 / 64}
+def test_scores_are_blended() -> None:
+    found = blend_scores({"a": 1.0, "b": 0.5}, {"b": 0.5, "c": 0.7})
+    assert [*found] == ["b", "c", "a"]
+    assert found == pytest.approx({"a": 0.4, "b": 0.5, "c": 0.42})
+    assert blend_scores({}, {}) == {}
