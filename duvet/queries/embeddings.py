@@ -58,7 +58,7 @@ class Embedder(Protocol):
 
     @property
     def sentences(self) -> dict[bytes, bytes] | None:
-        """Vectors that take long to compute, by the digest of the text; None if there are none."""
+        """Vectors that take long to compute, by the digest of the text; None if all are quick."""
 
     def fitted(self, texts: Sequence[str]) -> VectorSpace:
         """Return the space for a corpus; the same texts in the same order give an equal space."""
