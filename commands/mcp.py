@@ -13,11 +13,11 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.config.check import DocumentLocation
+from duvet.config.check import sort_problems
 from duvet.config.project_file import find_config, require_config
 from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
-from duvet.console.application import find_workflow_problems, make_application
+from duvet.console.application import find_service_problems, make_application
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import (
     PACKS_KEY,
@@ -31,12 +31,10 @@ from duvet.console.problems import has_errors, list_error_problems, print_proble
 from duvet.console.project import load_catalogue
 from duvet.console.streams import FAILED, OK, print_line, print_remark, write_stdout
 from duvet.errors import DuvetError, ProblemsError, QueryError
-from duvet.llm.endpoint import make_endpoint
 from duvet.model import Problem, Severity
 from duvet.queries.records import describe_incompleteness
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
-from duvet.rules import CONFIG_BAD_VALUE
 from duvet.server.application import HTTP_MODE, Application
 from duvet.server.log import EventLevel, forward_logging
 from duvet.text import format_count
@@ -44,10 +42,12 @@ from duvet.tools.arguments import make_client_schema, output_schema
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
+    from duvet.llm.router import StaticRouter
     from duvet.server.http.listener import ServerAddress
     from duvet.tools.tool import Tool
 
 _SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
+_MAX_PINGS = 20  # Models of a provider to ask.
 _PROJECT_PACKS = {"trace", "introspect", "workflows"}  # The packs that can't answer anything without a project.
 _TERMINAL_NOTICE = (
     "{0} is waiting for MCP messages from an agent on standard input; press Ctrl-C to stop it.\n"
@@ -63,12 +63,13 @@ _TERMINAL_NOTICE = (
     help="Print a configuration for this client.",
 )
 @click.option("--check", is_flag=True, help="Check the configuration, list the tools to be served, and exit.")
+@click.option("--models", is_flag=True, help="With --check, also ask each model for one word.")
 @click.option("--describe", is_flag=True, help="Print tools, resources and prompts as JSON, and exit.")
 @add_service_options
 @add_trace_options
 @add_http_options
 @click.pass_context
-def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, **options: Any) -> None:
+def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, describe: bool, **options: Any) -> None:
     """An agent starts this server to ask about requirements and to check its citations before it writes them. The server
     ends when its input ends, or on SIGINT or SIGTERM.
 
@@ -90,6 +91,8 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
     listening = ListenOptions(*(options.pop(name) for name in ListenOptions.__struct_fields__))
     if listening.stdio and listening.http is not None:
         raise click.UsageError("--stdio and --http can't be used together", ctx)
+    if models and not check:
+        raise click.UsageError("--models only applies to --check", ctx)
     if client is not None:
         _print_client_config(CLIENTS[client], options)
         return
@@ -99,7 +102,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
         return
     application.require_variables()
     if check:
-        _check_service(application, listening)
+        _check_service(application, listening, asks_models=models)
         return
     try:
         if application.mode == HTTP_MODE:
@@ -263,7 +266,7 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
     print_remark(f"add this to {client.where}; keep any servers that are already there")
 
 
-def _check_service(application: Application, listening: ListenOptions) -> None:
+def _check_service(application: Application, listening: ListenOptions, *, asks_models: bool) -> None:
     """Print what the server would offer; raise DuvetError if the configuration is invalid."""
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST fail if a configuration is invalid. `duvet mcp --check` MUST list the tools that the
@@ -276,19 +279,68 @@ def _check_service(application: Application, listening: ListenOptions) -> None:
         http_address = _choose_address(application, listening)
         check_reach(http_address, anywhere=bool(read_tokens(current_settings().environ)))
         address = f"http at {http_address.authority}"
+    if application.tools.list_unknown_names():
+        raise ProblemsError(sort_problems(find_service_problems(application)))
     project, project_problems = _summarise_project(application)
     lines = [f"project        {project}", *_summarise_service(application, address)]
+    silent: Sequence[str] = ()
+    if asks_models:
+        answers, silent = _ask_models(application)
+        lines += answers
     write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())
     problems = (
-        *find_workflow_problems(application),
+        *application.service.warnings,
+        *find_service_problems(application),
         *project_problems,
-        *_find_provider_problems(application),
     )
     if has_errors(problems):
         raise ProblemsError(problems)
     print_problems(problems)
     if unloaded := application.tools.choice.unloaded:
         raise DuvetError(f"{format_count(len(unloaded), 'pack')} could not be loaded")
+    if silent:
+        raise DuvetError(f"no model answers: {', '.join(silent)}", hint="see the reasons above")
+
+
+def _ask_models(application: Application) -> tuple[Sequence[str], Sequence[str]]:
+    """Return a line for each model, and the providers without a model that answers."""
+    import anyio
+
+    router = application.router
+    lines: list[str] = []
+    answering: set[str] = set()
+    usable = [name for name, one in router.providers.items() if one.enabled and one.kind is not ProviderKind.CLIENT]
+
+    async def ask() -> None:
+        try:
+            await router.discover()
+            for provider in usable:
+                for model in router.list_models(provider)[:_MAX_PINGS]:
+                    outcome, answers = await _ping_model(router, provider, model)
+                    is_chosen = answers and provider not in answering
+                    answering.update([provider] if answers else [])
+                    lines.append(f"model          {provider}/{model}: {outcome}{'; chosen' if is_chosen else ''}")
+        finally:
+            await router.aclose()
+
+    anyio.run(ask)
+    for name in usable:
+        if limit := router.providers[name].daily_tokens:
+            lines.append(f"tokens         {name}: {router.budget.count_spent(name):,} of {limit:,} spent today")
+    return lines, [name for name in usable if name not in answering]
+
+
+async def _ping_model(router: StaticRouter, provider: str, model: str) -> tuple[str, bool]:
+    from duvet.llm.records import ModelError, NoModelError
+
+    ##= man/spec/ask.md#discovery
+    ##% `duvet mcp --check --models` MUST ask every configured and discovered model for one word, and show its latency or
+    ##% the reason why it does not answer.
+    try:
+        call = await router.ping(provider, model)
+    except (ModelError, NoModelError) as error:
+        return error.message, False
+    return f"answered in {call.seconds * 1000:.0f} ms", True
 
 
 def _summarise_project(application: Application) -> tuple[str, Sequence[Problem]]:
@@ -317,24 +369,13 @@ def _summarise_project(application: Application) -> tuple[str, Sequence[Problem]
     return f"{path or 'flags'}: {', '.join(counts)}{notice and '; '}{notice}", ()
 
 
-def _find_provider_problems(application: Application) -> Iterator[Problem]:
-    document = application.service.document
-    for name, provider in application.service.config.providers.items():
-        if not provider.enabled or provider.kind is ProviderKind.CLIENT or not document:
-            continue
-        try:
-            make_endpoint(name, provider, None)
-        except DuvetError as error:
-            location = DocumentLocation(document, {}, keys=("providers", name, "baseUrl"), is_private=True)
-            yield location.problem(CONFIG_BAD_VALUE, error.message, error.hint)
-
-
 def _summarise_service(application: Application, address: str) -> Iterator[str]:
     service, config = application.service, application.service.config
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST print the path of the project with its numbers of requirements and citations, and the
     ##% path of the service configuration.
     path = f"{service.path} ({service.origin})" if service.path else "no configuration; the defaults apply"
+    path += f"; overridden by {', '.join(service.overrides)}" if service.overrides else ""
     yield f"service        {path}"
     yield f"server         {application.rule.name} {application.rule.version}, {address}"
     if application.line is not None:

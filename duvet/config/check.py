@@ -94,10 +94,11 @@ def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each unknown key, missing key and value of the wrong type with its path and line, and SHOULD
     ##% suggest the most similar key.
-    return _check_value(inspect.type_info(table), at.document.values, at)
+    return check_value(inspect.type_info(table), at.document.values, at)
 
 
-def _check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:
+def check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:
+    """Yield the problems of a value that should have this type."""
     choices = fields.list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
         # A date in quotes means the same as a date without quotes.
@@ -127,7 +128,7 @@ def _check_typed(choice: fields.FieldType, value: Any, at: DocumentLocation) -> 
             if len(value) < (least or 0):
                 yield at.problem(rules.CONFIG_BAD_VALUE, f"invalid length {len(value)}, expected at least {least}")
             for index, inner in enumerate(value):
-                yield from _check_value(item, inner, at / index)
+                yield from check_value(item, inner, at / index)
         case inspect.AnyType():
             yield from _check_free(value, at)
         case inspect.IntType() | inspect.FloatType() as number:
@@ -160,10 +161,20 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
                 yield at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint)
 
 
+def describe_type(kind: inspect.Type) -> str:
+    """Return the type of a value with its article, such as `a string`."""
+    return _TYPES[type(kind)][1]
+
+
+def is_in_range(kind: inspect.Type, value: float) -> bool:
+    least, above, most = (getattr(kind, name, None) for name in ("ge", "gt", "le"))
+    # NaN is out of range, because every comparison with it is false.
+    return (least is None or value >= least) and (above is None or value > above) and (most is None or value <= most)
+
+
 def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: DocumentLocation) -> Iterator[Problem]:
-    least, above, most = kind.ge, kind.gt, kind.le
-    # The test is negated, because every comparison with NaN is false.
-    if not ((least is None or value >= least) and (above is None or value > above) and (most is None or value <= most)):
+    if not is_in_range(kind, value):
+        least, above, most = kind.ge, kind.gt, kind.le
         low = f"from {least}" if above is None else f"greater than {above}"
         hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
         yield at.problem(rules.CONFIG_BAD_VALUE, f"{fields.describe_value(value)} is out of range", hint)
@@ -192,7 +203,7 @@ def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: Docu
         below = at / name
         if pattern and not re.search(pattern, name):
             yield below.problem(rules.CONFIG_BAD_VALUE, f"the key is not {name_kind.expected}", at_key=True)
-        yield from _check_value(kind.value_type, value, below)
+        yield from check_value(kind.value_type, value, below)
 
 
 def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
@@ -221,7 +232,7 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
     for name, value in values.items():
         below = at / name
         if name in known:
-            wrong = list(_check_value(known[name].type, value, below))
+            wrong = list(check_value(known[name].type, value, below))
         elif kind.cls not in _EXTENSIONS and (other := _find_other_spelling(name, known, values)):
             ##= man/spec/service.md#configuration
             ##% duvet MUST report a key that a table contains in two spellings.
@@ -230,7 +241,7 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
         else:
             message, hint = fields.describe_unknown_field(name, list(known)), fields.did_you_mean(name, known)
             wrong = [below.problem(rules.CONFIG_UNKNOWN_KEY, message, hint, at_key=True)]
-        if wrong and name in wider and not any(_check_value(wider[name].type, value, below)):
+        if wrong and name in wider and not any(check_value(wider[name].type, value, below)):
             wrong = [replace(problem, hint=_EXTEND) for problem in wrong]
         found += wrong
     yield from found or _check_whole_table(kind.cls, values, at)

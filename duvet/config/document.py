@@ -54,10 +54,13 @@ class DataDocument:
             keys = keys[:-1]
         return (0, 0)
 
+    def with_values(self, values: dict[str, Any]) -> DataDocument:
+        """Return a document with other values at the same places."""
+        return DataDocument(values, self.text, self.path, lambda _: self.spans)
+
     def select(self, names: Collection[str]) -> DataDocument:
         """Return a document with only these tables; positions still refer to the whole file."""
-        values = {name: value for name, value in self.values.items() if name in names}
-        return DataDocument(values, self.text, self.path, lambda _: self.spans)
+        return self.with_values({name: value for name, value in self.values.items() if name in names})
 
     def rename_keys(self, values: dict[str, Any], renamed: Mapping[KeyPath, str]) -> Self:
         """Return a document with these values, in which the keys at these paths are renamed."""
@@ -237,7 +240,7 @@ _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 VARIABLE_PATTERN = rf"^\$({_NAME}|\{{{_NAME}\}})$(?!\n)"
 """Matches exactly one variable, in Python and in JavaScript, which has no `\\Z`."""
 
-_DOLLAR = rf"\$(?:(?P<dollar>\$)|(?P<name>{_NAME})|\{{(?P<braced>{_NAME})\}}|)"
+_DOLLAR = rf"\$(?:(?P<dollar>\$)|(?P<name>{_NAME})|\{{(?P<braced>{_NAME})(?::-(?P<default>[^{{}}]*))?\}}|)"
 _CUSTOMARY = "[A-Z][A-Z0-9_]*"
 
 
@@ -264,6 +267,10 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
         name = found["name"] or found["braced"]
         if not name:
             raise VariableError("`$` is not followed by a name", hint="write `$$` for a dollar sign, or `${NAME}`")
+        ##= man/spec/service.md#configuration
+        ##% duvet MUST replace `${NAME:-default}` with the default if the variable is not set or empty.
+        if found["default"] is not None and not environ.get(name):
+            return found["default"]
         return _look_up(name, environ)
 
     return re.sub(_DOLLAR, value, text)

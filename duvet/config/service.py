@@ -11,24 +11,22 @@ from msgspec import Struct, ValidationError, inspect
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.check import DocumentLocation, check_table, sort_problems
+from duvet.config.check import DocumentLocation, check_table, check_value, sort_problems
 from duvet.config.document import (
     DataDocument,
     DocumentError,
-    VariableError,
-    expand_variables,
     has_customary_name,
-    is_variable,
 )
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
-from duvet.config.fields import FieldType, list_field_types
+from duvet.config.fields import list_field_types
 from duvet.config.key_styles import respell_keys
 from duvet.config.project_file import build_table, find_config, respell_project_keys
 from duvet.config.schema import ServiceConfig, find_unresolved_names
 from duvet.config.service_tables import IngestSection, PagesSection, SearchSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
+from duvet.config.variables import VariableExpander, list_unneeded_parts
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.model import Problem
 from duvet.text import quote_text
@@ -133,6 +131,8 @@ class Service(Struct, frozen=True, kw_only=True):
     origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
     document: DataDocument | None = None
     packs: tuple[str, ...] = ServerRule().packs  # The packs that are switched on.
+    warnings: tuple[Problem, ...] = ()
+    overrides: tuple[str, ...] = ()  # The environment variables that override keys.
 
     @property
     def rule(self) -> ServerRule:
@@ -159,15 +159,60 @@ def load_service(
     found = find_service_file(tree, environ, service_path, folder)
     project = _read_project_tables(tree, project_path)
     document, config = None, ServiceConfig()
+    warnings: tuple[Problem, ...] = ()
     if found.path:
         # Most projects have no such file: skip its tables to answer sooner.
         document = _read_service_document(tree, found.path, ServiceConfig)
-        config = _resolve_tables(ServiceConfig, document, environ, project)
-    packs, table = config.packs(), _read_server_table(project)
+        config, warnings = _resolve_tables(ServiceConfig, document, environ, project)
+    table = _read_server_table(project)
     if table is not None:
         config = replace(config, server=ServerSection.from_project(table))
-        packs = config.packs(table.pack_names)
-    return Service(config=config, path=found.path, origin=found.origin, document=document, packs=packs)
+    config, overrides = _override(config, environ)
+    packs = config.packs() if table is None else config.packs(table.pack_names)
+    return Service(
+        config=config,
+        path=found.path,
+        origin=found.origin,
+        document=document,
+        packs=packs,
+        warnings=warnings,
+        overrides=overrides,
+    )
+
+
+def salvage_service(
+    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str = ""
+) -> Service:
+    """Return the valid parts of an invalid service configuration, to find the problems between them.
+
+    Raise DuvetError if the file can't be read.
+    """
+    found = find_service_file(tree, environ, service_path, folder)
+    document = _read_service_document(tree, found.path, ServiceConfig)
+    values: dict[str, Any] = {}
+    kinds = inspect.type_info(ServiceConfig)
+    assert isinstance(kinds, inspect.StructType)
+    for name, field in {field.encode_name: field for field in kinds.fields}.items():
+        for path in _list_parts(document.values, name):
+            part: Any = document.values[name] if len(path) == 1 else {path[1]: document.values[name][path[1]]}
+            if name == "workflows" and isinstance(part[path[1]], dict):
+                part = {path[1]: {"description": "missing", **part[path[1]]}}
+            at = DocumentLocation(document, environ, (name,), is_private=True)
+            expander = VariableExpander()
+            part = expander.convert_scalars(field.type, part, at)
+            if not any(check_value(field.type, part, at)) and not expander.problems:
+                part = expander.expand(field.type, part, at)
+                values[name] = {**values.get(name, {}), **part} if len(path) > 1 else part
+    config = build_table(values, ServiceConfig)
+    return Service(config=config, path=found.path, origin=found.origin, document=document, packs=config.packs())
+
+
+def _list_parts(values: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
+    """Return the keys of the entries of a table of names, or of any other table."""
+    if name not in values:
+        return []
+    is_named = name in ("providers", "toolPacks", "workflows", "routing") and isinstance(values[name], dict)
+    return [(name, key) for key in values[name]] if is_named else [(name,)]
 
 
 TablesType = TypeVar("TablesType", bound=Struct)
@@ -186,10 +231,24 @@ def load_service_tables(
     Raise ProblemsError if they are invalid.
     """
     found = find_service_file(tree, environ, service_path, folder)
-    if not found.path:
-        return None
-    document = _read_service_document(tree, found.path, kind)
-    return _resolve_tables(kind, document, environ, _read_project_tables(tree, project_path))
+    tables: TablesType | None = None
+    if found.path:
+        document = _read_service_document(tree, found.path, kind)
+        tables, _ = _resolve_tables(kind, document, environ, _read_project_tables(tree, project_path))
+    config, overrides = _override(tables or kind(), environ, whole=False)
+    return config if found.path or overrides else None
+
+
+def _override(
+    config: TablesType, environ: Mapping[str, str], *, whole: bool = True
+) -> tuple[TablesType, tuple[str, ...]]:
+    """Return the configuration with the values of variables such as `DUVET_SERVER__PORT`, and their names."""
+    # Few environments have one: skip the module to answer sooner.
+    if not any(name.startswith("DUVET_") and "__" in name for name in environ):
+        return config, ()
+    from duvet.config.overrides import apply_overrides, list_overrides
+
+    return apply_overrides(config, environ, whole=whole), tuple(list_overrides(environ))
 
 
 class _PageTables(Struct, frozen=True):
@@ -236,84 +295,28 @@ def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDoc
 
 def _resolve_tables(
     kind: type[TablesType], document: DataDocument, environ: Mapping[str, str], project: TomlDocument | None
-) -> TablesType:
-    """Return the tables with variables expanded, or raise ProblemsError with all problems."""
+) -> tuple[TablesType, tuple[Problem, ...]]:
+    """Return the tables with variables expanded and the warnings, or raise ProblemsError with all problems."""
     is_whole = kind is ServiceConfig
     tables = document if is_whole else document.select(kind.__struct_encode_fields__)
-    at = DocumentLocation(tables, environ, is_private=True)
-    expander = VariableExpander()
-    values = expander.expand(inspect.type_info(kind), tables.values, at)
+    info, expander = inspect.type_info(kind), VariableExpander(list_unneeded_parts(document.values))
+    place = DocumentLocation(tables, environ, is_private=True)
+    at = place._replace(document=tables.with_values(expander.convert_scalars(info, tables.values, place)))
+    values = expander.expand(info, at.document.values, at)
     problems = [
         *check_table(kind, at),
         *(find_unresolved_names(at) if is_whole else ()),
         *_find_duplicate_tables(at, project),
         *expander.problems,
     ]
+    found = sort_problems(
+        _redact_secrets([*problems, *expander.warnings], inspect.type_info(ServiceConfig), document.values)
+    )
     if problems:
-        raise ProblemsError(sort_problems(_redact_secrets(problems, inspect.type_info(ServiceConfig), document.values)))
-    return build_table(values, kind)
-
-
-class VariableExpander:
-    """Expands variables in typed values, and collects the problems."""
-
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-
-    def expand(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
-        """Return the value with variables expanded; values of types without variables are unchanged."""
-        for choice in list_field_types(kind):
-            match choice.type, value:
-                case inspect.StructType(fields=fields), dict():
-                    kinds = {field.encode_name: field.type for field in fields}
-                    return {
-                        name: self.expand(kinds[name], inner, at / name) if name in kinds else inner
-                        for name, inner in value.items()
-                    }
-                case inspect.DictType(value_type=inner_kind), dict() if not choice.expands:
-                    return {name: self.expand(inner_kind, inner, at / name) for name, inner in value.items()}
-                case inspect.VarTupleType(item_type=item), list():
-                    return [self.expand(item, inner, at / index) for index, inner in enumerate(value)]
-                case inspect.CustomType(cls=kind_of), str() if kind_of is Secret:
-                    return self._expand_secret(value, at)
-                case _ if choice.expands:
-                    return self._expand_leaves(value, choice, at)
-        return value
-
-    def _expand_leaves(self, value: Any, choice: FieldType, at: DocumentLocation) -> Any:
-        match value:
-            case dict():
-                return {name: self._expand_leaves(inner, choice, at / name) for name, inner in value.items()}
-            case list():
-                return [self._expand_leaves(inner, choice, at / index) for index, inner in enumerate(value)]
-            case str():
-                text = self._expand_text(value, at)
-                if text != value and choice.refuses(text):
-                    what = f"not {choice.expected}" if choice.expected else "blank"
-                    self._report(f"the value is {what} after its variables are expanded", at)
-                return text
-        return value
-
-    def _expand_secret(self, text: str, at: DocumentLocation) -> Secret | str:
-        if not is_variable(text):
-            # `check_table` reports this.
-            return text
-        value = self._expand_text(text, at)
-        ##= man/spec/service.md#configuration
-        ##% duvet MUST NOT show the values of secrets and environment variables in messages.
-        if value != text and not (value.strip() and value.isprintable()):
-            self._report("the variable is empty or contains characters that are invalid in a key", at)
-        return Secret(value)
-
-    def _expand_text(self, text: str, at: DocumentLocation) -> str:
-        try:
-            return expand_variables(text, at.environ)
-        except VariableError as error:
-            self.problems.append(at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint))
-            return text
-
-    def _report(self, message: str, at: DocumentLocation) -> None:
-        self.problems.append(at.problem(rules.CONFIG_BAD_VALUE, message, "set the variable to a valid value"))
+        raise ProblemsError(found)
+    for table, name in expander.failed:
+        values[table][name]["enabled"] = False
+    return build_table(values, kind), found
 
 
 _HIDDEN = "***"

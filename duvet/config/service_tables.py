@@ -137,6 +137,15 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1, le=10_000_000)] | None,
         doc("Token limit of an answer if the request sets none; by default 1,024"),
     ] = None
+    daily_tokens: Annotated[
+        Annotated[int, Meta(ge=1, le=10**12)] | None,
+        doc(
+            "Tokens, read and written, that this project may spend with the provider in a day (UTC); no limit by default"
+        ),
+    ] = None
+    allow_http: Annotated[
+        bool, doc("Allow `http:` to other machines, such as `host.docker.internal`; the key is then sent unencrypted")
+    ] = False
     retries: Annotated[int, doc("Retries after a temporary failure (429, 5xx)", ge=0, le=10)] = 2
     discover: Annotated[bool, doc("Ask the provider for its models with `GET /models`")] = False
     llms_txt: Annotated[bool, doc("Read hints about the models from the provider's `/llms.txt`")] = False

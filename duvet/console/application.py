@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from duvet.config.service import Service, load_service
+from duvet.config.check import DocumentLocation, sort_problems
+from duvet.config.service import Service, load_service, salvage_service
+from duvet.config.service_tables import ProviderKind
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
 from duvet.console.options import PACKS_KEY, SERVICE_KEY, select_trace_options
 from duvet.console.progress import QuietProgress
 from duvet.console.project import open_blobs, open_project, require_contents
 from duvet.console.streams import is_stderr_writable, print_line
+from duvet.errors import DuvetError, ProblemsError
+from duvet.rules import CONFIG_BAD_VALUE
 from duvet.server.application import Application, ApplicationSettings
 from duvet.tools.packs import BUILT_IN_PACKS, enable_packs
 from duvet.tools.tool import SHELL_SOURCE
@@ -27,7 +31,47 @@ if TYPE_CHECKING:
 def make_application(where: Mapping[str, Any], *, mode: str) -> Application:
     """Return the application for these options; raise ProblemsError if the service configuration is invalid."""
     settings = make_application_settings(where, current_settings(), mode)
-    return Application(settings, settings.read_service(DiskTree()))
+    try:
+        return Application(settings, settings.read_service(DiskTree()))
+    except ProblemsError as error:
+        raise ProblemsError(_list_all_problems(settings, error.problems)) from None
+
+
+def _list_all_problems(settings: ApplicationSettings, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Return the problems of an invalid configuration, and those between its valid parts."""
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST list all problems of a configuration at once, also those of packs, tools and workflows in other tables.
+    try:
+        service = salvage_service(DiskTree(), settings.environ, settings.service_path, settings.folder)
+    except DuvetError:
+        # It has a syntax error.
+        return problems
+    found = find_service_problems(Application(settings, service))
+    known = {(one.message, one.place) for one in problems}
+    return sort_problems([*problems, *(one for one in found if (one.message, one.place) not in known)])
+
+
+def find_service_problems(application: Application) -> tuple[Problem, ...]:
+    """Return the problems with the names of packs and tools, with workflows, and with the URLs of providers."""
+    return (
+        *application.tools.list_unknown_names(),
+        *find_workflow_problems(application),
+        *_find_provider_problems(application),
+    )
+
+
+def _find_provider_problems(application: Application) -> Iterator[Problem]:
+    from duvet.llm.endpoint import make_endpoint
+
+    document = application.service.document
+    for name, provider in application.service.config.providers.items():
+        if not provider.enabled or provider.kind is ProviderKind.CLIENT or not document:
+            continue
+        try:
+            make_endpoint(name, provider, None)
+        except DuvetError as error:
+            location = DocumentLocation(document, {}, keys=("providers", name, "baseUrl"), is_private=True)
+            yield location.problem(CONFIG_BAD_VALUE, error.message, error.hint)
 
 
 def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:

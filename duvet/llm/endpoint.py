@@ -115,11 +115,12 @@ def make_endpoint(name: str, section: service_tables.ProviderSection, key: Provi
             f"provider `{name}` has an invalid `baseUrl`", hint="write https://HOST/PATH, and put a key into `apiKey`"
         )
     ##= man/spec/ask.md#keys
-    ##% duvet MUST use HTTPS for every provider on another machine, and MUST NOT follow a provider's redirects.
-    if not is_safe_address(parts):
+    ##% duvet MUST use HTTPS for every provider on another machine unless the provider has `allowHttp: true`, and MUST
+    ##% NOT follow a provider's redirects.
+    if not (is_safe_address(parts) or section.allow_http):
         raise DuvetError(
             f"the `baseUrl` of provider `{name}` is not https",
-            hint="use https://; http:// is allowed only for a provider on this machine",
+            hint=f"use https://, or set `providers.{name}.allowHttp` for a machine in a network that you trust",
         )
     if key is not None and not key.is_sendable:
         raise DuvetError(f"the key of provider `{name}` contains blanks or non-ASCII characters")

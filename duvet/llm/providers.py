@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
@@ -16,6 +17,8 @@ AnswerType = TypeVar("AnswerType", bound=Struct)
 ANTHROPIC_VERSION = "2023-06-01"
 _MAX_LIST_BYTES = 1024 * 1024
 _MAX_MODELS = 1000
+# Some templates of models open the block in the prompt, and an answer that was cut has no end of it.
+_THOUGHT = re.compile(r"\A\s*(?:<think>.*?(?:</think>\s*|\Z)|(?:(?!<think>).)*?</think>\s*)", re.DOTALL)
 Sampler = Callable[[ModelRequest], Awaitable[ProviderAnswer]]  # Asks an MCP client's model during its call.
 
 
@@ -73,6 +76,9 @@ class _HttpProvider:
         return ModelError(ModelFault.MALFORMED, f"provider `{self.endpoint.name}` sent {what}", hint=hint)
 
     def _answer(self, text: str, usage: TokenUsage, *, is_cut: bool) -> ProviderAnswer:
+        ##= man/spec/ask.md#calls
+        ##% duvet MUST remove a model's `<think>` block from its answer.
+        text = _THOUGHT.sub("", text, count=1)
         return _require_text(self.endpoint.name, ProviderAnswer(self.endpoint.without_key(text), usage, is_cut))
 
 
@@ -179,6 +185,11 @@ class Backend(Struct, frozen=True):
     endpoint: endpoints.Endpoint | None = None
     trouble: str = ""
     hint: str = ""
+
+    @property
+    def is_discovered(self) -> bool:
+        """True if the configuration allows duvet to ask which models the provider has."""
+        return self.endpoint is not None and (self.section.discover or self.section.llms_txt)
 
 
 def make_backend(

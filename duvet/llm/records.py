@@ -85,6 +85,15 @@ class ModelResponse(Struct, frozen=True):
         return ModelChoice(self.provider, self.model).name
 
 
+class ModelCall(Struct, frozen=True):
+    """A call that a model has answered."""
+
+    provider: str
+    model: str
+    usage: TokenUsage
+    seconds: float
+
+
 class KnownModel(Struct, frozen=True):
     provider: str
     model: str
@@ -113,6 +122,7 @@ class ModelFault(StrEnum):
     MALFORMED = "malformed"
     TOO_LARGE = "too_large"
     REFUSED = "refused"
+    LIMIT_REACHED = "limit_reached"
 
 
 class ModelError(DuvetError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct, structs
@@ -12,6 +13,7 @@ from msgspec import Struct, structs
 from duvet.config import fields, service_tables
 from duvet.http_client import Clock, SystemClock
 from duvet.llm import records
+from duvet.llm.budget import TokenBudget
 from duvet.llm.endpoint import Endpoint, ProviderClient, find_provider_key
 from duvet.llm.providers import Backend, Sampler, make_backend
 from duvet.tree.cache import BlobStore, NoBlobStore, make_cache_key
@@ -27,6 +29,8 @@ _MAX_HINTS = 100
 _MAX_NAME_CHARACTERS = 100
 HINTS_PATH = "llms.txt"
 _TIMEOUT = 5.0
+_MAX_TRIES = 5  # Discovered models to try for one request.
+_PING_TOKENS = 256  # A model that thinks first needs some.
 _MAX_HINTS_BYTES = 64 * 1024
 _FOUND_SECONDS, _FAILED_SECONDS = 3600.0, 300.0
 """Seconds until a listing expires, and until duvet retries a failed one."""
@@ -86,7 +90,7 @@ class ModelDiscovery:
         ##= man/spec/ask.md#discovery
         ##% duvet MUST NOT request a provider's list of models or its `llms.txt` unless the configuration enables it.
         section, endpoint = backend.section, backend.endpoint
-        if endpoint is None or not (section.discover or section.llms_txt) or self._is_fresh(backend.name):
+        if endpoint is None or not backend.is_discovered or self._is_fresh(backend.name):
             return
         import anyio
 
@@ -149,13 +153,21 @@ class Router(Protocol):
         """
 
 
-def _limit_tokens(request: records.ModelRequest, section: service_tables.ProviderSection) -> records.ModelRequest:
-    """Return the request with the token limit of the provider, unless the request has one."""
-    limit = request.max_tokens or section.max_tokens or records.MAX_ANSWER_TOKENS
-    return structs.replace(request, max_tokens=limit)
+def _match_hint(hint: ModelHint, models: Sequence[str]) -> str:
+    """Return the model that a hint is about; empty if it is not one of these, or without any, not a name."""
+    name = hint.name.lower()
+    if not models:
+        return "" if " " in hint.name else hint.name
+    return next((model for model in models if model.lower() == name), "") or next(
+        (model for model in models if model.lower() in f"{name} {hint.url.lower()}"), ""
+    )
 
 
 def ignore_log(words: str) -> None:
+    pass
+
+
+def ignore_call(call: records.ModelCall) -> None:
     pass
 
 
@@ -170,8 +182,10 @@ class StaticRouter:
         http: ProviderClient | None = None,
         blobs: BlobStore | None = None,
         log: Callable[[str], None] = ignore_log,
+        report: Callable[[records.ModelCall], None] = ignore_call,
         sampler: Sampler | None = None,
     ) -> None:
+        """`log` gets warnings, and `report` each call that a model has answered."""
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT print or log a provider's key. duvet MUST NOT print a provider's `baseUrl` when a call fails.
         self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
@@ -181,6 +195,9 @@ class StaticRouter:
         clock = clock or SystemClock()
         self._http = http or ProviderClient(clock)
         self._discovery = ModelDiscovery(self._http, clock, blobs or NoBlobStore())
+        self.budget = TokenBudget(clock, blobs or NoBlobStore())
+        self._report = report
+        self._working: dict[str, str] = {}  # The discovered model of each provider that has answered last.
         self._backends = self._make_backends(sampler)
 
     def _make_backends(self, sampler: Sampler | None) -> dict[str, Backend]:
@@ -235,7 +252,7 @@ class StaticRouter:
             return "unknown provider"
         if backend.trouble:
             return backend.trouble
-        needs_model = backend.section.kind is not service_tables.ProviderKind.CLIENT
+        needs_model = not (backend.is_discovered or backend.section.kind is service_tables.ProviderKind.CLIENT)
         return (
             "the provider has no `defaultModel`" if needs_model and not (model or backend.section.default_model) else ""
         )
@@ -275,14 +292,13 @@ class StaticRouter:
         warnings = dict.fromkeys(chosen.warnings)
         failures: list[records.ModelError] = []
         for choice in chosen.choices:
-            if trouble := self._find_fault(choice.name):
-                raise self._make_no_model_error({choice.name: trouble})
+            if fault := self._find_fault(choice.name):
+                raise self._make_no_model_error({choice.name: fault})
             backend = self._backends[choice.provider]
             await self._discovery.look_up(backend, self.log)
             warnings.update(dict.fromkeys(self._warn_unlisted(choice)))
-            assert backend.provider is not None
             try:
-                answer = await backend.provider.complete(choice.model, _limit_tokens(request, backend.section))
+                model, answer = await self._ask_first(backend, choice.model, request)
             except records.ModelError as error:
                 failures.append(error)
                 continue
@@ -293,11 +309,75 @@ class StaticRouter:
                 lines.append("the answer is incomplete: it reached the token limit")
             for line in lines:
                 self.log(line)
-            return records.ModelResponse(answer.text, choice.provider, choice.model, answer.usage, tuple(lines))
+            return records.ModelResponse(answer.text, choice.provider, model, answer.usage, tuple(lines))
         *_, last = failures
         if len(failures) == 1:
             raise last
         raise records.ModelError(last.code, "; ".join(one.message for one in failures), hint=last.hint)
+
+    async def _ask_first(
+        self, backend: Backend, model: str, request: records.ModelRequest
+    ) -> tuple[str, records.ProviderAnswer]:
+        """Return the answer of this model, or without one of the first discovered model that answers, and its name."""
+        ##= man/spec/ask.md#choosing-a-model
+        ##% If a provider has no default model, duvet MUST use a model that discovery finds: the only one, or the first
+        ##% that answers, beginning with those that `llms.txt` names for the task.
+        candidates = [model] if model or not backend.is_discovered else self._rank_discovered(backend, request.task)
+        if not candidates:
+            message = f"provider `{backend.name}` lists no model"
+            hint = f"set `providers.{backend.name}.defaultModel`"
+            raise records.ModelError(records.ModelFault.REFUSED, message, hint=hint)
+        for candidate in candidates:
+            try:
+                answer = await self._complete(backend, candidate, request)
+            except records.ModelError as error:
+                failure = error
+                continue
+            if not model:
+                self._working[backend.name] = candidate
+            return candidate, answer
+        raise failure
+
+    async def _complete(self, backend: Backend, model: str, request: records.ModelRequest) -> records.ProviderAnswer:
+        limit = request.max_tokens or backend.section.max_tokens or records.MAX_ANSWER_TOKENS
+        request = structs.replace(request, max_tokens=limit)
+        self.budget.check(backend.name, backend.section)
+        if backend.provider is None:
+            raise self._make_no_model_error({backend.name: backend.trouble})
+        begun = monotonic()
+        answer = await backend.provider.complete(model, request)
+        self.budget.add(backend.name, request, answer)
+        self._report(records.ModelCall(backend.name, model, answer.usage, monotonic() - begun))
+        return answer
+
+    def _rank_discovered(self, backend: Backend, task: str | None) -> Sequence[str]:
+        """Return the models to try: the one that has answered before, then those that `llms.txt` names for the task."""
+        listing = self._discovery.listing(backend)
+        hinted = [_match_hint(hint, listing.models) for hint in listing.hints]
+        words = [f"{hint.name} {hint.note}".lower() for hint in listing.hints]
+        for_task = [model for model, text in zip(hinted, words, strict=True) if task and task.lower() in text]
+        working = [] if for_task else [self._working.get(backend.name, "")]
+        ranked = dict.fromkeys(filter(None, [*for_task, *working, *hinted, *listing.models]))
+        return list(ranked)[:_MAX_TRIES]
+
+    def list_models(self, provider: str) -> Sequence[str]:
+        """Return the models of a provider that can be asked: the configured ones first, then the discovered ones."""
+        backend = self._backends[provider]
+        listing = self._discovery.listing(backend)
+        configured = [
+            one.model for one in self.known_models() if one.provider == provider and one.origin == "configuration"
+        ]
+        hinted = [_match_hint(hint, listing.models) for hint in listing.hints]
+        return list(dict.fromkeys(filter(None, [*configured, *hinted, *listing.models])))
+
+    async def ping(self, provider: str, model: str) -> records.ModelCall:
+        """Ask a model for one word, without fallbacks; raise ModelError if it doesn't answer."""
+        calls: list[records.ModelCall] = []
+        other = copy(self)
+        other._report = calls.append
+        request = records.ModelRequest(prompt="Answer with the word: yes", max_tokens=_PING_TOKENS)
+        await other._complete(self._backends[provider], model, request)
+        return calls[0]
 
     async def discover(self) -> None:
         """Look up the models of all providers that the configuration allows duvet to ask."""

@@ -224,6 +224,7 @@ class Application:
             http=self.http,
             blobs=self.settings.blobs,
             log=lambda words: self.log.write_event(EventLevel.WARN, words),
+            report=self.log.record_model_call,
         )
 
     @cached_property
@@ -314,6 +315,8 @@ class Application:
         from duvet.tools.dispatcher import ToolEnvironment
 
         self.log_unloaded_packs()
+        for problem in self.service.warnings if self.mode != SHELL_SOURCE else ():
+            self.log.write_event(EventLevel.WARN, problem.message, hint=problem.hint)
         for name, faults in self.tools.faults.items():
             for fault in faults:
                 self.log.write_event(

@@ -15,6 +15,7 @@ from duvet.tools.plugins import describe_exception, find_place, format_traceback
 from duvet.tools.tool import SHELL_SOURCE
 
 if TYPE_CHECKING:
+    from duvet.llm.records import ModelCall
     from duvet.tools.audit import CallRecord
     from duvet.workflows.workflow import WorkflowRun
 
@@ -121,6 +122,17 @@ class ServerLog:
             "arguments": call.arguments,
         }
         self._put(level, "call", fields)
+
+    def record_model_call(self, call: ModelCall) -> None:
+        self.write_event(
+            EventLevel.INFO,
+            "model",
+            provider=call.provider,
+            model=call.model,
+            duration_ms=round(call.seconds * 1000, 1),
+            tokens_in=call.usage.input_tokens,
+            tokens_out=call.usage.output_tokens,
+        )
 
     def record_exception(self, tool: str, error: BaseException) -> None:
         """Write what a tool of an installed pack has raised, and at `debug` its traceback, one event for each line."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from duvet.config.service import Service
 from duvet.config.service_tables import Access, PackSection
 from duvet.errors import DuvetError, ProblemsError
+from duvet.model import Problem
 from duvet.server.application import ApplicationSettings
 from duvet.tools import packs, plugins
 from duvet.tools.tool import EnabledPack, Pack, Tool
@@ -129,13 +130,19 @@ class ToolSelection:
         return f"{name} is a built-in pack; choose another name for the file" if built_in else ""
 
     def _require_known(self, choice: packs.ToolChoice) -> packs.ToolChoice:
+        if problems := self._list_unknown_names(choice):
+            raise ProblemsError(problems)
+        return choice
+
+    def list_unknown_names(self) -> Sequence[Problem]:
+        """Return the problems with the names of packs and tools, and with the files of packs."""
+        return self._list_unknown_names(self._choose([self.offered.pack] if self._service.config.workflows else []))
+
+    def _list_unknown_names(self, choice: packs.ToolChoice) -> tuple[Problem, ...]:
         sections = self._service.config.tool_packs
         faults = {name: fault for name, pack in sections.items() if (fault := self._find_path_fault(name, pack))}
-        misnamed = [packs.UnknownName(fault, "", (name, "path")) for name, fault in faults.items()]
-        if misnamed or choice.misnamed:
-            found = [*misnamed, *choice.misnamed]
-            raise ProblemsError(packs.make_unknown_name_problems(found, self._service.document))
-        return choice
+        unknown = [packs.UnknownName(fault, "", (name, "path")) for name, fault in faults.items()]
+        return packs.make_unknown_name_problems([*unknown, *choice.misnamed], self._service.document)
 
     @cached_property
     def shown_tools(self) -> Sequence[Tool]:

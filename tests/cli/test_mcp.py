@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import tomllib
 from pathlib import Path
@@ -139,6 +140,47 @@ def test_every_name_that_means_nothing_has_its_place(duvet: Run, folder: Path, g
     done = duvet("mcp", "--check", "--pack", "introspekt")
     assert (done.code, done.out) == (1, "")
     gold.assert_match(done.err, "misnamed.txt")
+
+
+EVERYTHING_WRONG = """\
+server: { prot: 3 }
+toolPacks:
+  nope: {}
+  trace: { tools: { get_sektion: false } }
+providers:
+  away: { baseUrl: "http://model.example", defaultModel: x }
+workflows:
+  undescribed:
+    steps:
+      - { id: a, tool: nope }
+"""
+ALL_PROBLEMS = """\
+error: server.prot: unknown field `prot` [DUV002]
+ --> duvet.config.yaml:1:11
+error: toolPacks.nope: unknown pack "nope" [DUV005]
+ --> duvet.config.yaml:3:3
+error: toolPacks.trace.tools.get_sektion: the pack trace has no tool "get_sektion" [DUV005]
+ --> duvet.config.yaml:4:21
+error: providers.away.baseUrl: the `baseUrl` of provider `away` is not https [DUV005]
+ --> duvet.config.yaml:6:20
+error: workflows.undescribed: missing field `description` [DUV003]
+ --> duvet.config.yaml:9:5
+error: workflows.undescribed.steps[0].tool: unknown tool "nope" [DUV005]
+ --> duvet.config.yaml:10:24
+"""
+
+
+@pytest.mark.criterion("core 2.2.4")
+@pytest.mark.parametrize("command", ["mcp --check", "mcp", "tools"])
+def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, command: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST list all problems of a configuration at once, also those of packs, tools and workflows in other tables.
+    make(folder, {"duvet.config.yaml": EVERYTHING_WRONG})
+    done = duvet(*command.split())
+    lines = [line for line in done.err.splitlines() if line.startswith(("error", " -->"))]
+    told = "".join(f"{line}\n" for line in lines).replace(", expected one of `name`, `title`,", "")
+    assert done.code == 1
+    assert re.sub(r"(`prot`).*(?= \[DUV002])", r"\1", told) == ALL_PROBLEMS
 
 
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:

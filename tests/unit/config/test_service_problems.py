@@ -142,7 +142,7 @@ def test_possible_secrets_are_never_shown(value: str, form: ProblemFormat) -> No
         ("{apiKey: &k sk-hidden, kind: *k}", UNKNOWN),
         ("{apiKey: &k x, kind: *k}", UNKNOWN),
         ("{apiKey: [&k sk-hidden], kind: *k}", UNKNOWN),
-        ("{apiKey: &k $ecret7, kind: *k}", UNKNOWN),
+        ("{apiKey: &k $ecret7, kind: *k}", "kind: the environment variable is not set"),
         ("{apiKey: &k 471147, kind: *k}", KIND.format("integer")),
         ("{apiKey: &k 47.5, kind: *k}", KIND.format("floating point")),
         ("{apiKey: &k 7, kind: *k}", KIND.format("integer")),
@@ -166,9 +166,11 @@ def test_problems_are_not_shown_beside_many_secrets() -> None:
 
 
 def test_names_of_variables_are_shown() -> None:
-    assert show_service_problems("providers: {a: {apiKey: &k $KEY, kind: *k}, b: {apiKey: &c '${KEY}', kind: *c}}") == [
-        "1:40+2 DUV005 providers.a.kind: unknown variant `$KEY`, expected one of `openai`, `anthropic`, `client`",
-        "1:76+2 DUV005 providers.b.kind: unknown variant `${KEY}`, expected one of `openai`, `anthropic`, `client`",
+    text = "providers: {a: {apiKey: &k $KEY, kind: *k}, b: {apiKey: &c '${KEY}', kind: *c}}"
+    what = "the value is not one of `openai`, `anthropic`, `client` after its variables are expanded"
+    assert show_service_problems(text) == [
+        f"{place} DUV005 providers.{name}.kind: {what}; set the variable to a valid value"
+        for place, name in (("1:40+2", "a"), ("1:76+2", "b"))
     ]
 
 

@@ -90,6 +90,7 @@ def test_a_fallback_is_taken_where_the_variable_is_not_set(pieces: list[str], en
         ("$$A", "$A"),
         ("$$$B$$", "$b$"),
         ("${B}c", "bc"),
+        ("${B:-x}${NO:-y $A}${EMPTY:-}.", "by $A."),
     ],
 )
 def test_texts(text: str, expected: str) -> None:
@@ -99,7 +100,7 @@ def test_texts(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        *((text, "`$` is not followed by a name") for text in ("$", "$1", "${A", "${}", "${A:-b}")),
+        *((text, "`$` is not followed by a name") for text in ("$", "$1", "${A", "${}", "${A:b}")),
         ("$AB", "the environment variable `AB` is not set"),
         ("$ab", "the environment variable is not set"),
         ("$ODD", "the environment variable `ODD` is not UTF-8"),

@@ -62,7 +62,8 @@ async def test_a_prompt_that_is_not_text_is_not_sent(wire: Wire) -> None:
 
 async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#keys
-    ##% duvet MUST use HTTPS for every provider on another machine, and MUST NOT follow a provider's redirects.
+    ##% duvet MUST use HTTPS for every provider on another machine unless the provider has `allowHttp: true`, and MUST
+    ##% NOT follow a provider's redirects.
     other.plan(FINE)
     error, _ = await fails(wire, Reply(307, headers={"location": f"{other.url}/v1/chat/completions"}), apiKey="$K")
     assert (error.code, error.message) == (ModelFault.REFUSED, "provider `one` redirects to another URL (307)")

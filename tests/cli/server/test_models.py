@@ -1,0 +1,94 @@
+"""Models that real servers and commands ask, with a provider on loopback."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import run
+from tests.cli.sample_project import make
+from tests.unit.llm.provider_server import Reply, Wire, openai_says, refuses
+from tests.unit.llm.test_discovery import models
+from tests.unit.server.http.command import Command
+from tests.unit.specs.download_server import at_work
+from tests.unit.tools.tool_calls import FILES
+
+PACK = """
+from duvet import PackContext, tool
+
+
+@tool
+def answer(question: str, ctx: PackContext, model: str | None = None) -> str:
+    return ctx.model(question, model=model, system=ctx.settings["system"])
+"""
+LLMS = "## Models\n- [small](/small): Quick\n"
+
+
+@pytest.fixture
+def provider() -> Iterator[Wire]:
+    with at_work(Wire()) as wire:
+        yield wire
+        wire.over.set()
+
+
+def configured(folder: Path, wire: Wire, server: dict[str, Any] | None = None, **section: Any) -> Path:
+    config = {
+        "server": server or {},
+        "providers": {"local": {"baseUrl": f"{wire.url}/v1", "retries": 0, **section}, "off": {"enabled": False}},
+        "routing": {"brief": {"model": "local/brief"}},
+        "toolPacks": {"questions": {"path": "questions.py", "settings": {"system": "Be brief."}}},
+    }
+    return make(folder / "project", {**FILES, "questions.py": PACK, "duvet.config.json": json.dumps(config)})
+
+
+@pytest.mark.criterion("core 2.5.1", "core 2.5.2", "core 2.5.3")
+def test_a_tool_of_a_pack_asks_a_model(duvet_command: str, tmp_path: Path, provider: Wire) -> None:
+    provider.files = {"/v1/models": models("large", "small"), "/llms.txt": Reply(body=LLMS.encode())}
+    provider.plan(openai_says("<think>hm</think>Tea."))
+    folder = configured(tmp_path, provider, {"logLevel": "info"}, discover=True, llmsTxt=True)
+    with Command(duvet_command, folder) as command, command.client() as client:
+        assert client.post_tool("answer", question="What?") == (200, {"result": "Tea."})
+        assert client.post_tool("answer", question="What?", model="brief") == (200, {"result": "Tea."})
+        for refused, status in {400: 500, 503: 503, 429: 503, 401: 500}.items():
+            provider.replies.clear()
+            provider.plan(refuses(refused, "no"))
+            answered, error = client.post_tool("answer", question="What?", model="local/large")
+            assert (answered, error["code"]) == (status, "model_failed")
+        _, _, log = command.end()
+    asked = [one.body for one in provider.asked if one.method == "POST"]
+    # The model that `llms.txt` names, and the one of the route.
+    assert [one["model"] for one in asked[:3]] == ["small", "brief", "large"]
+    assert asked[0]["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What?"}]
+    assert "INFO model provider=local model=small" in log and "tokens_in=12 tokens_out=3\n" in log
+
+
+@pytest.mark.criterion("core 2.5.2")
+def test_models_are_checked(duvet_command: str, tmp_path: Path, provider: Wire) -> None:
+    ##= man/spec/ask.md#discovery
+    ##% `duvet mcp --check --models` MUST ask every configured and discovered model for one word, and show its latency or
+    ##% the reason why it does not answer.
+    provider.files = {"/v1/models": models("embedding", "large"), "/llms.txt": Reply(body=LLMS.encode())}
+    provider.plan(openai_says("yes"), refuses(400, "no chat"), openai_says("yes"))
+    folder = configured(tmp_path, provider, discover=True, llmsTxt=True, dailyTokens=100)
+    done = run(duvet_command, folder, "mcp", "--check", "--models")
+    lines = [re.sub(r"\d+ ms", "N ms", line) for line in done.out.splitlines() if line[:5] in ("model", "token")]
+    assert (done.code, done.err, lines) == (
+        0,
+        "",
+        [
+            "model          local/brief: answered in N ms; chosen",
+            "model          local/embedding: provider `local` rejected the request (400): no chat",
+            "model          local/large: answered in N ms",
+            "tokens         local: 30 of 100 spent today",
+        ],
+    )
+    provider.replies.clear()
+    provider.plan(refuses(401))
+    done = run(duvet_command, folder, "mcp", "--check", "--models")
+    assert (done.code, done.err.splitlines()[0]) == (1, "error: no model answers: local [DUV122]")
+    assert run(duvet_command, folder, "mcp", "--models").err.endswith("Error: --models only applies to --check\n")
