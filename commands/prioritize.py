@@ -17,23 +17,14 @@ from duvet.errors import DuvetError
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.priority import make_explained_rows, make_priority_rows, prioritize_requirements
 from duvet.queries.references import RequirementRef
-from duvet.reports.tables import (
-    ID_COLUMN,
-    LEVEL_COLUMN,
-    NAME_COLUMN,
-    SECTION_COLUMN,
-    STATUS_COLUMN,
-    TEXT_COLUMN,
-    Column,
-    Listing,
-)
+from duvet.reports import tables
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 
-_RANK = Column("rank", lambda row: str(row.rank))
+_RANK = tables.Column("rank", lambda row: str(row.rank))
 _EXPLANATION = (
-    Column("reason", lambda row: row.reason, wraps=True),
-    Column("why before the next", lambda row: row.before_next, wraps=True),
+    tables.Column("reason", lambda row: row.reason, wraps=True),
+    tables.Column("why before the next", lambda row: row.before_next, wraps=True),
 )
 
 
@@ -91,15 +82,15 @@ def prioritize(
         more = _EXPLANATION if explain else ()
         columns = (
             _RANK,
-            ID_COLUMN,
-            NAME_COLUMN,
-            LEVEL_COLUMN,
-            STATUS_COLUMN,
-            SECTION_COLUMN,
+            tables.ID_COLUMN,
+            tables.NAME_COLUMN,
+            tables.LEVEL_COLUMN,
+            tables.STATUS_COLUMN,
+            tables.SECTION_COLUMN,
             *more,
-            TEXT_COLUMN,
+            tables.TEXT_COLUMN,
         )
-        print_list(Listing(columns, rows), format)
+        print_list(tables.Listing(columns, rows), format)
     else:
         _print_prompt(prompt, catalogue, filters, ranked, options)
     print_error_notice(catalogue)

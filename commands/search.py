@@ -18,16 +18,8 @@ from duvet.console.project import open_cache, open_project_files, print_error_no
 from duvet.console.streams import FAILED, OK, print_remark
 from duvet.errors import QueryError
 from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
+from duvet.reports import tables
 from duvet.reports.cells import escape_cell
-from duvet.reports.tables import (
-    ID_COLUMN,
-    LEVEL_COLUMN,
-    NAME_COLUMN,
-    SECTION_COLUMN,
-    STATUS_COLUMN,
-    TEXT_COLUMN,
-    Listing,
-)
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
@@ -37,12 +29,12 @@ if TYPE_CHECKING:
     from duvet.queries.embeddings import Embedder
 
 _COLUMNS = (
-    ID_COLUMN,
-    NAME_COLUMN,
-    LEVEL_COLUMN,
-    STATUS_COLUMN,
-    SECTION_COLUMN,
-    replace(TEXT_COLUMN, marks=lambda row: row.marks),
+    tables.ID_COLUMN,
+    tables.NAME_COLUMN,
+    tables.LEVEL_COLUMN,
+    tables.STATUS_COLUMN,
+    tables.SECTION_COLUMN,
+    replace(tables.TEXT_COLUMN, marks=lambda row: row.marks),
 )
 
 
@@ -106,7 +98,7 @@ def search(
         answer = search_requirements(catalogue, query, open_cache() or Cache(), files, embedder)
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
-    print_list(Listing(_COLUMNS, answer.rows), format)
+    print_list(tables.Listing(_COLUMNS, answer.rows), format)
     print_error_notice(catalogue)
     for remark in _list_remarks(answer, query, catalogue, files):
         print_remark(remark)

@@ -6,17 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from duvet.model import Annotation, Kind
-from duvet.queries.checks import (
-    AnnotationCheck,
-    CheckName,
-    CheckResult,
-    Completeness,
-    Correlation,
-    CoverageCheck,
-    DuplicatesCheck,
-    Verdict,
-    Verdicts,
-)
+from duvet.queries import checks
 from duvet.queries.execution import Execution, Outcome
 from duvet.reports.graphics import Canvas, Diagnostic, Slice
 
@@ -42,10 +32,10 @@ _KIND_NAMES = {Kind.CITATION: "implementation"}
 
 # The order in which annotations are described; the last ones only with `--verbose`.
 _ORDER = (
-    *(Completeness.NONE, Completeness.INCOMPLETE, Completeness.MIXED, Completeness.PENDING),
-    Completeness.COMPLETE,
+    *(checks.Completeness.NONE, checks.Completeness.INCOMPLETE, checks.Completeness.MIXED, checks.Completeness.PENDING),
+    checks.Completeness.COMPLETE,
 )
-_Labels = tuple[str, dict[Completeness, tuple[str, Callable[[Verdict], Diagnostic]]]]
+_Labels = tuple[str, dict[checks.Completeness, tuple[str, Callable[[checks.Verdict], Diagnostic]]]]
 
 
 class CheckRenderer:
@@ -55,43 +45,46 @@ class CheckRenderer:
         self.annotations = annotations
         self.canvas = canvas
         self.verbose = verbose
-        self._labels: dict[CheckName, _Labels] = {
-            CheckName.IMPLEMENTATION: (
+        self._labels: dict[checks.CheckName, _Labels] = {
+            checks.CheckName.IMPLEMENTATION: (
                 "Implementation",
                 {
-                    Completeness.COMPLETE: (
+                    checks.Completeness.COMPLETE: (
                         "Fully implemented",
                         partial(self._describe_complete, "Fully Implemented", "Implemented"),
                     ),
-                    Completeness.INCOMPLETE: ("Incomplete implementation", self._describe_incomplete),
-                    Completeness.MIXED: ("Mixed implementation", self._describe_mixed),
-                    Completeness.PENDING: ("TODO", self._describe_todo),
-                    Completeness.NONE: ("Not implemented", self._describe_missing_implementation),
+                    checks.Completeness.INCOMPLETE: ("Incomplete implementation", self._describe_incomplete),
+                    checks.Completeness.MIXED: ("Mixed implementation", self._describe_mixed),
+                    checks.Completeness.PENDING: ("TODO", self._describe_todo),
+                    checks.Completeness.NONE: ("Not implemented", self._describe_missing_implementation),
                 },
             ),
-            CheckName.TEST: (
+            checks.CheckName.TEST: (
                 "Tests",
                 {
-                    Completeness.COMPLETE: ("Fully tested", partial(self._describe_complete, "Fully tested", "Test")),
-                    Completeness.INCOMPLETE: ("Incomplete tests", self._describe_incomplete_test),
-                    Completeness.NONE: ("Not tested", self._describe_missing_test),
+                    checks.Completeness.COMPLETE: (
+                        "Fully tested",
+                        partial(self._describe_complete, "Fully tested", "Test"),
+                    ),
+                    checks.Completeness.INCOMPLETE: ("Incomplete tests", self._describe_incomplete_test),
+                    checks.Completeness.NONE: ("Not tested", self._describe_missing_test),
                 },
             ),
         }
 
-    def render(self, results: Sequence[CheckResult]) -> Iterator[str]:
+    def render(self, results: Sequence[checks.CheckResult]) -> Iterator[str]:
         """Yield the text of all results in pieces, because it may be long."""
         ##= man/spec/query.md#results
         ##% `duvet query` MUST print the results of the checks in the requested order, and then whether all checks
         ##% passed.
         for result in results:
-            if isinstance(result, DuplicatesCheck):
+            if isinstance(result, checks.DuplicatesCheck):
                 yield from self._render_duplicates(result)
-            elif isinstance(result, CoverageCheck):
+            elif isinstance(result, checks.CoverageCheck):
                 yield from self._render_coverage(result)
             else:
                 yield from self._render_annotations(result)
-                yield from ("\n",) if result.name is CheckName.TEST else ()
+                yield from ("\n",) if result.name is checks.CheckName.TEST else ()
         yield f"\nOverall: {_judge(all(result.has_passed for result in results))}\n"
 
     def render_unfound(self, ids: Iterable[int]) -> Iterator[str]:
@@ -105,7 +98,7 @@ class CheckRenderer:
         yield from (f"{line}\n" for line in self.canvas.draw_errors(errors))
         yield "\n"
 
-    def _render_annotations(self, check: AnnotationCheck) -> Iterator[str]:
+    def _render_annotations(self, check: checks.AnnotationCheck) -> Iterator[str]:
         title, rows = self._labels[check.name]
         verdicts = check.verdicts
         yield f"\n{title}: {_judge(check.has_passed)}\n\n  Total requirements: {verdicts.count()}\n"
@@ -115,7 +108,7 @@ class CheckRenderer:
                 yield "\n"
                 yield from self._draw(map(rows[completeness][1], found))
 
-    def _render_coverage(self, check: CoverageCheck) -> Iterator[str]:
+    def _render_coverage(self, check: checks.CoverageCheck) -> Iterator[str]:
         passed = [one for one in check.correlations if one.has_passed]
         failed = [one for one in check.correlations if not one.has_passed]
         yield f"\nCoverage: {_judge(check.has_passed)}\n\n"
@@ -140,54 +133,56 @@ class CheckRenderer:
             yield from self._draw((Diagnostic("Executed annotations", related=places, is_advice=True),))
             yield "\n"
 
-    def _render_duplicates(self, check: DuplicatesCheck) -> Iterator[str]:
+    def _render_duplicates(self, check: checks.DuplicatesCheck) -> Iterator[str]:
         yield f"\nDuplicates: {_judge(check.has_passed)}\n\n"
         for kind, verdicts in check.by_kind.items():
             name = _name_kind(kind)
-            yield from self._draw(self._describe_duplicate(name, one) for one in verdicts.of(Completeness.COMPLETE))
+            yield from self._draw(
+                self._describe_duplicate(name, one) for one in verdicts.of(checks.Completeness.COMPLETE)
+            )
         if self.verbose:
             for kind, verdicts in check.by_kind.items():
                 yield from self._draw(self._list_overlaps(_name_kind(kind), verdicts))
 
-    def _list_overlaps(self, name: str, verdicts: Verdicts) -> Iterator[Diagnostic]:
-        for one in verdicts.of(Completeness.INCOMPLETE):
+    def _list_overlaps(self, name: str, verdicts: checks.Verdicts) -> Iterator[Diagnostic]:
+        for one in verdicts.of(checks.Completeness.INCOMPLETE):
             message = f"{name.capitalize()} annotations with some overlap"
             first, *more = self._make_slices(one.primary.ids, "Some overlap")
             yield Diagnostic(message, first, more, is_advice=True)
-        unique = [self._make_slice(one.id, "Unique") for one in verdicts.of(Completeness.NONE)]
+        unique = [self._make_slice(one.id, "Unique") for one in verdicts.of(checks.Completeness.NONE)]
         if unique:
             yield Diagnostic(f"Unique {name} annotations", related=unique, is_advice=True)
 
-    def _describe_missing_implementation(self, verdict: Verdict) -> Diagnostic:
+    def _describe_missing_implementation(self, verdict: checks.Verdict) -> Diagnostic:
         return Diagnostic("Missing annotation", help=self._suggest(verdict.id, "implementation"))
 
-    def _describe_incomplete(self, verdict: Verdict) -> Diagnostic:
+    def _describe_incomplete(self, verdict: checks.Verdict) -> Diagnostic:
         message = f"Incomplete annotation:\n {self.annotations[verdict.id].quote}"
         first, *more = self._make_slices(verdict.primary.ids, "Incomplete")
         return Diagnostic(message, first, more)
 
-    def _describe_mixed(self, verdict: Verdict) -> Diagnostic:
+    def _describe_mixed(self, verdict: checks.Verdict) -> Diagnostic:
         is_full = verdict.primary.is_full
         message = f"Mixed implementation and TODO:\n {self.annotations[verdict.id].quote}"
         first, *more = self._make_slices(verdict.primary.ids, "Implemented" if is_full else "Incomplete")
         todos = self._make_slices(verdict.secondary.ids, "Duplicate todo?" if is_full else "Implement this")
         return Diagnostic(message, first, (*more, *todos))
 
-    def _describe_todo(self, verdict: Verdict) -> Diagnostic:
+    def _describe_todo(self, verdict: checks.Verdict) -> Diagnostic:
         first, *more = self._make_slices(verdict.secondary.ids, "Implement this")
         return Diagnostic("Todo annotations", first, more)
 
-    def _describe_missing_test(self, verdict: Verdict) -> Diagnostic:
+    def _describe_missing_test(self, verdict: checks.Verdict) -> Diagnostic:
         return Diagnostic(
             "Missing test", self._make_slice(verdict.id, "Implementation"), help=self._suggest(verdict.id, "test")
         )
 
-    def _describe_incomplete_test(self, verdict: Verdict) -> Diagnostic:
+    def _describe_incomplete_test(self, verdict: checks.Verdict) -> Diagnostic:
         message = f"Incomplete test:\n {self.annotations[verdict.id].quote}"
         tests = self._make_slices(verdict.primary.ids, "Incomplete test")
         return Diagnostic(message, self._make_slice(verdict.id, "Implementation"), tests)
 
-    def _describe_complete(self, message: str, label: str, verdict: Verdict) -> Diagnostic:
+    def _describe_complete(self, message: str, label: str, verdict: checks.Verdict) -> Diagnostic:
         first, *more = self._make_slices(verdict.primary.ids if verdict.primary.groups else (verdict.id,), label)
         return Diagnostic(message, first, more, is_advice=True)
 
@@ -195,7 +190,7 @@ class CheckRenderer:
         message = "Test has no correlated implementation"
         return Diagnostic(message, self._make_slice(test, "Test annotation"), help=_NO_IMPLEMENTATION_HELP)
 
-    def _describe_failure(self, correlation: Correlation) -> Diagnostic:
+    def _describe_failure(self, correlation: checks.Correlation) -> Diagnostic:
         related = self._list_problems(correlation.test, correlation.execution)
         ordered = sorted(correlation.implementations, key=lambda one: not one[1].is_executed)
         for id, execution in ordered:
@@ -204,7 +199,7 @@ class CheckRenderer:
         label = _TEST_LABELS[correlation.execution.outcome]
         return Diagnostic("Failed correlation", self._make_slice(correlation.test, label), related)
 
-    def _describe_success(self, correlation: Correlation) -> Diagnostic:
+    def _describe_success(self, correlation: checks.Correlation) -> Diagnostic:
         ids = (id for id, _ in correlation.implementations)
         related = list(self._make_slices(ids, "Executed implementation"))
         test = self._make_slice(correlation.test, "Test annotation")
@@ -219,7 +214,7 @@ class CheckRenderer:
         start = source.starts[line - 1]
         return [Slice(path, start, start + len(source.line(line - 1)), "Problematic line")]
 
-    def _describe_duplicate(self, name: str, verdict: Verdict) -> Diagnostic:
+    def _describe_duplicate(self, name: str, verdict: checks.Verdict) -> Diagnostic:
         others = self._make_slices(verdict.primary.ids, "Duplicate")
         return Diagnostic(f"Duplicate {name} annotations", self._make_slice(verdict.id, "Duplicate"), others)
 

@@ -11,19 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.queries import records
-from duvet.reports import tables
-from duvet.reports.cells import (
-    CUT_MARK,
-    STATE_MARKS,
-    HighlightMarks,
-    TableLook,
-    align_left,
-    escape_cell,
-    fit_cells,
-    measure_width,
-    paint_text,
-    wrap_cells,
-)
+from duvet.reports import cells, tables
 from duvet.reports.summary import describe_exemption
 from duvet.text import format_count
 from duvet.trace.records import State
@@ -269,7 +257,7 @@ def _render_block(block: Block) -> str:
 
 
 def _escape_text(text: str) -> str:
-    return tables.escape_markdown(escape_cell(text))
+    return tables.escape_markdown(cells.escape_cell(text))
 
 
 def _format_value(value: str) -> str:
@@ -277,7 +265,7 @@ def _format_value(value: str) -> str:
 
 
 def _fence_code(language: str, lines: Iterable[str]) -> str:
-    shown = [escape_cell(line) for line in lines]
+    shown = [cells.escape_cell(line) for line in lines]
     fence = "`" * max([3, *(len(ticks) + 1 for line in shown for ticks in _TICKS.findall(line))])
     word = language if language.isalnum() else ""
     return "\n".join([f"{fence}{word}", *shown, fence, ""])
@@ -315,16 +303,16 @@ def make_page_blocks(page: PageDetail) -> Iterator[Block]:
 
 
 _INDENT = "  "
-_BOLD, _FAINT = HighlightMarks("\x1b[1m", "\x1b[0m"), HighlightMarks("\x1b[2m", "\x1b[0m")
-_CYAN = HighlightMarks("\x1b[36m", "\x1b[0m")
+_BOLD, _FAINT = cells.HighlightMarks("\x1b[1m", "\x1b[0m"), cells.HighlightMarks("\x1b[2m", "\x1b[0m")
+_CYAN = cells.HighlightMarks("\x1b[36m", "\x1b[0m")
 _COLOURS = {
-    **STATE_MARKS,
-    "valid": STATE_MARKS[State.DONE.words],
-    "invalid": STATE_MARKS[State.UNCITED.words],
+    **cells.STATE_MARKS,
+    "valid": cells.STATE_MARKS[State.DONE.words],
+    "invalid": cells.STATE_MARKS[State.UNCITED.words],
 }
 
 
-def render_blocks_text(blocks: Iterable[Block], look: TableLook) -> bytes:
+def render_blocks_text(blocks: Iterable[Block], look: cells.TableLook) -> bytes:
     lines: list[str] = []
     for block in blocks:
         for line in _Writer(look).lines(block):
@@ -337,7 +325,7 @@ def render_blocks_text(blocks: Iterable[Block], look: TableLook) -> bytes:
 
 
 class _Writer:
-    def __init__(self, look: TableLook) -> None:
+    def __init__(self, look: cells.TableLook) -> None:
         self.look = look
 
     def lines(self, block: Block) -> Iterator[str]:
@@ -345,8 +333,8 @@ class _Writer:
             case TitleBlock():
                 if block.rank < 3:
                     yield ""
-                remarks = [self._paint(escape_cell(one), _COLOURS.get(one)) for one in block.remarks]
-                name = self._paint(escape_cell(block.text), _CYAN if block.rank == 3 else _BOLD)
+                remarks = [self._paint(cells.escape_cell(one), _COLOURS.get(one)) for one in block.remarks]
+                name = self._paint(cells.escape_cell(block.text), _CYAN if block.rank == 3 else _BOLD)
                 yield "  ".join([name, *remarks])
             case FactsBlock():
                 yield from self._render_facts(block)
@@ -367,31 +355,31 @@ class _Writer:
                 yield from (f"{_INDENT}{line}" for line in shown.splitlines())
 
     def _render_facts(self, facts: FactsBlock) -> Iterator[str]:
-        names = max((measure_width(escape_cell(name)) for name, _ in facts.known), default=0)
+        names = max((cells.measure_width(cells.escape_cell(name)) for name, _ in facts.known), default=0)
         for name, value in facts.known:
-            head = f"{_INDENT}{align_left(escape_cell(name), names)}{_INDENT}"
-            room = max(self.look.width - measure_width(head), 20)
-            text = escape_cell(value)
-            for number, (start, end) in enumerate(wrap_cells(text, room)):
-                before = " " * measure_width(head) if number else self._paint(head, _FAINT)
+            head = f"{_INDENT}{cells.align_left(cells.escape_cell(name), names)}{_INDENT}"
+            room = max(self.look.width - cells.measure_width(head), 20)
+            text = cells.escape_cell(value)
+            for number, (start, end) in enumerate(cells.wrap_cells(text, room)):
+                before = " " * cells.measure_width(head) if number else self._paint(head, _FAINT)
                 yield f"{before}{text[start:end]}"
 
-    def _wrap(self, text: str, indent: str, marks: HighlightMarks | None = None) -> Iterator[str]:
-        shown = escape_cell(text)
-        for start, end in wrap_cells(shown, max(self.look.width - measure_width(indent), 20)):
+    def _wrap(self, text: str, indent: str, marks: cells.HighlightMarks | None = None) -> Iterator[str]:
+        shown = cells.escape_cell(text)
+        for start, end in cells.wrap_cells(shown, max(self.look.width - cells.measure_width(indent), 20)):
             yield f"{indent}{self._paint(shown[start:end], marks)}".rstrip()
 
     def _render_code(self, code: CodeBlock) -> Iterator[str]:
         digits = len(str(code.start + len(code.lines) - 1))
         room = self.look.width - len(_INDENT) - digits - 3
         for number, line in enumerate(code.lines, code.start):
-            text = escape_cell(line)
-            if measure_width(text) > room:
-                text = fit_cells(text, room - 1) + CUT_MARK
+            text = cells.escape_cell(line)
+            if cells.measure_width(text) > room:
+                text = cells.fit_cells(text, room - 1) + cells.CUT_MARK
             own = code.first <= number <= code.last
             gutter = self._paint(f"{number:>{digits}} {'>' if own else '|'}", _FAINT)
             yield f"{_INDENT}{gutter} {self._paint(text, _CYAN if own else None)}".rstrip()
         yield ""
 
-    def _paint(self, text: str, marks: HighlightMarks | None) -> str:
-        return paint_text(text, marks) if self.look.colour else text
+    def _paint(self, text: str, marks: cells.HighlightMarks | None) -> str:
+        return cells.paint_text(text, marks) if self.look.colour else text

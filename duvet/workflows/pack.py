@@ -20,16 +20,7 @@ from duvet.tools.tool import (
     ToolError,
     make_structured_content,
 )
-from duvet.workflows import check, steps
-from duvet.workflows.workflow import (
-    RECIPE_TOOL,
-    Workflow,
-    WorkflowRun,
-    find_called_workflow,
-    make_input_record,
-    tool_alias,
-    tool_name,
-)
+from duvet.workflows import check, steps, workflow as records
 
 
 class CallerBackend:
@@ -42,7 +33,7 @@ class CallerBackend:
         answer = await self._ctx.call(name, arguments, face=WORKFLOW_SOURCE, seconds=time_limit)
         value = make_structured_content(answer)
         # A workflow's warnings are part of its record.
-        inner = value.get("warnings", ()) if find_called_workflow(name) or name == RECIPE_TOOL else ()
+        inner = value.get("warnings", ()) if records.find_called_workflow(name) or name == records.RECIPE_TOOL else ()
         return steps.StepResult(value, [*filter(None, [answer.warning]), *inner])
 
     async def model(self, request: steps.ModelStepRequest) -> steps.ModelStepAnswer:
@@ -66,7 +57,7 @@ class WorkflowTools(Struct, frozen=True):
 
 
 def make_workflow_tools(
-    workflows: Mapping[str, Workflow], tools: Collection[Tool], models: Collection[str]
+    workflows: Mapping[str, records.Workflow], tools: Collection[Tool], models: Collection[str]
 ) -> WorkflowTools:
     known = check.WorkflowEnvironment(tools={one.name: one for one in tools}, workflows=workflows, models=models)
     faults = {name: found for name, one in workflows.items() if (found := check.check_workflow(one, known))}
@@ -79,7 +70,7 @@ def make_workflow_tools(
     )
 
 
-def _make_tool(workflow: Workflow, known: check.WorkflowEnvironment) -> Tool:
+def _make_tool(workflow: records.Workflow, known: check.WorkflowEnvironment) -> Tool:
     async def handler(request: Struct, ctx: CallContext) -> ToolAnswer:
         from duvet.workflows.engine import run_workflow
 
@@ -100,16 +91,16 @@ def _make_tool(workflow: Workflow, known: check.WorkflowEnvironment) -> Tool:
     inner = list(known.reached(check.list_step_tools(workflow)))
     reads = all(one.only_reads for one in inner)
     return Tool(
-        name=tool_name(workflow.name),
+        name=records.tool_name(workflow.name),
         title=workflow.name,
         description=workflow.description,
-        input=make_input_record(workflow),
-        output=WorkflowRun,
+        input=records.make_input_record(workflow),
+        output=records.WorkflowRun,
         handler=handler,
         scope=Scope.MAINTAINER if any(one.scope is Scope.MAINTAINER for one in inner) else Scope.READER,
         is_idempotent=reads,
         replaces=any(one.replaces for one in inner),
         reads=reads,
         labels=("workflow",),
-        aliases=(tool_alias(workflow.name),),
+        aliases=(records.tool_alias(workflow.name),),
     )
