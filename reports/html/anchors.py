@@ -10,11 +10,11 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from duvet.model import BREADCRUMB_SIGN, Format, Level, Problem, Specification
-from duvet.queries.citations import CommentStyle
 from duvet.queries.gaps import STATES_BY_WORD
 from duvet.queries.priority import PriorityRow
 from duvet.queries.records import make_fragment_link
 from duvet.queries.revisions import SnapshotDiff
+from duvet.queries.snippets import CommentStyle
 from duvet.text import escape_line_ends
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard
 from duvet.trace.records import Finished, State

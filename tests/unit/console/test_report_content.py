@@ -12,8 +12,8 @@ from duvet.console.command import TerminalSettings
 from duvet.console.report_data import make_report_data
 from duvet.console.streams import render_bytes
 from duvet.project.project import Options, Project
-from duvet.queries.citations import CommentStyle
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
+from duvet.queries.snippets import CommentStyle
 from duvet.reports import json_v1
 from duvet.reports.html.anchors import ReportData
 from duvet.reports.snapshot import render_snapshot
