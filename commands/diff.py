@@ -53,7 +53,7 @@ def diff(
     ctx: click.Context, /, base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **options: Any
 ) -> None:
     """Compare the working tree with the merge base of HEAD and BASE, as a pull request does. BASE defaults to the
-    default branch of origin, or to HEAD without one. Nothing is checked out or fetched; specifications that the
+    default branch of origin, or else to HEAD. Nothing is checked out or fetched; specifications that the
     commit lacks are read from disk.
 
     A requirement loses coverage when its status gets worse, or when it no longer has an implementation or tests. A

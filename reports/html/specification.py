@@ -180,7 +180,7 @@ class ArticleWriter:
             written.append(text)
             elements += size
         ##= man/spec/page.md#size-and-accessibility
-        ##% When the report opens, it MUST NOT create more than 20,000 HTML elements.
+        ##% When a browser opens the report, the report MUST NOT create more than 20,000 HTML elements.
         is_later = elements > self.room
         if not is_later:
             self.room -= elements

@@ -46,7 +46,8 @@ def test_topics_and_commands_are_listed(duvet_command: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("topic", guide_topics())
 def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, tmp_path: Path, topic: str) -> None:
     ##= man/spec/help.md#topics
-    ##% `duvet help TOPIC` MUST print that topic of the guide, through a pager only if standard output is a terminal.
+    ##% `duvet help TOPIC` MUST print the topic of the guide. `duvet help TOPIC` MUST use a pager only if standard
+    ##% output is a terminal.
     done = run(duvet_command, tmp_path, "help", topic)
     ##= man/spec/help.md#topics
     ##% `duvet help TOPIC` and `duvet explain` MUST print a link to a topic of the guide as `duvet help TOPIC`.

@@ -46,7 +46,7 @@ _EXTRA_COUNTERS = {
 _FIGURES = {
     "ingest_duration_seconds": "Duration of the last ingest run",
     "ingest_artifacts_total": "Files in the last ingest run",
-    "ingest_chunks_total": "Chunks after the last ingest run",
+    "ingest_chunks_total": "Chunks in the index after the last ingest run",
     "ingest_last_run_status": "1 if the last ingest run succeeded",
     "ingest_last_run_timestamp": "Start time of the last ingest run",
     "ingest_skips_total": "Unchanged files in the last ingest run",

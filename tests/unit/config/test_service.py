@@ -255,7 +255,7 @@ def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
 @pytest.mark.parametrize("template", ["x://{file}", "x://{}", "x://{path!r}", "x://{line_start:>9}", "x://{path", "x}"])
 def test_an_editor_uri_with_an_unknown_field(template: str) -> None:
     ##= man/spec/knowledge.md#search
-    ##% duvet MUST reject a template of an editor URI that contains an unknown field.
+    ##% duvet MUST reject an editor URI template that contains an unknown field.
     with pytest.raises(ProblemsError) as error:
         ingest_rules(f"ingest:\n  symbols: false\n  editorUri: '{template}'\n".encode())
     fields = "{abs_path}, {path}, {line_start}, {line_end}, {name}"

@@ -188,7 +188,7 @@ def many(requirements: int, citations: int) -> dict[str, str]:
 
 def test_citations_are_no_elements() -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% When the report opens, it MUST NOT create more than 20,000 HTML elements.
+    ##% When a browser opens the report, the report MUST NOT create more than 20,000 HTML elements.
     ##= man/spec/page.md#size-and-accessibility
     ##% Each citation MUST add at most 200 bytes to the report, not counting the code that is shown.
     few, more = (elements(html_pages.page(finished(many(50, citations)))) for citations in (1, 20))
