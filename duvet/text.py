@@ -85,7 +85,6 @@ class LineNumbers:
 
 
 def byte_length(text: str) -> int:
-    """Return the length of the text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
 
 

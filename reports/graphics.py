@@ -58,7 +58,6 @@ class Canvas(Struct, frozen=True):
     colour: bool = False
 
     def draw(self, diagnostic: Diagnostic) -> Iterator[str]:
-        """Yield the lines of a diagnostic."""
         yield from self._draw_one(diagnostic)
         for slice in diagnostic.related:
             yield ""

@@ -40,7 +40,6 @@ class FieldType(NamedTuple):
         return found(value) if found else ""
 
     def refuses(self, value: str) -> bool:
-        """Return whether a string is invalid."""
         pattern = self.type.pattern if isinstance(self.type, inspect.StrType) else None
         return bool(pattern and not re.search(pattern, value)) or bool(self.fault(value))
 

@@ -173,6 +173,5 @@ class Maintenance:
                 store.close()
 
     def make_failed_run(self, run_id: str) -> IngestRun | None:
-        """Return the record of a failed run."""
         with closing(open_store(self.places.store)) as store:
             return next((run for run in store.runs() if run.run_id == run_id and not run.success), None)

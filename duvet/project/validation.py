@@ -256,7 +256,6 @@ class FixResult(Struct, frozen=True):
 
 
 def is_safely_fixed(problem: Problem, text: str) -> bool:
-    """Return True if the fix of a problem is safe."""
     ##= man/spec/validate.md#safe-fixes
     ##% With duvet's own schema, `duvet validate --fix` MUST apply only safe fixes, and report the reason why any other
     ##% fix is unsafe.

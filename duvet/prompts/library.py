@@ -47,7 +47,6 @@ def load_prompts() -> tuple[Prompt, ...]:
 
 
 def list_pack_prompts(registry: Registry) -> Iterator[Prompt]:
-    """Yield the prompts of packs."""
     for prompt, _ in registry.prompts.values():
         schema = input_schema(prompt.tool)
         required = schema.get("required", ())

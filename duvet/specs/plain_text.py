@@ -218,20 +218,20 @@ class _BlockReader:
         bounds = _find_offsets(self._html)
         at = 0
         for tag in _HTML.finditer(whole):
-            self._add_html(whole, at, tag.start(), bounds)
+            self._add_html(at, tag.start(), bounds)
             at = tag.end()
             if not _INLINE_TAG.fullmatch(tag[2] or ""):
                 self.flush()
-        self._add_html(whole, at, len(whole), bounds)
+        self._add_html(at, len(whole), bounds)
         self.flush()
         self._html = []
 
-    def _add_html(self, whole: str, low: int, high: int, bounds: list[int]) -> None:
+    def _add_html(self, low: int, high: int, bounds: list[int]) -> None:
         index = bisect_right(bounds, low) - 1
         while low < high:
             event, stop = self._html[index], min(high, bounds[index + 1])
             first = low - bounds[index]
-            # `split_run` keeps the texts whose bytes have to be counted short.
+            # `split_run` keeps texts short whose bytes must be counted.
             start = event.start + (first if event.text.isascii() else byte_length(event.text[:first]))
             self._add(*_make_run(event.text[first : stop - bounds[index]], start))
             low, index = stop, index + 1

@@ -93,7 +93,6 @@ class IdPattern:
         return None if is_range else RequirementId(name, rest)
 
     def is_id(self, text: str) -> bool:
-        """Return True if the whole text is an id."""
         found = self.split(text, len(text))
         return found is not None and found.end >= len(text)
 

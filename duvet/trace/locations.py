@@ -43,7 +43,7 @@ def split_source_text(written: str) -> SourceText:
 class WrittenAnnotation(Protocol):
     @property
     def line(self) -> int:
-        """The first line."""
+        pass
 
     @property
     def span(self) -> tuple[int, int]:

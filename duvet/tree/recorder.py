@@ -130,7 +130,6 @@ class TreeRecord(Struct, array_like=True):
             self.unlisted.pop(folder, None)
 
     def copy(self) -> TreeRecord:
-        """Return an independent copy."""
         return TreeRecord(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
 
     def contains(self, path: str) -> bool:

@@ -311,7 +311,6 @@ def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem
 
 
 def is_runnable(problems: Iterable[Problem]) -> bool:
-    """Return True if all problems are warnings."""
     return all(problem.severity is Severity.WARNING for problem in problems)
 
 

@@ -221,7 +221,6 @@ class Reference(Struct, frozen=True):
 
 
 def escape_references(text: str) -> str:
-    """Return a text with its references escaped."""
     return text.replace("${", "$${")
 
 

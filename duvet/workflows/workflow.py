@@ -116,7 +116,6 @@ def recipe_workflow(recipe: str) -> str:
 
 
 def recipe_name(workflow: str) -> str:
-    """Return the recipe with this workflow name."""
     return workflow.removeprefix(_RECIPE)
 
 

@@ -211,5 +211,4 @@ def _format_named(name: str, links: str) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    """Escape a text for Markdown."""
     return "".join(f"\\{char}" if char in '\\`*_[]<>&!|"~' else char for char in text)

@@ -238,7 +238,6 @@ class PageCollection:
         return suggest_nearest(shorten_text(slug), [page.slug for page in self.pages[:_MAX_SUGGESTED]])
 
     def find_target(self, source: Page, link: PageLink) -> Page | None:
-        """Return the page that a link leads to."""
         return self._by_path.get(self.store.resolver.resolve(source.path, link) or "")
 
     def find_reference(self, source: Page, link: PageLink) -> PageReference | None:
@@ -264,7 +263,6 @@ class PageCollection:
         return LinkKind.ATTACHMENT if self.store.resolver.resolve(source.path, link) else LinkKind.MISSING
 
     def links(self, page: Page) -> tuple[PageLinkRow, ...]:
-        """Return all links of a page in order."""
         return tuple(self._make_row(page, link) for link in page.links)
 
     def _make_row(self, page: Page, link: PageLink) -> PageLinkRow:
