@@ -298,7 +298,7 @@ def require_terminal(ctx: click.Context, diff: bool, unsafe: bool) -> None:
 
 
 class FixPrompt:
-    """Asks about each unsafe fix once, until the answer is to quit."""
+    """Asks once about each unsafe fix, until the user quits."""
 
     def __init__(self) -> None:
         self._answers: dict[tuple[str, str, str], bool] = {}
@@ -306,7 +306,7 @@ class FixPrompt:
         self._has_quit = False
 
     def approve(self, problem: Problem, text: str) -> bool:
-        """Return whether to apply the fix of a problem; `text` is its file."""
+        """Return whether to apply the fix of a problem; `text` is the content of its file."""
         fix = problem.fix
         if fix is None or fix.applicability is Applicability.SAFE:
             return fix is not None

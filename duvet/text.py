@@ -253,7 +253,7 @@ LinePair = tuple[int, int]  # The index of a line in the old text, and of the sa
 
 
 class DifferenceRow(Struct, frozen=True):
-    """A line of one text or of both, with the indexes reached in each text."""
+    """A line of one or both texts, with the line numbers reached in each text."""
 
     sign: str
     text: str

@@ -19,7 +19,7 @@ TextSpan = tuple[int, int]
 
 
 class KeySpans(Struct, frozen=True):
-    """The ranges of a key and of its value; for a table with a header, the value is the header."""
+    """The character ranges of a key and its value; for a table with a header, the header counts as the value."""
 
     key: TextSpan
     value: TextSpan

@@ -1,4 +1,4 @@
-"""The positions of the keys and values in a TOML document."""
+"""Finds the position of every key and value in a TOML document."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SCALAR = re.compile(
 
 
 def find_spans(text: str, found: dict[KeyPath, KeySpans] | None = None) -> dict[KeyPath, KeySpans]:
-    """Return the places of all keys and values in a valid document, by their path of keys and indexes."""
+    """Return the position of every key and value, by the path of keys and indexes."""
     found = {} if found is None else found
     lengths: dict[KeyPath, int] = {}
     table: KeyPath = ()
@@ -58,7 +58,7 @@ def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 
 def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict[KeyPath, KeySpans]) -> KeyPath:
-    """Return the path of the table under a header; the name of an array refers to its last element."""
+    """Return the path of the table under a header; an array's name stands for its last element."""
     keys: KeyPath = ()
     key = span = header.span()
     for part in _PARTS.finditer(header[0], header.start(2) - span[0], header.end(2) - span[0]):
@@ -79,7 +79,7 @@ def _enter_table(header: re.Match[str], lengths: dict[KeyPath, int], found: dict
 def _resolve_dotted_key(
     assignment: re.Match[str], table: KeyPath, found: dict[KeyPath, KeySpans]
 ) -> tuple[KeyPath, TextSpan]:
-    """Return the full path and the span of a dotted key, and record where each part of the path first occurs."""
+    """Return the full path and range of a dotted key, and record the first position of each part."""
     keys, key = table, assignment.span(1)
     for part in _PARTS.finditer(assignment.string, *key):
         keys, key = (*keys, _unquote_key(part[0])), part.span()
@@ -88,7 +88,7 @@ def _resolve_dotted_key(
 
 
 def _note_value(text: str, position: int, keys: KeyPath, key: TextSpan, found: dict[KeyPath, KeySpans]) -> int:
-    """Note a value and all values in it, without recursion, because data may be nested deeper than Python's stack."""
+    """Record the position of a value and of all values inside; data may be nested deeper than Python's stack."""
     open_containers: list[_Container] = []
     lengths: list[int] = []
     while True:
@@ -116,7 +116,7 @@ def _note_value(text: str, position: int, keys: KeyPath, key: TextSpan, found: d
 def _close_containers(
     text: str, position: int, containers: list[_Container], lengths: list[int], found: dict[KeyPath, KeySpans]
 ) -> int:
-    """Close the containers that end here; return the position of the next element of the innermost open one."""
+    """Close the containers that end here, and return where the innermost open one continues."""
     while containers:
         position = _end(_BETWEEN, text, position)
         if text[position : position + 1] not in ("]", "}"):

@@ -1,4 +1,4 @@
-"""The data of the HTML report."""
+"""Collects the data of the HTML report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make_report_data(
     snapshot: bytes | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportData:
-    """Collect the data of the HTML report; after errors it contains no snapshot, JSON or changes."""
+    """Collect the data of the HTML report; after errors, it contains no snapshot, JSON or changes."""
     config, catalogue = project.config, project.catalogue
     rule = config.page if config else PageRule()
     commit = _find_commit(project)
@@ -87,7 +87,7 @@ def make_report_data(
 
 
 def _find_commit(project: Project) -> str:
-    """Return the commit that is checked out; empty outside a repository."""
+    """Return the checked-out commit; empty outside a repository."""
     # The folders above the project are not recorded, so changes there don't trigger runs.
     repository = GitRepository(project.disk, project.root)
     top = repository.top(repository.start)
@@ -100,7 +100,7 @@ def _find_commit(project: Project) -> str:
 
 
 def _make_reader(project: Project) -> Callable[[str], str | None]:
-    """Return a function that reads sources of the project; it returns None for a link that leads out of the project."""
+    """Return a function that reads the project's sources, and returns None for links that lead out of the project."""
     members, tree = FolderMembership(project.root, project.disk), project.tree
     read_file = tree.read_again if isinstance(tree, RecordedTree) else tree.read
 
@@ -137,7 +137,7 @@ def _load_pages(project: Project, catalogue: Catalogue) -> tuple[PageCollection 
 
 
 def _compare_with_commit(project: Project, commit: str, snapshot: bytes) -> SnapshotDiff | None:
-    """Return the changes since the commit's snapshot; None if the commit has none."""
+    """Return the changes since the snapshot at the commit; None if the commit has none."""
     path = project.snapshot_path
     if path is None or not commit:
         return None

@@ -28,7 +28,7 @@ from duvet.trace.records import Requirement
 
 
 def list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> list[Gate]:
-    """Return the gates of a run: those of `--ci`, and those that `true` and targets request."""
+    """Return the gates of a run: those of `--ci`, and those requested with `true` or targets."""
     gates = [*_list_ci_gates(project, request)] if is_ci else []
     for gate, option, noun, state, find in (
         (request.require_citations, "--require-citations", "citations", "implemented", find_unimplemented),
@@ -80,7 +80,7 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
 
 
 def _choose_words(project: Project, problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems with awslabs duvet's messages if the project has its schema."""
+    """Use awslabs duvet's messages if the project has awslabs duvet's schema."""
     return [word_like_upstream(one) if project.is_like_upstream else one for one in problems]
 
 

@@ -1,4 +1,4 @@
-"""The terminal: whether there is one, its width, and whether it has colours."""
+"""What is known about the terminal: whether there is one, its width, and its colours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_on_terminal() -> bool:
 
 
 def detect_table_look(stream: TextIO | None = None) -> TableLook:
-    """Return the width and the colours for a stream, by default standard output."""
+    """Return the width and colours for a stream, by default standard output."""
     settings, stream = current_settings(), stream or sys.stdout
     colour = stream is not None and wants_colour(settings.colours, settings.environ, stream)
     if stream is None or not stream.isatty():

@@ -135,7 +135,7 @@ class ServerLog:
         )
 
     def record_exception(self, tool: str, error: BaseException) -> None:
-        """Write what a tool of an installed pack has raised, and at `debug` its traceback, one event for each line."""
+        """Log an exception of an installed pack's tool and, at level `debug`, its traceback line by line."""
         ##= man/spec/service.md#packs
         ##% If a tool of a pack raises an exception, the server MUST log the message and the place at the level `warn`,
         ##% and the traceback at the level `debug`.

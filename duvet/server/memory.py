@@ -1,4 +1,4 @@
-"""A server in this process and a client of it, for tests of packs."""
+"""A server and a client of it in this process, for tests of packs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PAGE_SIZE = 50
 
 
 class FunctionRouter:
-    """A model that is a function from the prompt to the answer."""
+    """A model implemented as a function from prompt to answer."""
 
     routing: Mapping[str, RouteSection] = {}
 

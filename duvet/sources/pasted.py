@@ -1,4 +1,4 @@
-"""Citations that somebody pasted: in any comment style, or without comment signs."""
+"""Parses pasted citations, in any comment style or without comment signs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from duvet.text import WHITESPACE, trim
 
 
 def is_read_in(text: str, styles: Sequence[SourceStyle]) -> bool:
-    """True if a file with these styles would have an annotation of this text, or if it has no comment sign at all."""
+    """Return True if a file with these styles would contain an annotation of this text.
+
+    Text without a comment sign counts, too.
+    """
     if any(scan_comments("", text, style)[0] for style in styles):
         return True
     first = next(filter(None, map(trim, text.split("\n"))), "")
@@ -45,7 +48,7 @@ class _Lead(Struct, frozen=True):
 
 
 def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedText:
-    """Return the annotations of a text; configured styles are read exactly as in a source."""
+    """Return the annotations in a text; configured styles are parsed as in a source."""
     ##= man/spec/mcp.md#tools
     ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, whether they are comments in
     ##% any style, entries of a requirement file, or surrounded by code.
@@ -59,7 +62,7 @@ def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedT
 
 
 def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
-    """Return the lines in the style of any language, for text in which no configured style names a target."""
+    """Rewrite lines in any language's comment style; used if no configured style matches a target."""
     first = next(filter(None, lines), "")
     if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
         return _rewrite_plain(lines)
@@ -80,7 +83,7 @@ def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> lis
 
 
 def _find_leads(lines: Sequence[str], match: Callable[[str], re.Match[str] | None]) -> list[_Lead]:
-    """Return the styles of the lines that match; the first quoted line decides between `#` and `%`."""
+    """Return the comment styles of the matching lines; the first quote decides between `#` and `%`."""
     leads = []
     for mark in dict.fromkeys(found["mark"] for line in lines if (found := match(line))):
         either = rf"(?:{re.escape(mark)}|\*)" if _STARS.fullmatch(mark) else re.escape(mark)
@@ -95,7 +98,7 @@ def _make_lead(meta: str, content: str) -> _Lead:
 
 
 def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
-    """Convert annotation lines of these styles to the default style; None for other lines."""
+    """Rewrite annotation lines from these styles to the default style; None for other lines."""
 
     def rewrite(line: str) -> str | None:
         for lead in leads:
@@ -112,7 +115,7 @@ def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
 
 
 def _rewrite_plain(lines: Iterable[str]) -> list[str | None]:
-    """Convert lines without comment markers: a target, optional fields, and a quote."""
+    """Rewrite lines without comment signs: a target, optional fields, and a quote."""
     found: list[str | None] = []
     for line in filter(None, lines):
         if found and not _FIELD.match(line):

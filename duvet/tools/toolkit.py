@@ -64,7 +64,7 @@ def prompt(function: Any = None, /, **options: Any) -> Any:
 
 
 def _declare(function: Any, make: Callable[..., object], options: Mapping[str, Any]) -> Any:
-    """Mark the function with the part that it declares, and return it; without a function, return the decorator."""
+    """Mark a function as a part of the pack, and return it; without a function, return the decorator."""
     if function is None:
         return lambda function: _declare(function, make, options)
     setattr(function, _MARK, make(function, **options))
@@ -90,7 +90,7 @@ def _make_tool(
 
 
 def collect_pack(name: str, module: ModuleType) -> Pack | None:
-    """Return the pack of the functions that a module declares; None without such functions."""
+    """Return a pack of the functions that a module declares; None if it declares none."""
     ##= man/spec/service.md#packs
     ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.
     ##% duvet MUST derive the schemas of such a tool from the types of the function, and its description from the
@@ -156,7 +156,7 @@ def _require_schema(what: str, kind: Any) -> None:
 
 
 def _choose_output(name: str, answer: Any) -> tuple[type[msgspec.Struct] | None, Any]:
-    """Return the record that wraps the result, if it is not an object, and the type of the answer."""
+    """Return the record that wraps a result if it is not an object, and the type of the answer."""
     kind = _strip_annotation(answer)
     if _is_record(kind):
         return None, kind
@@ -193,7 +193,7 @@ def _make_handler(
 
 
 def _parse_docstring(text: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
-    """Return the description, in one line, and the descriptions of the parameters: lines such as `litres: how much`."""
+    """Return the description on one line, and those of the parameters, from lines such as `litres: how much`."""
     described: list[str] = []
     texts: dict[str, str] = {}
     current, is_open = "", True

@@ -1,4 +1,4 @@
-"""Matches quotes against the words of Markdown, whatever markup is between them."""
+"""Matches quotes against the words of Markdown, ignoring markup."""
 
 from __future__ import annotations
 

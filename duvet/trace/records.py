@@ -18,7 +18,7 @@ from duvet.tree.files import Tree
 
 
 class AnnotationPlaces:
-    """Finds line and column of annotations, and reads each source file once."""
+    """Finds the lines and columns of annotations, and reads each source file once."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree

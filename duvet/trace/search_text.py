@@ -1,4 +1,4 @@
-"""Searches bytes: for a part, or for the nearest text that differs in one byte."""
+"""Searches text in bytes, exactly and with one edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The birth time of files, which `os.stat` does not return on Linux."""
+"""Finds the creation time of files, which `os.stat` does not return on Linux."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MASK_AND_BIRTH = struct.Struct("=I76xqI")
 
 
 def find_birth_time(path: str) -> float:
-    """Return the time when a file was created, in seconds since 1970; 0 if the system does not know it."""
+    """Return the creation time of a file in seconds since 1970; 0 if the system does not know it."""
     try:
         born = getattr(os.stat(path), "st_birthtime", None)
         return born if born is not None else _load_statx()(path)

@@ -32,7 +32,7 @@ DATE_HINT = "write it like 2026-05-31 or 2026-05-31T12:00:00Z"
 
 
 class PageFrontMatter(Struct, frozen=True):
-    """The valid fields of front matter, and the problems of the others."""
+    """The valid fields of the front matter, and the problems of the other fields."""
 
     slug: str | None = None
     title: str = ""
@@ -71,7 +71,7 @@ def _is_table(block: re.Match[str]) -> bool:
 
 
 def parse_front_matter(text: str, path: str) -> DataDocument:
-    """Parse front matter with its fences, and leave scalars as text; raise DocumentError if it is invalid."""
+    """Parse front matter with its fences, keeping scalars as text; raise DocumentError if it is invalid."""
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     ##= man/spec/pages.md#files
@@ -131,7 +131,7 @@ def _convert_text(value: object) -> str:
 
 
 def parse_date(value: object) -> float:
-    """Convert a date or a time to seconds since 1970; without a time zone, it is UTC."""
+    """Convert a date or time to seconds since 1970; a time without a zone is in UTC."""
     text = _convert_text(value).replace("/", "-")
     try:
         found = datetime.combine(date.fromisoformat(text), time(), UTC)

@@ -1,4 +1,4 @@
-"""Finds the links of a page: wikilinks (`[[…]]`), and the links and images of Markdown; and its title and headings."""
+"""Finds the title, headings and links of a page: wikilinks (`[[…]]`), and Markdown links and images."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LinkSyntax(StrEnum):
 
 
 class PageLink(Struct, frozen=True, array_like=True, gc=False):
-    """A link with its place."""
+    """A link and its position in the page."""
 
     written: str  # The target with the heading, without blanks around it.
     syntax: LinkSyntax = LinkSyntax.WIKI
@@ -49,7 +49,7 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def target(self) -> str:
-        """The target as it is written, without the heading; the whole URL of an external link."""
+        """The target as written, without the heading; the whole URL of an external link."""
         return self.written if self.syntax is LinkSyntax.EXTERNAL else self.written.partition("#")[0].strip()
 
     @property
@@ -61,7 +61,7 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def path(self) -> str:
-        """The target as a path of files."""
+        """The target as a file path."""
         return unquote(self.target.partition("?")[0]) if self.syntax is LinkSyntax.MARKDOWN else self.target
 
     @property
@@ -70,7 +70,7 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
 
 class LinkSpan(Struct, frozen=True, gc=False):
-    """A link in a text, from `start` to `end` in bytes of UTF-8."""
+    """A link in a text, with its range in bytes of UTF-8."""
 
     start: int
     end: int
@@ -94,7 +94,7 @@ def _parser() -> Markdown:
 
 
 def read_outline(body: str) -> PageOutline:
-    """Return the title, headings and links of a text; raise MarkdownError where the parser fails."""
+    """Return the title, headings and links of a text; raise MarkdownError if the parser fails."""
     data = body.encode()
     hidden: list[tuple[int, int]] = []
     headings: list[str] = []
@@ -168,7 +168,7 @@ def _find_wikilinks(data: bytes, hidden: list[tuple[int, int]]) -> Iterator[Link
 
 
 def _find_comments(data: bytes, hidden: _Ranges) -> Iterator[tuple[int, int]]:
-    """Yield the ranges between `%%` and `%%` outside code; the last one may be open."""
+    """Yield the ranges between `%%` and `%%` outside code; the last range may be unclosed."""
     opened = -1
     for found in re.finditer(rb"(?<!%)%%", data) if b"%%" in data else ():
         if hidden.contain(found.start()):
@@ -183,7 +183,7 @@ def _find_comments(data: bytes, hidden: _Ranges) -> Iterator[tuple[int, int]]:
 
 
 class _Ranges:
-    """Ranges of bytes in ascending order."""
+    """Byte ranges in ascending order."""
 
     def __init__(self, ranges: list[tuple[int, int]]) -> None:
         self._ranges = ranges
@@ -195,7 +195,7 @@ class _Ranges:
 
 
 def locate_links(body: str, links: tuple[LinkSpan, ...], line: int) -> Iterator[PageLink]:
-    """Yield the links of a text whose first line has this number."""
+    """Yield the links of a text whose first line has the number `line`."""
     data = body.encode()
     row_start, scanned = 0, 0
     for link in links:
@@ -207,7 +207,7 @@ def locate_links(body: str, links: tuple[LinkSpan, ...], line: int) -> Iterator[
 
 
 def rewrite_wikilinks(body: str, write: Callable[[PageLink, str], str]) -> str:
-    """Replace each wikilink by the result of `write(link, label)`."""
+    """Replace each wikilink with the result of `write(link, label)`."""
     if "[[" not in body:
         return body
     data = body.encode()
@@ -220,12 +220,12 @@ def rewrite_wikilinks(body: str, write: Callable[[PageLink, str], str]) -> str:
 
 
 def find_block_ids(body: str) -> tuple[str, ...]:
-    """Return the ids that end a line as `^id`, and that links name as headings."""
+    """Return the ids that end lines as `^id`, which links can name like headings."""
     return tuple(dict.fromkeys(_BLOCK.findall(body)))[:_MAX_HEADINGS] if "^" in body else ()
 
 
 def has_heading(headings: tuple[str, ...], blocks: tuple[str, ...], heading: str) -> bool:
-    """Return whether a page has this heading or block; only letters and digits are compared."""
+    """Return whether a page has this heading or block id; only letters and digits are compared."""
     if heading.startswith("^"):
         return heading[1:].strip() in blocks
     last = heading.rpartition("#")[2]

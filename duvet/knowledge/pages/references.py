@@ -26,7 +26,7 @@ class PageReference(Struct, frozen=True):
 
 
 class PageReferenceFinder:
-    """Resolves links to requirements, sections and specifications; each link is resolved once."""
+    """Resolves links to requirements, sections and specifications, and caches the results."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -34,12 +34,12 @@ class PageReferenceFinder:
         self._specifications: dict[str, list[int]] = {}
 
     def specification(self, target: str) -> SpecificationCard | None:
-        """Return the specification that a link names, even if it does not contain the section."""
+        """Return the specification that a link names, even if that does not contain the section."""
         numbers = [] if is_requirement_id(target) else self._find_specifications(normalise_slug(target))
         return self.catalogue.specifications[numbers[0]] if numbers else None
 
     def find(self, target: str, heading: str) -> PageReference | None:
-        """Resolve a wikilink; return None if its target is not in the trace."""
+        """Return what a wikilink refers to in the trace, or None."""
         key = (normalise_slug(target), heading)
         if key not in self._references:
             self._references[key] = self._resolve(*key)
@@ -68,7 +68,7 @@ class PageReferenceFinder:
         return None
 
     def _find_name(self, name: str, specification: int | None = None) -> tuple[int, ...]:
-        """Return the requirement with this id in a specification, or in the only specification that has it."""
+        """Return the requirement with this id; without a specification, the id must be unique in the trace."""
         ##= man/spec/names.md#references
         ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
         ##% requirement's hash.
@@ -84,7 +84,7 @@ class PageReferenceFinder:
         return self._specifications[name]
 
     def _find_id(self, prefix: str) -> tuple[int, ...]:
-        """Return the requirements with this prefix of their id, if it identifies a single id."""
+        """Return the requirements whose hash begins with these digits; empty if several hashes do."""
         if not _ID.match(prefix):
             return ()
         found: dict[str, list[int]] = {}

@@ -13,7 +13,7 @@ _ENDINGS = ("", ".md", ".markdown")  # What a link may omit of the name of a fil
 
 
 class LinkResolver:
-    """Finds the file that a link leads to; all paths are relative to the project."""
+    """Finds the files that links lead to; all paths are relative to the project."""
 
     def __init__(
         self,
@@ -23,9 +23,9 @@ class LinkResolver:
         aliases: Iterable[tuple[str, str]] = (),
         linked: Iterable[str] = (),
     ) -> None:
-        """`roots` are the pages, each with the folder of its slug; `others` are files that are not pages.
+        """Map the pages in `roots` to the folders of their slugs; `others` are files that are not pages.
 
-        The files in `linked` are found by their paths only.
+        Files in `linked` are found only by their paths.
         """
         aliases = tuple(aliases)
         linked = frozenset(linked)
@@ -50,7 +50,7 @@ class LinkResolver:
             self._aliases.setdefault(fold_name(alias), []).append(path)
 
     def resolve(self, source: str, link: PageLink) -> str | None:
-        """Return the file that a link in `source` leads to; None for a link to no file."""
+        """Return the file that a link in `source` leads to, or None."""
         ##= man/spec/pages.md#links
         ##% duvet MUST resolve a link by path, by the end of a path, by the name of a file and by an alias, with or
         ##% without `.md`, in any case and in every Unicode normalization.
@@ -66,7 +66,7 @@ class LinkResolver:
         return self._answers[key]
 
     def has_sign(self, source: str, link: PageLink) -> bool:
-        """Return whether the `#` of a link is part of the name that it leads to."""
+        """Return whether the `#` in a link is part of a file name."""
         return self._find(source, link.path, False) is None and self._find_with_sign(source, link) is not None
 
     def _find_with_sign(self, source: str, link: PageLink) -> str | None:
