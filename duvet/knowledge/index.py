@@ -8,7 +8,7 @@ from contextlib import closing
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,18 +26,45 @@ if TYPE_CHECKING:
     from duvet.knowledge.uploads import ContentFolder
     from duvet.progress import Progress
     from duvet.project.project import Project
+    from duvet.queries.embeddings import Embedder
     from duvet.trace.catalogue import Catalogue
 
 
 Answer = TypeVar("Answer")
 
 
+class SharedVectors:
+    """The embedder and the vectors of one index, which all its readers share."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._embedders: list[Embedder | None] = []
+        self._loaded: tuple[str, Any] | None = None
+
+    def embedder(self, find: Callable[[], Embedder | None]) -> Embedder | None:
+        with self._lock:
+            if not self._embedders:
+                self._embedders.append(find())
+            return self._embedders[0]
+
+    def load(self, revision: str, load: Callable[[], Answer]) -> Answer:
+        """Return what `load` returns for this revision of the index; it is called once."""
+        with self._lock:
+            if self._loaded is None or self._loaded[0] != revision:
+                # Free the old vectors before loading the new ones.
+                self._loaded = None
+                self._loaded = revision, load()
+            found: Answer = self._loaded[1]
+            return found
+
+
 class OpenStore:
     """An open store and its search engine."""
 
-    def __init__(self, store: Store, rules: KnowledgeSettings) -> None:
+    def __init__(self, store: Store, rules: KnowledgeSettings, shared: SharedVectors) -> None:
         self.store = store
         self.rules = rules
+        self._shared = shared
 
     @cached_property
     def engine(self) -> SearchEngine:
@@ -51,16 +78,17 @@ class OpenStore:
         ingest, search = self.rules.ingest, self.rules.search
         return SearchEngine(
             self.store,
-            find_chunk_embedder(ingest, self.store.chunk_total()),
+            self._shared.embedder(lambda: find_chunk_embedder(ingest, self.store.chunk_total())),
             ingest.editor_uri,
             self.rules.root,
             profile=find_profile(search.profile, **search.weights),
             votes=VoteMeans(find_store_paths(self.rules).feedback) if search.feedback else None,
+            shared=self._shared,
         )
 
 
 class Knowledge:
-    """Gives threads read access to the index.
+    """Gives threads read access to the index, each with a connection of its own.
 
     Opens the index on first use, and again after the file or the settings have changed.
     """
@@ -68,51 +96,67 @@ class Knowledge:
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
         self.rules = rules
         self._lock = Lock()
-        self._opened: OpenStore | None = None
-        self._file: tuple[int, int] | None = None
+        self._idle: list[OpenStore] = []
+        self._shared = SharedVectors()
+        self._known: tuple[KnowledgeSettings, tuple[int, int] | None] | None = None
 
     def use_settings(self, rules: Callable[[], KnowledgeSettings]) -> None:
         """Replace the function that returns the settings."""
         self.rules = rules
 
     def ask(self, question: Callable[[OpenStore], Answer]) -> Answer:
-        """Call `question` with the open store and return its answer; raise StoreError if the store can't be read."""
+        """Call `question` with an open store and return its answer; raise StoreError if the store can't be read."""
+        ##= man/spec/knowledge.md#answers
+        ##% `km-` tools MUST read the index for several calls at the same time.
+        opened, shared = None, None
+        try:
+            opened, shared = self._take()
+            with opened.store.reading():
+                answer = question(opened)
+        except BaseException as error:
+            ##= man/spec/knowledge.md#answers
+            ##% If the index is missing, locked, damaged or of another version, `km-` tools MUST answer `upstream_error`
+            ##% and say what to do. After the index is repaired, `km-` tools MUST work again without a restart.
+            if opened is not None:
+                opened.store.close()
+            if isinstance(error, StoreError):
+                self.close()
+            raise
         with self._lock:
-            try:
-                opened = self._open_current()
-                with opened.store.reading():
-                    return question(opened)
-            except StoreError:
-                ##= man/spec/knowledge.md#answers
-                ##% If the index is missing, locked, damaged or of another version, `km-` tools MUST answer
-                ##% `upstream_error` and say what to do. After the index is repaired, `km-` tools MUST work again
-                ##% without a restart.
-                self._close()
-                raise
+            if shared is self._shared:
+                self._idle.append(opened)
+                return answer
+        opened.store.close()
+        return answer
 
     def close(self) -> None:
         """Close the store; the next question opens it again."""
         with self._lock:
             self._close()
 
-    def _open_current(self) -> OpenStore:
+    def _take(self) -> tuple[OpenStore, SharedVectors]:
         rules = self.rules()
-        try:
-            found = os.stat(rules.path)
-            file = (found.st_dev, found.st_ino)
-        except (OSError, ValueError):
-            file = None
-        opened = self._opened
-        if opened is None or file != self._file or rules != opened.rules or not opened.store.is_current:
-            self._close()
-            # While the old file is open, no new file can get its inode number.
-            opened = self._opened = OpenStore(open_store(rules.path), rules)
-            self._file = file
-        return opened
+        with self._lock:
+            try:
+                found = os.stat(rules.path)
+                file = (found.st_dev, found.st_ino)
+            except (OSError, ValueError):
+                file = None
+            if self._known != (rules, file):
+                self._close()
+            opened = self._idle.pop() if self._idle else None
+            if opened is not None and not opened.store.is_current:
+                opened.store.close()
+                opened = None
+            if opened is None:
+                # While an old file is open, no new file can get its inode number.
+                opened = OpenStore(open_store(rules.path), rules, self._shared)
+                self._known = (rules, file)
+            return opened, self._shared
 
     def _close(self) -> None:
-        opened, self._opened = self._opened, None
-        if opened is not None:
+        idle, self._idle, self._known, self._shared = self._idle, [], None, SharedVectors()
+        for opened in idle:
             opened.store.close()
 
 

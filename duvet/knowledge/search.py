@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, structs
 from duvet import errors, text
 from duvet.config.settings import EDITOR_FIELDS
 from duvet.knowledge import relevance, search_query
+from duvet.knowledge.index import SharedVectors
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
 from duvet.queries.full_text import VECTOR_SHARE
 from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
@@ -143,7 +144,7 @@ def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Mapping[
 
 
 class _Snapshot(Struct, frozen=True):
-    """The data that is loaded once per revision of the store."""
+    """One revision of the store, with what is known of it."""
 
     revision: str
     vectors: _Vectors | None
@@ -162,27 +163,28 @@ class SearchEngine:
         profile: relevance.WeightProfile = relevance.DEFAULT_PROFILE,
         votes: Callable[[], Mapping[str, float]] | None = None,
         now: Callable[[], float] = time.time,
+        shared: SharedVectors | None = None,
     ) -> None:
         """Raise DuvetError if the template of editor URIs has unknown fields."""
+        self._shared = shared or SharedVectors()
         self._store = store
         self._embedder = embedder
         self._format_uri = make_editor_uri_formatter(editor_uri, root)
         self._profile = profile
         self._votes = votes
         self._now = now
-        self._snapshot: _Snapshot | None = None
+        self._contexts: tuple[str, relevance.FileContextFinder] | None = None
 
     def search(self, request: search_query.SearchRequest) -> search_query.SearchResponse:
         now = self._now()
         question = relevance.prepare_question(request, now)
         with self._store.reading():
             revision = self._store.revision
-            if self._snapshot is None or self._snapshot.revision != revision:
-                # Free the old vectors before loading the new ones.
-                self._snapshot = None
-                contexts = relevance.FileContextFinder(self._store)
-                self._snapshot = _Snapshot(revision, *_load_vectors(self._store, self._embedder), contexts)
-            return self._answer(self._snapshot, request, question, now)
+            vectors, warning = self._shared.load(revision, lambda: _load_vectors(self._store, self._embedder))
+            if self._contexts is None or self._contexts[0] != revision:
+                self._contexts = revision, relevance.FileContextFinder(self._store)
+            snapshot = _Snapshot(revision, vectors, warning, self._contexts[1])
+            return self._answer(snapshot, request, question, now)
 
     def _answer(
         self, snapshot: _Snapshot, request: search_query.SearchRequest, question: relevance.SearchQuestion, now: float

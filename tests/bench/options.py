@@ -20,7 +20,7 @@ PARTS = {
     "knowledge": "what is taken in and searched",
     "gateway": "what a team waits for",
 }  # The parts that can be measured alone.
-NEED_SHARED = ("growth", "watch", "server", "pages", "retrieval", "save")
+NEED_SHARED = ("growth", "watch", "server", "pages", "retrieval", "save", "knowledge", "gateway")
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -35,7 +35,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     if not options.shared.is_dir():
         options.shared = None
         if any(getattr(options, name) for name in NEED_SHARED):
-            parser.error("--growth, --watch, --server, --pages, --retrieval and --save need the shared folder")
+            parser.error(
+                "--growth, --watch, --server, --pages, --knowledge, --gateway, --retrieval and --save need the shared folder"
+            )
     if options.save and options.only:
         parser.error("--save measures everything, so it can't go with --only")
     options.rows = options.save or not options.growth

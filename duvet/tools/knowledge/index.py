@@ -23,6 +23,7 @@ declare_knowledge_tool = partial(tool.declare_tool, labels=("knowledge",))
 _REPAIRED = (StoreMissingError, StoreVersionError, StoreDamagedError)  # Errors that an ingest run repairs.
 NOTHING_INGESTED = "this project has no index yet"
 MAX_HISTORY = 100
+_READERS = 4  # Questions that are answered at the same time.
 # A higher value is lowered to the maximum, so the schema names it but msgspec does not check it.
 HistoryCount = Annotated[
     int, Meta(ge=0, description="Number of earlier reports to include", extra_json_schema={"maximum": MAX_HISTORY})
@@ -35,8 +36,8 @@ async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], 
     knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
     if knowledge is None:
         raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "this server has no index")
-    # Questions are answered one at a time. The others wait here, so that they don't occupy the few threads.
-    limiter = get_loop_limiter("duvet_knowledge_turn", 1)
+    # More than a few questions at a time would take turns anyway, and occupy the few threads.
+    limiter = get_loop_limiter("duvet_knowledge_turn", _READERS)
     try:
         return await run_blocking(lambda: knowledge.ask(question), limiter=limiter)
     except graph.IdentifierError as error:
