@@ -65,6 +65,7 @@ def metadata_of(desk: Desk) -> Any:
     return found
 
 
+@pytest.mark.criterion("knowledge 1.2")
 def test_calls_are_forwarded_with_the_token_of_the_reader_or_else_of_the_admin(
     duvet_command: str, project: Path, desk: Open
 ) -> None:
@@ -127,6 +128,7 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
         assert (code, "Tool not found: km-search" in message) == ("exit 2", True), message
 
 
+@pytest.mark.criterion("knowledge 3.11")
 def test_an_upload_is_the_file_of_this_machine(duvet_command: str, project: Path, desk: Open) -> None:
     ##= man/spec/gateway.md#forwarding
     ##% If duvet forwards a call of `km-upload`, it MUST read the file on its own machine and send the content. If duvet

@@ -114,6 +114,7 @@ def test_workflows_and_recipes_give_no_rights(faces: Faces) -> None:
         assert team.lasting(ran) == expected
 
 
+@pytest.mark.criterion("knowledge 2")
 def test_the_catalogue_has_scopes_and_hints(faces: Faces, duvet_command: str) -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` and `km-ingest-status` MUST require the scope `maintainer`. A `read-only` pack MUST
@@ -155,6 +156,7 @@ FAILING: list[tuple[str, dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize("face", ["rest", "mcp", *LOCAL])
+@pytest.mark.criterion("knowledge 4")
 def test_every_failure_on_every_face(duvet_command: str, tmp_path: Path, face: str) -> None:
     with ExitStack() as stack:
         faces = Faces(duvet_command, tmp_path, stack)
@@ -254,6 +256,7 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
 BODIES = [b"", b"{", b"\xff\xfe", b"[" * 60_000, b'{"tool": "km-search", "input": [1]}', b'{"tool": 5}', b"null"]
 
 
+@pytest.mark.criterion("knowledge 6")
 def test_nothing_leaks(duvet_command: str, tmp_path: Path) -> None:
     folder = team.team(tmp_path / "pot")
     heard: list[str] = []

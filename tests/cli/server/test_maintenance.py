@@ -161,6 +161,7 @@ async def test_acknowledged_changes_survive_a_killed_server(duvet_command: str, 
     assert set(told) <= there
 
 
+@pytest.mark.criterion("knowledge 1.1")
 def test_a_token_of_a_reader_limits_local_callers(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
     ##% On standard input and output and in the shell, a caller MUST have all scopes, or only the scope `reader` if only

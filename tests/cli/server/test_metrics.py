@@ -75,6 +75,7 @@ def test_requests_that_are_refused_early_are_counted(duvet_command: str, project
     assert samples(text, "km_mcp_failures_total")["unauthorized", "unknown"] == 3
 
 
+@pytest.mark.criterion("knowledge 5.1")
 def test_calls_are_counted(duvet_command: str, project: Path) -> None:
     with Command(duvet_command, project, **TOKENS) as command, command.client(READER) as client:
         client.post_tool("km-search", query="boil")
@@ -143,6 +144,7 @@ def test_the_last_run_and_its_reports_are_gauges(duvet_command: str, project: Pa
         assert gauges()["ingest_last_run_status"] == 0
 
 
+@pytest.mark.criterion("knowledge 5.2")
 def test_a_call_is_logged_with_its_warnings(duvet_command: str, project: Path) -> None:
     with Command(duvet_command, project, **TOKENS) as command:
         with command.client(ADMIN) as client:
