@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -13,16 +14,24 @@ from msgspec.structs import replace
 from duvet.console.command import NO_CACHE, Subcommand, TerminalSettings, current_settings
 from duvet.console.completion_values import complete_files
 from duvet.console.options import TEXT_TYPE
+from duvet.console.problems import print_problems
 from duvet.console.progress import LABEL_WIDTH, ProgressLines, format_seconds
+from duvet.console.project import open_project
+from duvet.console.report_run import write_requirements
 from duvet.console.streams import FAILED, print_notice
+from duvet.console.terminal import detect_table_look
 from duvet.model import Severity
-
-if TYPE_CHECKING:
-    from duvet.project.project import Project
-    from duvet.queries.checks import AnnotationQuery, CheckResult
-    from duvet.queries.execution import FileModels, ReportLines
-    from duvet.reports.checks import CheckRenderer
-    from duvet.sources.coverage_report import LineHits
+from duvet.project.project import Project
+from duvet.queries.checks import AnnotationQuery, CheckName, CheckResult, QueryFilter
+from duvet.queries.execution import FileModels, ReportLines
+from duvet.queries.overlap import UnfoundQuotesError
+from duvet.reports.checks import CheckRenderer
+from duvet.reports.graphics import Canvas, DrawnFile
+from duvet.sources.coverage_report import LineHits, read_jacoco_xml
+from duvet.sources.glob import compile_pattern, expand_pattern
+from duvet.text import suggest_nearest
+from duvet.trace.records import AnnotationPlaces
+from duvet.tree.files import MemoryTree
 
 _CHECKS = ("implementation", "test", "coverage", "executed-coverage", "duplicates")
 _NEED_REPORTS = frozenset({"coverage", "executed-coverage"})
@@ -53,8 +62,6 @@ class _ChoiceList(click.ParamType[tuple[str, ...]]):
         return tuple(found)
 
     def _refuse(self, word: str, param: click.Parameter | None, ctx: click.Context | None) -> click.UsageError:
-        from duvet.text import suggest_nearest
-
         option = _name_option(param)
         if not word:
             fault, hint = f"a value is required for '{option}' but none was supplied", ""
@@ -239,12 +246,6 @@ def run_query(
     patterns: tuple[str, ...],
 ) -> int:
     """Run the checks, print their results, and return the exit code."""
-    from duvet.console.problems import print_problems
-    from duvet.console.project import open_project
-    from duvet.console.report_run import write_requirements
-    from duvet.queries.checks import AnnotationQuery, CheckName, QueryFilter
-    from duvet.queries.overlap import UnfoundQuotesError
-
     options: dict[str, Any] = {"config_path": None, "offline": False, "allow_http": False, "spec_path": None}
     project = open_project(None, progress, source_patterns=(), spec_patterns=(), **options)
     ##= man/spec/query.md#results
@@ -278,8 +279,6 @@ def run_query(
 
 
 def run_check(query: AnnotationQuery, name: str, patterns: Sequence[str], progress: QueryProgress) -> CheckResult:
-    from duvet.queries.execution import FileModels
-
     verbose = progress.settings.verbose
     if name == "implementation":
         if verbose:
@@ -301,9 +300,6 @@ def run_check(query: AnnotationQuery, name: str, patterns: Sequence[str], progre
 
 def read_reports(project: Project, patterns: Iterable[str]) -> Iterator[dict[str, LineHits]]:
     """Yield the coverage reports that match the patterns."""
-    from duvet.sources.coverage_report import read_jacoco_xml
-    from duvet.sources.glob import compile_pattern, expand_pattern
-
     for pattern in patterns:
         for path in expand_pattern(compile_pattern(pattern), project.tree, lambda problem: None):
             yield read_jacoco_xml(project.tree.read(path), path)
@@ -333,13 +329,6 @@ def describe_models(reports: Iterable[ReportLines], models: FileModels, progress
 
 
 def make_renderer(project: Project, settings: TerminalSettings) -> CheckRenderer:
-    from functools import cache
-
-    from duvet.console.terminal import detect_table_look
-    from duvet.reports.checks import CheckRenderer
-    from duvet.reports.graphics import Canvas, DrawnFile
-    from duvet.trace.records import AnnotationPlaces
-    from duvet.tree.files import MemoryTree
 
     # Extracted requirements need not be on disk.
     places = AnnotationPlaces(MemoryTree(project.extraction.files, project.tree))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -54,6 +53,8 @@ def print_line(text: str) -> None:
 
 def is_stderr_writable() -> bool:
     """Return whether a write to standard error would not block."""
+    import select
+
     try:
         # A pipe with less than a page of free space counts as full, so a short text never blocks.
         return bool(select.select([], [sys.stderr], [], 0)[1])

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from duvet.config.settings import RECIPE_FOLDERS, UploadRule
 from duvet.errors import DuvetError, NotRegularError, OutputExistsError, QueryError, UnreadableError
-from duvet.knowledge.ingest.files import is_excluded_by_default
+from duvet.knowledge.excludes import is_excluded_by_default
 from duvet.knowledge.ingest.subsystems import SUBSYSTEM_PATHS
 from duvet.knowledge.settings import StorePaths, is_backup
 from duvet.sources.gitignore import IgnoredPaths

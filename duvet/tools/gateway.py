@@ -14,7 +14,7 @@ from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, struc
 
 from duvet import errors, http_client, text
 from duvet.config.settings import Secret
-from duvet.knowledge.ingest.files import is_excluded_by_default
+from duvet.knowledge.excludes import is_excluded_by_default
 from duvet.knowledge.search_query import SearchResponse
 from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext, run_blocking

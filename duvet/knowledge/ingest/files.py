@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ from msgspec import Struct
 from duvet import errors, rules
 from duvet.config.languages import TEST_FOLDERS, find_test_glob
 from duvet.config.settings import IngestRule
+from duvet.knowledge.excludes import DefaultExcludes
 from duvet.knowledge.settings import is_backup
 from duvet.model import Place, Problem, Severity
 from duvet.sources import gitignore, glob
@@ -50,11 +49,6 @@ _ENDINGS = {
     ),
 }
 _KINDS_BY_ENDING = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
-_SECRETS = re.compile(
-    r"\.env(?!\.example\Z).*|.*\.(?:pem|key|p12|pfx)|id_(?:rsa|dsa|ecdsa|ed25519).*|\.(?:netrc|npmrc|pypirc)", re.DOTALL
-)
-_VENDORED_FOLDERS = ("node_modules", "__pycache__")
-VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 
 
 def make_warning(message: str, path: str = "", place: Place = Place(), hint: str = "") -> Problem:  # noqa: B008 - frozen
@@ -111,45 +105,6 @@ def detect_namespace(path: str) -> str:
     if not rest:
         return ""
     return rest[0] if first == "src" and len(rest) > 1 else first
-
-
-class DefaultExcludes:
-    """Excludes secret files and vendored folders unless their exact path is included."""
-
-    def __init__(self, include: Iterable[str]) -> None:
-        self._included = frozenset(map(posixpath.normpath, include))
-        self.folders_with_included = {folder for path in self._included for folder in _parents(path)}
-
-    def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
-        """Return True if the entries of a folder show that it is a virtual environment."""
-        # The project folder itself may be a virtual environment.
-        return bool(folder) and folder not in self._included and VIRTUAL_ENVIRONMENT in names
-
-    def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:
-        """Return True if the name or an excluded folder around it excludes a path."""
-        ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST skip secret files and vendored folders unless `ingest.include` names their exact path.
-        if path in self._included:
-            return False
-        low = name.casefold()
-        return is_inside or bool(_SECRETS.fullmatch(low)) or (is_folder and low in _VENDORED_FOLDERS)
-
-
-def _parents(path: str) -> Iterator[str]:
-    while path := path.rpartition("/")[0]:
-        yield path
-
-
-def is_excluded_by_default(root: str, path: str) -> bool:
-    """Return True if a file is indexed only if the configuration includes its exact path."""
-    excludes = DefaultExcludes(())
-    for folder in _parents(path):
-        environment = os.path.join(root, folder, VIRTUAL_ENVIRONMENT)
-        if excludes.excludes(folder, posixpath.basename(folder), is_folder=True, is_inside=False):
-            return True
-        if os.path.lexists(environment):
-            return True
-    return excludes.excludes(path, posixpath.basename(path), is_folder=False, is_inside=False)
 
 
 class IngestFiles(Struct, frozen=True):

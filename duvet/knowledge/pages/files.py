@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from duvet import model
 from duvet.config.settings import Config, NotesRule, SourceRule
-from duvet.knowledge.ingest.files import VIRTUAL_ENVIRONMENT, DefaultExcludes
+from duvet.knowledge.excludes import VIRTUAL_ENVIRONMENT, DefaultExcludes
 from duvet.project.project import Project
 from duvet.rules import PAGE_UNREAD
 from duvet.sources.gitignore import IgnoredPaths
