@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from duvet.console import tool_call
-from duvet.console.application import make_tool_application
+from duvet.console.application import enter_page_folder, make_tool_application
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_tools
-from duvet.console.options import TEXT_TYPE, add_service_options, add_trace_options
+from duvet.console.options import TEXT_TYPE, add_pages_option, add_service_options, add_trace_options
 from duvet.console.streams import print_remark, write_stdout
 from duvet.errors import DuvetError
 from duvet.reports.cells import escape_cell
@@ -30,6 +30,7 @@ from duvet.tools.tool import ErrorCode, ToolError
     show_default=True,
     help="Format of errors; json prints an object with the code.",
 )
+@add_pages_option
 @add_service_options
 @add_trace_options
 def call(name: str, words: tuple[str, ...], given: str | None, error_format: str, **options: Any) -> None:
@@ -46,9 +47,11 @@ def call(name: str, words: tuple[str, ...], given: str | None, error_format: str
       duvet call get_requirement_status --req-identifier 3b42c44e
       duvet call validate_citation --json '{"citation": "//= spec.md#heating"}'
       duvet call coverage_summary | jq .total
+      duvet call --pages ~/notes search --query "green tea"
       duvet call km-search --query "stop heating" --kind function --lang python
     """
     try:
+        enter_page_folder(options)
         application = make_tool_application(name, options)
         tool = tool_call.require_tool(application.tools.registry, name)
         if {"--help", "-h"} & set(words):

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,13 +17,14 @@ from duvet.config.check import sort_problems
 from duvet.config.project_file import find_config, require_config
 from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
-from duvet.console.application import find_service_problems, make_application
+from duvet.console.application import enter_page_folder, find_service_problems, make_application
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import (
     PACKS_KEY,
     SERVICE_KEY,
     ListenOptions,
     add_http_options,
+    add_pages_option,
     add_service_options,
     add_trace_options,
 )
@@ -35,6 +36,7 @@ from duvet.model import Problem, Severity
 from duvet.queries.records import describe_incompleteness
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
+from duvet.rules import PAGE_LINK_DANGLING, PATTERN_UNMATCHED
 from duvet.server.application import HTTP_MODE, Application
 from duvet.server.log import EventLevel, forward_logging
 from duvet.text import format_count
@@ -65,6 +67,7 @@ _TERMINAL_NOTICE = (
 @click.option("--check", is_flag=True, help="Check the configuration, list the tools to be served, and exit.")
 @click.option("--models", is_flag=True, help="With --check, also ask each model for one word.")
 @click.option("--describe", is_flag=True, help="Print tools, resources and prompts as JSON, and exit.")
+@add_pages_option
 @add_service_options
 @add_trace_options
 @add_http_options
@@ -72,6 +75,8 @@ _TERMINAL_NOTICE = (
 def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, describe: bool, **options: Any) -> None:
     """An agent starts this server to ask about requirements and to check its citations before it writes them. The server
     ends when its input ends, or on SIGINT or SIGTERM.
+
+    With --pages, the server serves a folder of Markdown notes, which needs no project.
 
     With --http, the server accepts many clients, at /mcp for MCP and at /api/mcp for other programs. It accepts
     connections only from this machine, unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN is set; clients must then send
@@ -85,6 +90,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
       duvet mcp
       duvet mcp --print-config claude > .mcp.json
       duvet mcp --check --service-config duvet.config.yaml
+      duvet mcp --pages ~/notes
       duvet mcp --http 8931
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host my.example
     """
@@ -96,6 +102,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, models: bool, de
     if client is not None:
         _print_client_config(CLIENTS[client], options)
         return
+    enter_page_folder(options)
     application = make_application(options, mode=listening.mode)
     if describe and not check:
         write_stdout(encode_json(_describe_service(application)))
@@ -238,10 +245,13 @@ CLIENTS = {
 """The clients by their names in `--print-config`."""
 
 
-def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
+def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
     """Print the configuration with which a client starts the server for this project."""
     config_path = options["config_path"] or current_settings().config_path
-    require_config(DiskTree(), config_path)
+    enter_page_folder(options)
+    has_only_pages = current_settings().has_only_pages
+    if not has_only_pages:
+        require_config(DiskTree(), config_path)
     # A client may start the server in any folder and with another PATH, so the paths are absolute.
     ##= man/spec/mcp.md#handshake
     ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
@@ -249,7 +259,7 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
     script = os.path.abspath(sys.argv[0])
     is_duvet = os.path.splitext(os.path.basename(script))[0] == _SERVER_NAME and os.access(script, os.X_OK)
     command = [script] if is_duvet else [sys.executable, "-m", _SERVER_NAME]
-    command += ["-C", os.getcwd(), "mcp"]
+    command += ["mcp", "--pages", os.getcwd()] if has_only_pages else ["-C", os.getcwd(), "mcp"]
     command += ["--config", config_path] if config_path else []
     command += ["--service-config", options[SERVICE_KEY]] if options[SERVICE_KEY] else []
     for pack in options[PACKS_KEY]:
@@ -281,8 +291,8 @@ def _check_service(application: Application, listening: ListenOptions, *, asks_m
         address = f"http at {http_address.authority}"
     if application.tools.list_unknown_names():
         raise ProblemsError(sort_problems(find_service_problems(application)))
-    project, project_problems = _summarise_project(application)
-    lines = [f"project        {project}", *_summarise_service(application, address)]
+    lines, project_problems = _summarise_project(application)
+    lines = [*lines, *_summarise_service(application, address)]
     silent: Sequence[str] = ()
     if asks_models:
         answers, silent = _ask_models(application)
@@ -343,8 +353,30 @@ async def _ping_model(router: StaticRouter, provider: str, model: str) -> tuple[
     return f"answered in {call.seconds * 1000:.0f} ms", True
 
 
-def _summarise_project(application: Application) -> tuple[str, Sequence[Problem]]:
-    """Return a line about the project, and the problems that keep tools from reading it."""
+def _summarise_pages(application: Application) -> tuple[list[str], Sequence[Problem]]:
+    """Return lines about the pages, and the problems of their patterns."""
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, `duvet mcp --check` MUST print the number of pages and of broken links, and fail if there are no
+    ##% pages.
+    from duvet.knowledge.pages.catalogue import find_page_problems
+
+    project = application.settings.open_project(None, None, notes=application.service.config.notes())
+    findings = find_page_problems(project)
+    broken = sum(problem.code == PAGE_LINK_DANGLING.code for problem in findings.problems)
+    links = f"{format_count(findings.links, 'link')}, {broken} of them broken"
+    lines = [f"folder         {os.getcwd()}", f"pages          {format_count(findings.pages, 'page')}, {links}"]
+    if findings.pages:
+        return lines, ()
+    message = "no Markdown files in this folder"
+    hint = "hidden files, files that git ignores and vendored folders are not served; name another folder after --pages"
+    problem = PATTERN_UNMATCHED.problem(message, os.getcwd(), hint=hint)
+    return lines, [replace(problem, severity=Severity.ERROR)]
+
+
+def _summarise_project(application: Application) -> tuple[list[str], Sequence[Problem]]:
+    """Return lines about the project, and the problems that keep tools from reading it."""
+    if application.settings.has_only_pages:
+        return _summarise_pages(application)
     # Tools don't download anything either.
     options = {**application.settings.project_options, "offline": True}
     tree, has_legacy_flags = DiskTree(), bool(options["source_patterns"] or options["spec_patterns"])
@@ -354,19 +386,20 @@ def _summarise_project(application: Application) -> tuple[str, Sequence[Problem]
     except DuvetError as error:
         problems = list_error_problems(error)
         if path or has_legacy_flags:
-            return f"{path or 'flags'}: cannot be read", problems
+            return [f"project        {path or 'flags'}: cannot be read"], problems
         ##= man/spec/service.md#calls
         ##% Without a project, `duvet mcp --check` MUST name the packs that need a project, but MUST NOT fail because of
         ##% this.
         packs = [pack.name for pack in application.tools.shown_packs if pack.name in _PROJECT_PACKS]
         needed = f"; the tools of {' and '.join(packs)} need one" if packs else ""
-        return f"none{needed}", [replace(problem, severity=Severity.WARNING) for problem in problems] if packs else ()
+        lines = [f"project        none{needed}"]
+        return lines, [replace(problem, severity=Severity.WARNING) for problem in problems] if packs else ()
     counts = (
         format_count(len(catalogue.requirements), "requirement"),
         format_count(len(catalogue.citations), "citation"),
     )
     notice = describe_incompleteness(catalogue)
-    return f"{path or 'flags'}: {', '.join(counts)}{notice and '; '}{notice}", ()
+    return [f"project        {path or 'flags'}: {', '.join(counts)}{notice and '; '}{notice}"], ()
 
 
 def _summarise_service(application: Application, address: str) -> Iterator[str]:
@@ -399,7 +432,7 @@ def _summarise_service(application: Application, address: str) -> Iterator[str]:
 
 
 def _describe_service(application: Application) -> dict[str, Any]:
-    from duvet.prompts.library import list_pack_prompts, load_prompts
+    from duvet.prompts.library import list_prompts
     from duvet.server.messages import CAPABILITIES
     from duvet.server.resources.documents import COLLECTIONS
     from duvet.server.resources.templates import TEMPLATES
@@ -428,7 +461,7 @@ def _describe_service(application: Application) -> dict[str, Any]:
             {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
             for one in TEMPLATES
         ],
-        "prompts": [*load_prompts(), *list_pack_prompts(application.tools.registry)],
+        "prompts": list_prompts(application.tools.registry),
         "workflows": [
             {"name": one.name, "description": one.description} for one in application.tools.workflows.values()
         ],

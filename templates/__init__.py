@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 ASK_TEMPLATE = "prompts/ask.j2"  # The template of a question to a model; it is not a prompt.
+PAGES_TEMPLATE = "pages.md.j2"  # The instructions of a server that serves only pages.
 KNOWLEDGE_TEMPLATE = "knowledge.md.j2"  # The template of `km-help`.
 _PROMPTS, _RECIPES = os.path.join(_FOLDER, "prompts"), os.path.join(_FOLDER, "recipes")
 _GUIDE = os.path.join(_FOLDER, "guide")  # In the repository, a link to man/guide.

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec.structs import replace
 
 from duvet.config.check import DocumentLocation, sort_problems
 from duvet.config.service import Service, load_service, salvage_service
 from duvet.config.service_tables import ProviderKind
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
-from duvet.console.options import PACKS_KEY, SERVICE_KEY, select_trace_options
+from duvet.console.options import PACKS_KEY, PAGES_KEY, SERVICE_KEY, select_trace_options
 from duvet.console.progress import QuietProgress
 from duvet.console.project import open_blobs, open_project, require_contents
 from duvet.console.streams import is_stderr_writable, print_line
-from duvet.errors import DuvetError, ProblemsError
+from duvet.errors import DuvetError, ProblemsError, describe_os_error
 from duvet.rules import CONFIG_BAD_VALUE
 from duvet.server.application import Application, ApplicationSettings
 from duvet.tools.packs import BUILT_IN_PACKS, enable_packs
@@ -26,6 +30,24 @@ if TYPE_CHECKING:
     from duvet.progress import Progress
     from duvet.project.project import Project
     from duvet.tree.cache import DiskCache
+
+
+def enter_page_folder(where: dict[str, Any]) -> None:
+    """Change to the folder that `--pages` names, if any; the folder needs no project."""
+    folder = where.pop(PAGES_KEY)
+    if folder is None:
+        return
+    terminal = current_settings()
+    path = os.path.join(terminal.folder, os.path.expanduser(folder))
+    if where[SERVICE_KEY]:
+        where[SERVICE_KEY] = os.path.abspath(where[SERVICE_KEY])
+    try:
+        os.chdir(path)
+    except OSError as error:
+        message = f"can't serve this folder: {describe_os_error(error)}"
+        raise DuvetError(message, path=folder, hint="name an existing folder after --pages") from error
+    settings = replace(terminal, folder="", config_path=None, has_only_pages=True)
+    click.get_current_context().obj = settings
 
 
 def make_application(where: Mapping[str, Any], *, mode: str) -> Application:
@@ -111,7 +133,8 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
         mode=mode,
         is_verbose=terminal.verbose,
         open_project=open_from_options,
-        require_contents=require_contents,
+        require_contents=(lambda project: None) if terminal.has_only_pages else require_contents,
+        has_only_pages=terminal.has_only_pages,
         has_cache=lambda root: wants_cache(terminal, root),
         blobs=open_blobs(terminal),
         today=lambda: terminal.today,

@@ -33,6 +33,7 @@ class TerminalSettings(Struct, frozen=True):
     cache: bool = True
     day: date | None = None  # The day of the run, if it isn't that of the clock.
     folder: str = ""  # The user's folder, relative to the project; empty if the user is in the project folder itself.
+    has_only_pages: bool = False  # Whether the folder is served as pages alone, with or without a project.
     has_legacy_flags: bool = False  # Whether the command line describes the project with upstream's flags.
 
     @property

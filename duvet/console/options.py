@@ -61,6 +61,7 @@ class _Switch(click.ParamType[bool]):
 TEXT_TYPE = _Text()
 
 
+PAGES_KEY = "pages"
 SERVICE_KEY, PACKS_KEY = "service_path", "packs"  # Names of the parameters.
 _SERVICE_OPTION = "--service-config"
 _CONFIG_META, _SERVICE_META = "duvet.config", "duvet.service-config"  # The value of `--config`, for other options.
@@ -219,6 +220,16 @@ def add_service_options(function: Function) -> Function:
         help="Also enable this pack of tools; repeatable.",
     )
     return add_service_option(packs(function))
+
+
+def add_pages_option(function: Function) -> Function:
+    """Add the option for a folder of notes."""
+    return click.option(
+        PAGES_KEY,
+        f"--{PAGES_KEY}",
+        metavar="FOLDER",
+        help="Serve the Markdown files in this folder as pages, and nothing else.",
+    )(function)
 
 
 class ListenOptions(Struct, frozen=True):

@@ -216,6 +216,7 @@ _VALUES: Mapping[str, Callable[[ProjectSnapshot, Mapping[str, str]], Mapping[str
     "review_citations": make_review_values,
     "triage_uncited": make_triage_values,
     "explain_section": make_section_values,
+    "answer_from_pages": lambda context, given: given,
 }
 
 

@@ -13,7 +13,7 @@ from duvet.config.settings import ServerRule
 from duvet.errors import NotFoundError, QueryError
 from duvet.queries.gaps import LEVELS_BY_WORD
 from duvet.reports.cells import escape_cell
-from duvet.templates import environment, prompt_names, prompt_template, prompt_text
+from duvet.templates import PAGES_TEMPLATE, environment, prompt_names, prompt_template, prompt_text
 from duvet.text import quote_text, suggest_nearest
 from duvet.tools.arguments import input_schema, list_arguments
 from duvet.tools.tool import Tool
@@ -39,11 +39,21 @@ class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     description: str
     arguments: tuple[PromptArgument, ...] = ()
+    pack: str = "trace"  # The pack that the prompt is about.
 
 
 def load_prompts() -> tuple[Prompt, ...]:
     """Return all prompts, sorted by name."""
     return tuple(map(_load_prompt, prompt_names()))
+
+
+def list_prompts(registry: Registry) -> tuple[Prompt, ...]:
+    """Return the prompts that clients see: about the project, or about pages if there is nothing else."""
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages`, instructions, prompts and resources MUST be about pages alone.
+    pack = "pages" if registry.has_only_pages else "trace"
+    own = (prompt for prompt in load_prompts() if prompt.name == SYSTEM_PROMPT or prompt.pack == pack)
+    return (*own, *list_pack_prompts(registry))
 
 
 def list_pack_prompts(registry: Registry) -> Iterator[Prompt]:
@@ -111,18 +121,18 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
 
     ##= man/spec/mcp.md#handshake
     ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
-    return render_prompt(
-        SYSTEM_PROMPT,
-        {
-            "title": "the Duvet MCP server" if rule.title == _DEFAULT_TITLE else rule.title,
-            "description": rule.description.rstrip("."),
-            "page_size": rule.page_size,
-            "tools": [_describe_tool(tool) for tool in registry],
-            "tool_for": tool_for,
-            "resources": list(resources),
-            "prompts": [f"`{name}`" for name in (*prompt_names(), *registry.prompts) if name != SYSTEM_PROMPT],
-        },
-    )
+    values = {
+        "title": "the Duvet MCP server" if rule.title == _DEFAULT_TITLE else rule.title,
+        "description": rule.description.rstrip("."),
+        "page_size": rule.page_size,
+        "tools": [_describe_tool(tool) for tool in registry],
+        "tool_for": tool_for,
+        "resources": list(resources),
+        "prompts": [f"`{prompt.name}`" for prompt in list_prompts(registry) if prompt.name != SYSTEM_PROMPT],
+    }
+    if registry.has_only_pages:
+        return environment().get_template(PAGES_TEMPLATE).render(values)
+    return render_prompt(SYSTEM_PROMPT, values)
 
 
 def _describe_tool(tool: Tool) -> _ToolLine:

@@ -10,16 +10,18 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import Service, load_service
-from duvet.config.service_tables import LogFormat
+from duvet.config.service_tables import LogFormat, PagesSection, ServerSection
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
+from duvet.tools.packs import PAGES
 from duvet.tools.plugins import find_entry_point_stamps, stamp_file
 from duvet.tools.tool import MAINTENANCE_SERVICE, MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, Scope
 from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
@@ -48,6 +50,7 @@ HTTP_MODE = "http"
 KNOWLEDGE_NAME = "knowledge"
 """The pack of the tools that use the index."""
 _GATEWAY = "KM_GATEWAY_URL"
+_NOTES_TEXTS = {"title": "duvet: notes", "description": "Markdown notes that link to each other"}
 
 
 class ApplicationSettings(Struct, frozen=True, kw_only=True):
@@ -63,6 +66,8 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     """The user's folder, relative to the project; empty for the project folder itself."""
     packs: tuple[str, ...] = ()
     """Packs to enable in addition to the configured ones."""
+    has_only_pages: bool = False
+    """Whether to serve the Markdown files of the folder, and no other pack by default."""
     mode: str = ""
     """The transport; empty means as configured."""
     is_verbose: bool = False
@@ -85,7 +90,21 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
     def read_service(self, tree: Tree) -> Service:
         """Read the service configuration; raise ProblemsError with all its problems."""
-        return load_service(tree, self.environ, self.service_path, self.project_config_path, self.folder)
+        service = load_service(tree, self.environ, self.service_path, self.project_config_path, self.folder)
+        return _limit_to_pages(service) if self.has_only_pages else service
+
+
+def _limit_to_pages(service: Service) -> Service:
+    """Return the configuration of a server of notes; the file may still name other patterns, packs and texts."""
+    ##= man/spec/pages.md#folders-of-notes
+    ##% With `--pages FOLDER`, `duvet mcp` MUST serve the Markdown files in this folder as pages, without a project.
+    config, server = service.config, service.config.server
+    texts = {
+        name: text for name, text in _NOTES_TEXTS.items() if getattr(server, name) == getattr(ServerSection(), name)
+    }
+    pages = config.pages or (PagesSection(pattern="**/*.md"),)
+    config = replace(config, pages=pages, server=replace(server, **texts))
+    return replace(service, config=config, packs=config.packs((PAGES.name,)))
 
 
 def is_forwarded(environ: Mapping[str, str]) -> bool:

@@ -49,6 +49,12 @@ class Registry:
                     found[name] = tool, pack
         return found
 
+    @property
+    def has_only_pages(self) -> bool:
+        """Whether clients see pages, but neither the trace nor the index of a project."""
+        names = {pack.name for pack in self.packs}
+        return "pages" in names and not names & {"trace", "knowledge"}
+
     @cached_property
     def resources(self) -> Mapping[str, tuple[PackResource, EnabledPack]]:
         """The resources of packs, by URI."""

@@ -153,7 +153,7 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @_declare("get_page", "Page", GetPageInput, GetPageOutput)
 async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """Return a page: its text, its links, the requirements it names and the code that cites them."""
+    """Return a page: its text, its front matter, and its links in both directions."""
     ##= man/spec/pages.md#tools
     ##% The tools for pages MUST answer `not_found` for an unknown page, and suggest the most similar slug. The tools
     ##% for pages MUST reject an empty required argument.
@@ -235,7 +235,7 @@ class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 
 @_declare("get_connections", "Page connections", GetConnectionsInput, GetConnectionsOutput)
 async def get_connections(arguments: GetConnectionsInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
-    """Return a small graph of the pages that a page links to and that link to it, and the requirements it names."""
+    """Return a small graph of the pages that a page links to and that link to it."""
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:

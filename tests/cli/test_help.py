@@ -25,7 +25,7 @@ Guide (duvet help TOPIC):
   github-actions  Run duvet in GitHub Actions
   knowledge       Index the project for search
   migrating       Migrate from awslabs duvet
-  notes           Link design notes to requirements
+  notes           Serve a folder of notes
   packs           Write your own tools
   pre-commit      Check commits with pre-commit
   python          Use duvet from Python

@@ -16,7 +16,7 @@ from tests.cli.sample_project import make
 def test_the_list_needs_no_project(tmp_path: Path, duvet_command: str, duvet: Run) -> None:
     done = duvet("prompt")
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[2].split("\t")[:2] == ["review_citations", "[spec] [file]"]
+    assert done.out.splitlines()[3].split("\t")[:2] == ["review_citations", "[spec] [file]"]
     assert [line.split("\t")[0] for line in done.out.splitlines()] == [prompt.name for prompt in load_prompts()]
     bare = runner(duvet_command, tmp_path)
     assert bare("prompt") == duvet("prompt", "--format", "plain") == done

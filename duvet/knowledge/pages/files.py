@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet import model
 from duvet.config.settings import Config, NotesRule, SourceRule
@@ -39,41 +40,11 @@ class PagePatterns(Struct, frozen=True):
     is_of_disk: bool = False  # Whether the project is on disk, where links may lead out of it.
 
     def files(self, tree: Tree) -> PageFiles:
-        problems: dict[model.Problem, None] = {}
-        found: dict[str, str] = {}
-        others: dict[str, None] = {}
-        inside = FolderMembership(self.root, DiskTree(self.root))
-        outside: dict[str, None] = {}
-        ignored = IgnoredPaths(tree, self.root)
-
-        def report(problem: model.Problem) -> None:
-            problems[problem] = None
-
-        def limit(view: Tree, prefix: str) -> Tree:
-            view = FilteredTree(view, _HiddenFiles(ignored, prefix).hides)
-            return InnerTree(view, inside, lambda folder: outside.update({folder: None})) if self.is_of_disk else view
-
+        walk = _PageWalk(tree, self.root, self.is_of_disk)
         for number, rule in enumerate(self.rules):
             for index, pattern in enumerate(rule.patterns):
-                prefix, origin = find_pattern_prefix(pattern), self._origin(number, index)
-                within = partial(limit, prefix=prefix)
-                for path in _find_files(pattern, rule, origin, tree, self.root, report, within):
-                    ##= man/spec/pages.md#hostile-input
-                    ##% duvet MUST skip a page behind a symbolic link that leads out of the project, and warn about it.
-                    if self.is_of_disk and not inside.has(path):
-                        outside[path] = None
-                    else:
-                        found.setdefault(path, prefix)
-                if folder := _find_folder_pattern(pattern):
-                    beside = _find_files(folder, rule, origin, tree, self.root, lambda problem: None, within)
-                    others.update(dict.fromkeys(path for path in beside if path not in found))
-        excluded = frozenset() if self.is_configured else frozenset(self._specifications())
-        hint = "move it into the project, or add it to `exclude`"
-        for path in outside:
-            report(PAGE_UNREAD.problem("the file is outside the project", path, hint=hint))
-        files = (path for path in others if path not in found and path not in outside and tree.is_file(path))
-        pages = {path: found[path] for path in found if path not in excluded}
-        return PageFiles(pages, (*files, *(excluded & found.keys())), tuple(problems))
+                walk.add(pattern, rule, self._origin(number, index), reports_unmatched=self.is_configured)
+        return walk.make_result(frozenset() if self.is_configured else frozenset(self._specifications()))
 
     def _origin(self, number: int, index: int) -> RuleOrigin:
         config = self.config
@@ -92,6 +63,65 @@ class PagePatterns(Struct, frozen=True):
         for rule in self.config.specifications if self.config else ():
             if not is_url(rule.source):
                 yield posixpath.normpath(rule.source)
+
+
+class _PageWalk:
+    """Collects the files of patterns, and those beside them."""
+
+    def __init__(self, tree: Tree, root: str, is_of_disk: bool) -> None:
+        self._tree, self._root, self._is_of_disk = tree, root, is_of_disk
+        self._inside = FolderMembership(root, DiskTree(root))
+        self._ignored = IgnoredPaths(tree, root)
+        self._found: dict[str, str] = {}
+        self._others: dict[str, None] = {}
+        self._outside: dict[str, None] = {}
+        self._problems: list[model.Problem] = []
+
+    def add(self, pattern: str, rule: NotesRule, origin: RuleOrigin, *, reports_unmatched: bool) -> None:
+        prefix = find_pattern_prefix(pattern)
+
+        def report_unmatched(problem: model.Problem) -> None:
+            ##= man/spec/pages.md#checks
+            ##% duvet MUST warn about a configured pattern of pages that matches no file.
+            if reports_unmatched:
+                self._problems.append(replace(problem, hint="correct the pattern, or remove it"))
+
+        def find(pattern: str, report: ProblemReporter, unmatched: ProblemReporter) -> Iterator[str]:
+            source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
+            limit = partial(self._limit, prefix=prefix)
+            return (
+                file.path for file in find_sources([(source, origin)], self._tree, self._root, report, limit, unmatched)
+            )
+
+        for path in find(pattern, self._problems.append, report_unmatched):
+            ##= man/spec/pages.md#hostile-input
+            ##% duvet MUST skip a page behind a symbolic link that leads out of the project, and warn about it.
+            if self._is_of_disk and not self._inside.has(path):
+                self._outside[path] = None
+            else:
+                self._found.setdefault(path, prefix)
+        if folder := _find_folder_pattern(pattern):
+            self._others.update(dict.fromkeys(find(folder, _ignore, _ignore)))
+
+    def _limit(self, view: Tree, prefix: str) -> Tree:
+        view = FilteredTree(view, _HiddenFiles(self._ignored, prefix).hides)
+        if not self._is_of_disk:
+            return view
+        return InnerTree(view, self._inside, lambda folder: self._outside.update({folder: None}))
+
+    def make_result(self, excluded: frozenset[str]) -> PageFiles:
+        """Return the files; those in `excluded` are no pages."""
+        pages = {path: prefix for path, prefix in self._found.items() if path not in excluded}
+        others = (path for path in self._others if path not in pages and path not in self._outside)
+        hint = "move it into the project, or add it to `exclude`"
+        outside = (PAGE_UNREAD.problem("the file is outside the project", path, hint=hint) for path in self._outside)
+        return PageFiles(
+            pages, tuple(filter(self._tree.is_file, others)), tuple(dict.fromkeys([*self._problems, *outside]))
+        )
+
+
+def _ignore(problem: model.Problem) -> None:
+    """Ignore a problem that is reported elsewhere."""
 
 
 class _HiddenFiles:
@@ -115,19 +145,6 @@ class _HiddenFiles:
         ):
             return True
         return self._ignored.hides(path, is_folder)
-
-
-def _find_files(
-    pattern: str,
-    rule: NotesRule,
-    origin: RuleOrigin,
-    tree: Tree,
-    root: str,
-    report: ProblemReporter,
-    within: Callable[[Tree], Tree],
-) -> Iterator[str]:
-    source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
-    return (file.path for file in find_sources([(source, origin)], tree, root, report, within))
 
 
 def _find_folder_pattern(pattern: str) -> str:

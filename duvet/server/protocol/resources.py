@@ -20,19 +20,23 @@ from msgspec import json, to_builtins
 from duvet.errors import ConfigAbsentError, DuvetError, NotFoundError, QueryError
 from duvet.server import live_project, messages
 from duvet.server.protocol.session import ServerRequest, call_part, get_connection, refuse_cursor
-from duvet.server.resources import documents, tree
-from duvet.server.resources.templates import TEMPLATES
+from duvet.server.resources import documents, pages, tree
+from duvet.server.resources.templates import TEMPLATES, UriTemplate
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import ResultPage, find_server_hint
 
 _NOT_FOUND = -32002  # The code in versions with a handshake; later versions use that of invalid parameters.
-_TEMPLATES = [
-    types.ResourceTemplate(
-        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=documents.MIME_TYPE
+
+
+def _make_template(one: UriTemplate, mime_type: str = documents.MIME_TYPE) -> types.ResourceTemplate:
+    return types.ResourceTemplate(
+        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=mime_type
     )
-    for one in TEMPLATES
-]
+
+
+_TEMPLATES = [*map(_make_template, TEMPLATES)]
+_PAGE_TEMPLATE = _make_template(pages.PAGE_TEMPLATE, pages.PAGE_MIME_TYPE)
 
 
 RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists; they can't be URIs, which have a colon.
@@ -65,6 +69,8 @@ class ResourcesPart:
         server.add_request_handler("resources/get", GetResourceParams, self.get)
 
     async def list(self, request: ServerRequest, params: ListResourcesParams) -> types.ListResourcesResult:
+        if (await self._dispatcher.tools()).has_only_pages:
+            return await self._list_pages(params)
         resources, page = [*await self._list_pack_resources(params)], ResultPage(0)
         try:
             with _report_missing(request, params.path or ""):
@@ -74,6 +80,16 @@ class ResourcesPart:
             ##= man/spec/mcp.md#resources
             ##% `resources/list` MUST list the resources of packs first and, without a project, only these.
             pass
+        return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
+
+    async def _list_pages(self, params: ListResourcesParams) -> types.ListResourcesResult:
+        found, page = await self._live.ask(lambda context: pages.list_page_resources(context, params.cursor))
+        resources = [
+            types.Resource(
+                uri=pages.make_page_uri(one.slug), name=one.slug, title=one.title, mime_type=pages.PAGE_MIME_TYPE
+            )
+            for one in found
+        ]
         return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
 
     async def _list_pack_resources(self, params: ListResourcesParams) -> Sequence[types.Resource]:
@@ -95,7 +111,9 @@ class ResourcesPart:
         self, request: ServerRequest, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
         refuse_cursor(params)
-        return types.ListResourceTemplatesResult(resource_templates=_TEMPLATES)
+        registry = await self._dispatcher.tools()
+        templates = [_PAGE_TEMPLATE] if registry.has_only_pages else _TEMPLATES
+        return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read(self, request: ServerRequest, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         registry = await self._dispatcher.tools()
@@ -104,6 +122,12 @@ class ResourcesPart:
             text = await call_part(self._dispatcher, one.tool, pack, {}, request)
             return types.ReadResourceResult(
                 contents=[types.TextResourceContents(uri=params.uri, mime_type=one.mime_type, text=text)]
+            )
+        if pages.is_page_uri(params.uri):
+            with _report_missing(request, params.uri):
+                text = await self._live.ask(lambda context: pages.read_page_resource(context, params.uri))
+            return types.ReadResourceResult(
+                contents=[types.TextResourceContents(uri=params.uri, mime_type=pages.PAGE_MIME_TYPE, text=text)]
             )
         value, page = await self._read(request, params.uri)
         meta = None

@@ -19,6 +19,7 @@ from duvet.server.live_project import LiveProject
 from duvet.server.messages import ServerIdentity
 from duvet.server.protocol import session
 from duvet.server.protocol.resources import ResourcesPart, Subscriptions
+from duvet.server.resources import pages
 from duvet.server.resources.templates import complete_variable
 from duvet.tools import arguments, packs
 from duvet.tools.context import ProjectSnapshot
@@ -270,7 +271,7 @@ class PromptsPart:
                     for one in prompt.arguments
                 ],
             )
-            for prompt in (*library.load_prompts(), *library.list_pack_prompts(registry))
+            for prompt in library.list_prompts(registry)
         ]
         return types.ListPromptsResult(prompts=prompts)
 
@@ -307,5 +308,7 @@ def _complete(context: ProjectSnapshot, params: types.CompleteRequestParams) -> 
         return library.complete_prompt_argument(context.catalogue, argument.name, argument.value)
     ##= man/spec/mcp.md#resources
     ##% The server MUST complete variables of resource templates and arguments of prompts with names from the project.
+    if params.ref.uri == pages.PAGE_TEMPLATE.uri:
+        return pages.complete_slug(context, argument.value)
     arguments = (params.context and params.context.arguments) or {}
     return complete_variable(context, params.ref.uri, argument.name, argument.value, arguments)

@@ -68,7 +68,9 @@ def test_the_problems_to_review_are_in_order() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [one.name for one in library.load_prompts() if one.name != library.SYSTEM_PROMPT])
+@pytest.mark.parametrize(
+    "name", [one.name for one in library.list_prompts(Registry()) if one.name != library.SYSTEM_PROMPT]
+)
 def test_a_prompt_names_the_enabled_tools(name: str) -> None:
     given = {"requirement": WARM, "section": "tea#pot"}
     wanted = {one.name: given[one.name] for one in library.describe_prompt(name).arguments if one.required}

@@ -9,7 +9,7 @@ from duvet.errors import NotFoundError
 from duvet.prompts.library import REQUIREMENT_PROMPTS, load_prompts, render_prompt, require_prompt
 from duvet.templates import prompt_names, prompt_text
 
-KNOWN = "available: explain_section, implement_requirement, review_citations, system, triage_uncited, write_test"
+KNOWN = "available: answer_from_pages, explain_section, implement_requirement, review_citations, system, triage_uncited, write_test"
 
 
 def test_each_prompt_has_a_title_and_is_described_in_sentences() -> None:

@@ -11,7 +11,7 @@ from mcp import Client
 from msgspec.structs import replace
 
 from duvet.config.settings import ServerRule
-from duvet.prompts.library import load_prompts
+from duvet.prompts.library import list_prompts
 from duvet.server.messages import load_instructions, render_instructions, unwrap_array, wrap_array
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import ProjectSnapshot
@@ -128,7 +128,7 @@ async def test_answers_and_prompts_about_real_projects_are_short(folder: Path) -
             answer = await agent.call_tool(tool.name, given)
             assert not answer.is_error, (tool.name, answer)
             paid[tool.name] = tokens("\n".join(blocks(answer)))
-        for prompt in load_prompts():
+        for prompt in list_prompts(served.dispatcher.registry):
             given = {one.name: str(known[one.name]) for one in prompt.arguments if one.required}
             paid[prompt.name] = tokens(await prompt_text(agent, prompt.name, given))
     assert {name: count for name, count in paid.items() if count >= MOST} == {}

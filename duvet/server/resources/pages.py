@@ -1,0 +1,50 @@
+"""Pages as resources: `duvet:///pages/{slug}`."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from duvet.errors import NotFoundError
+from duvet.server.resources.templates import UriTemplate, match_values
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.pages import PageListRow, load_page_collection, read_page_body
+from duvet.tools.pagination import PageRequest, make_result_page
+from duvet.tools.tool import ResultPage
+from duvet.trace.locations import RESOURCE_SCHEME
+
+PAGE_MIME_TYPE = "text/markdown"
+_PREFIX = f"{RESOURCE_SCHEME}/pages/"
+PAGE_TEMPLATE = UriTemplate(f"{_PREFIX}{{slug}}", "page", "Page", "Text of a page, as Markdown")
+
+
+def is_page_uri(uri: str) -> bool:
+    return uri.startswith(_PREFIX)
+
+
+def make_page_uri(slug: str) -> str:
+    return _PREFIX + quote(slug)
+
+
+def list_page_resources(context: ProjectSnapshot, cursor: str | None) -> tuple[list[PageListRow], ResultPage]:
+    """Return a part of the pages, newest first."""
+    request = PageRequest(("pages",), cursor, None, context.page_size)
+    pages = context.read(load_page_collection).pages
+    return make_result_page(
+        pages, request, key=lambda page: page.slug, row=lambda page: PageListRow(page.slug, page.title)
+    )
+
+
+def read_page_resource(context: ProjectSnapshot, uri: str) -> str:
+    """Return the text of a page; raise NotFoundError for an unknown one."""
+    ##= man/spec/pages.md#folders-of-notes
+    ##% The server MUST answer `resources/read` of `duvet:///pages/SLUG` with the text of the page.
+    page = context.read(load_page_collection).require(unquote(uri.removeprefix(_PREFIX)))
+    text = read_page_body(context, page)
+    if text is None:
+        raise NotFoundError(f"Page '{page.slug}' not found", hint="the page was just removed")
+    return text
+
+
+def complete_slug(context: ProjectSnapshot, prefix: str) -> list[str]:
+    pages = context.read(load_page_collection)
+    return list(match_values(((page.slug, page.title) for page in pages.pages), prefix))
