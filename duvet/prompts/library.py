@@ -51,7 +51,10 @@ def list_prompts(registry: Registry) -> tuple[Prompt, ...]:
     """Return the prompts that clients see: about the project, or about pages if there is nothing else."""
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages`, instructions, prompts and resources MUST be about pages alone.
-    pack = "pages" if registry.has_only_pages else "trace"
+    ##= man/spec/service.md#packs
+    ##% If the configuration disables the pack `trace`, the server MUST NOT list or serve its prompts and resources, and
+    ##% MUST NOT mention them in its instructions.
+    pack = "pages" if registry.has_only_pages else "trace" if registry.has_trace else ""
     own = (prompt for prompt in load_prompts() if prompt.name == SYSTEM_PROMPT or prompt.pack == pack)
     return (*own, *list_pack_prompts(registry))
 
@@ -127,6 +130,7 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
         "page_size": rule.page_size,
         "tools": [_describe_tool(tool) for tool in registry],
         "tool_for": tool_for,
+        "has_trace": registry.has_trace,
         "resources": list(resources),
         "prompts": [f"`{prompt.name}`" for prompt in list_prompts(registry) if prompt.name != SYSTEM_PROMPT],
     }

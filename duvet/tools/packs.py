@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 class Registry:
     """The enabled tools, in a stable order."""
 
+    has_trace = True
+    """False if the configuration disables the pack `trace` with its prompts and resources."""
+
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
         """Register the tools of these packs, by default those of `trace`; raise QueryError if two share a name."""
         self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen
@@ -276,7 +279,9 @@ def choose_packs(
             hint = f"set `toolPacks.{name}.prefix`, such as `{name}_`, or disable one of them"
             clashes.append(UnknownName(error.message, hint, (name,) if name in settings_by_pack else ()))
     unknown = _find_unknown_names(on, settings_by_pack, known, find_pack, {one.name for one in found.unloaded})
-    return ToolChoice(Registry(chosen), found.unloaded, [*clashes, *unknown])
+    registry = Registry(chosen)
+    registry.has_trace = settings_by_pack.get(TRACE.name, _DEFAULT_SETTINGS).enabled
+    return ToolChoice(registry, found.unloaded, [*clashes, *unknown])
 
 
 def enable_packs(names: Sequence[str]) -> Sequence[EnabledPack]:

@@ -72,6 +72,8 @@ class ResourcesPart:
         if (await self._dispatcher.tools()).has_only_pages:
             return await self._list_pages(params)
         resources, page = [*await self._list_pack_resources(params)], ResultPage(0)
+        if not (await self._dispatcher.tools()).has_trace:
+            return types.ListResourcesResult(resources=resources)
         try:
             with _report_missing(request, params.path or ""):
                 descriptions, page = await self._live.ask(lambda context: _list_resources(context, params))
@@ -112,7 +114,7 @@ class ResourcesPart:
     ) -> types.ListResourceTemplatesResult:
         refuse_cursor(params)
         registry = await self._dispatcher.tools()
-        templates = [_PAGE_TEMPLATE] if registry.has_only_pages else _TEMPLATES
+        templates = [_PAGE_TEMPLATE] if registry.has_only_pages else _TEMPLATES if registry.has_trace else []
         return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read(self, request: ServerRequest, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -150,7 +152,10 @@ class ResourcesPart:
         return messages.wrap_array(plain) if isinstance(plain, list) else plain
 
     async def _read(self, request: ServerRequest, reference: str) -> tuple[Any, ResultPage | None]:
+        has_trace = (await self._dispatcher.tools()).has_trace
         with _report_missing(request, reference):
+            if not has_trace:
+                raise NotFoundError("the pack `trace` is disabled")
             return await self._live.ask(
                 lambda context: documents.read_resource(context, tree.parse_resource_request(reference))
             )

@@ -282,6 +282,8 @@ class PromptsPart:
             text = await session.call_part(self._dispatcher, one.tool, pack, params.arguments or {}, request)
             message = types.PromptMessage(role="user", content=types.TextContent(text=text))
             return types.GetPromptResult(description=one.tool.description, messages=[message])
+        if not registry.has_trace:
+            library.require_prompt(params.name, [one.name for one in library.list_prompts(registry)])
         prompt = library.check_prompt_request(params.name, params.arguments or {})
         # The system prompt works even if the project can't be read.
         if prompt.name == library.SYSTEM_PROMPT:

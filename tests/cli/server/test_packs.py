@@ -309,6 +309,30 @@ async def test_without_a_project_there_are_no_resources(duvet_command: str, tmp_
         assert [one.name for one in (await client.list_resources()).resources] == ["menu"]
 
 
+async def test_a_disabled_pack_is_gone_from_every_face(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##% If the configuration disables the pack `trace`, the server MUST NOT list or serve its prompts and resources, and
+    ##% MUST NOT mention them in its instructions.
+    packs = {**CONFIG["toolPacks"], "trace": {"enabled": False}}
+    folder = kettle(tmp_path, {"toolPacks": packs})
+    async with client_of(over_stdio(duvet_command, folder), "2025-11-25") as client:
+        assert [one.name for one in (await client.list_tools()).tools] == ["boil", "spill", "pour"]
+        assert [one.name for one in (await client.list_prompts()).prompts] == ["system", "brew"]
+        assert [one.name for one in (await client.list_resources()).resources] == ["menu"]
+        assert (await client.list_resource_templates()).resource_templates == []
+        with pytest.raises(MCPError, match="the pack `trace` is disabled"):
+            await client.read_resource("duvet:///requirements")
+        with pytest.raises(MCPError, match="unknown prompt"):
+            await client.get_prompt("triage_uncited", {})
+        text = client.instructions or ""
+    assert "requirement" not in text.replace("Links the requirements of specifications", "").replace(
+        "requirements traceability", ""
+    )
+    assert "`boil` (litres)" in text and "`brew`" in text and "resources" not in text
+    told = json.loads(run(duvet_command, folder, "prompt", "--format", "json").out)
+    assert [one["name"] for one in told] == ["system", "brew"]
+
+
 def test_a_new_pack_passes_its_test(duvet: Run, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/service.md#packs
     ##% `duvet pack new` MUST write a pack and a test that passes, and MUST NOT overwrite files.
