@@ -197,7 +197,8 @@ def find_slug_fault(slug: str) -> str:
         return "it is an absolute path"
     if any(part in ("", ".", "..") for part in slug.split("/")):
         return "it contains an empty, `.` or `..` folder"
-    for character in slug:
+    # None of these characters is printable.
+    for character in "" if slug.isprintable() else slug:
         if character in _BIDI_CONTROLS or unicodedata.category(character) in _CONTROL_CATEGORIES:
             return f"it contains the control character U+{ord(character):04X}"
     if "\\" in slug or "|" in slug:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -61,12 +60,16 @@ class _WordTable:
         self._connection.execute(_TABLE)
         self._lock = Lock()
         self._count = 0
+        self.names: dict[int, frozenset[str]] = {}  # The words of the name, title, slug and aliases of each row.
 
     def add(self, pages: Sequence[Page], read: PageReader) -> dict[int, Page]:
         """Index pages, and return them by their rows."""
         with self._lock:
             rows = dict(enumerate(pages, self._count))
             self._count += len(rows)
+            for row, page in rows.items():
+                texts = {page.name, page.title, page.slug, *page.content.aliases}
+                self.names[row] = frozenset(map(_join_terms, texts))
             self._connection.executemany(_INSERT, (_make_row(row, page, read(page)) for row, page in rows.items()))
             self._connection.commit()
             return rows
@@ -112,57 +115,39 @@ class PageIndex:
         added = self.table.add(changed if is_usable else collection.pages, read)
         self.rows: dict[int, Page] = {**kept, **added} if is_usable else added
 
-    @cached_property
-    def _named(self) -> dict[str, list[Page]]:
-        """The pages by the words of their names, titles and aliases."""
-        found: dict[str, list[Page]] = {}
-        for page in self.collection.pages:
-            for name in {_join_terms(name) for name in (page.name, page.title, page.slug, *page.content.aliases)}:
-                found.setdefault(name, []).append(page)
-        return found
-
-    @cached_property
-    def _order(self) -> dict[str, int]:
-        return {page.path: place for place, page in enumerate(self.collection.pages)}
-
     def rank(self, query: str) -> list[Page]:
         """Return the pages with any of the words of a query, best first."""
         query = query[:MAX_QUERY_CHARACTERS]
         terms = extract_terms(query)
-        scores: dict[str, float] = {}
-        counts: Counter[str] = Counter()
-        pages: dict[str, Page] = {}
+        scores: dict[int, float] = {}
+        counts: dict[int, int] = {}
         for term in terms:
-            for page, score in self._match(term):
-                pages[page.path] = page
-                scores[page.path] = scores.get(page.path, 0.0) + score
-                counts[page.path] += 1
+            for row, score in self._match(term):
+                scores[row] = scores.get(row, 0.0) + score
+                counts[row] = counts.get(row, 0) + 1
         for pair in _join_neighbours(query):
-            for page, score in self._select(f'"{pair}"'):
-                pages[page.path] = page
-                scores[page.path] = scores.get(page.path, 0.0) + score
-        named = {page.path for page in self._named.get(_join_terms(query), ())} if terms else set()
+            for row, score in self.table.find(f'"{pair}"'):
+                scores[row] = scores.get(row, 0.0) + score
+        rows, names, named, count = self.rows, self.table.names, _join_terms(query), len(terms)
 
-        def rank(path: str) -> tuple[bool, bool, float, int]:
+        def rank(row: int) -> tuple[bool, bool, float, float, str]:
             ##= man/spec/pages.md#search
             ##% `search` MUST list pages whose name, title or alias is the query first, then pages with all its words,
             ##% then pages with some of them.
-            share = max(counts[path], 0.5) / len(terms)
-            return path not in named, counts[path] < len(terms), -scores[path] * share, self._order[path]
+            found, page = counts.get(row, 0), rows[row]
+            # Of equal pages, the newest is first.
+            return named not in names[row], found < count, -scores[row] * max(found, 0.5), -page.created, page.slug
 
-        return [pages[path] for path in sorted(pages, key=rank)]
+        return [rows[row] for row in sorted(filter(rows.__contains__, scores), key=rank)]
 
-    def _match(self, term: str) -> Iterator[tuple[Page, float]]:
+    def _match(self, term: str) -> Sequence[tuple[int, float]]:
         if not is_unspaced(term) or len(term) > 1:
-            found = list(self._select(f'"{term}"'))
+            found = self.table.find(f'"{term}"')
             if found or len(term) < _MIN_STEM:
-                return iter(found)
+                return found
         ##= man/spec/pages.md#search
         ##% `search` MUST find words that begin with a word of the query if no page contains the word itself.
-        return self._select(f'"{term}"*')
-
-    def _select(self, expression: str) -> Iterator[tuple[Page, float]]:
-        return ((self.rows[row], score) for row, score in self.table.find(expression) if row in self.rows)
+        return self.table.find(f'"{term}"*')
 
 
 def extract_terms(query: str) -> list[str]:
