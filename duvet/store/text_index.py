@@ -18,7 +18,7 @@ _FEW_CHUNKS = 2000  # With so few matches, no word is too common.
 _MAX_NAMESAKES = 2000
 _MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
 _COUNT = "SELECT count(*) FROM found WHERE found MATCH ?"
-_BEST = "SELECT rowid, -bm25(found, 1.0, 2.0) FROM found WHERE found MATCH ? ORDER BY 2 DESC, rowid"
+_BEST = "SELECT rowid, -bm25(found, 1.0, 2.0) FROM found WHERE found MATCH ? ORDER BY 2 DESC, rowid LIMIT ?"
 
 _LINKING = ",".join(
     str(db.RELATION_NUMBERS[one])
@@ -129,22 +129,16 @@ class ChunkSearch(tables.StoreTables):
         counts = {word: self._count([word]) for word in words}
         if limit < 1 or not words or (every and not (all(counts.values()) and self._count(words))):
             return []
-        expression, weights = _join_literals(words, " AND "), dict.fromkeys(words, 1)
-        if not every:
-            finding = self._select_finding(counts, limit)
-            expression = _join_literals(finding, " OR ")
-            if len(finding) < len(words):
-                # A common word still raises the score of chunks that other words found. Those count twice, here and below.
-                expression = f"({expression}) AND ({_join_literals(words, ' OR ')})"
-                weights |= dict.fromkeys(finding, 2)
+        finding = words if every else self._select_finding(counts, limit)
         total, allowed = db.read_state(self.database).total, self.allowed(filters)
         among = None if allowed is None else frozenset(allowed)
-        rarities = {word: log(1 + (max(total - count, 0) + 0.5) / (count + 0.5)) for word, count in counts.items()}
-        most = _TERM_LIMIT * sum(rarity * weights[word] for word, rarity in rarities.items())
+        rarities = (log(1 + (max(total - count, 0) + 0.5) / (count + 0.5)) for count in counts.values())
+        most = _TERM_LIMIT * sum(rarities)
         rows = self.database.read_each(
             lambda row: (records.decode_count(row[0]), records.decode_time(row[1]) or 0.0),
             _BEST,
-            f"{{words title}} : ({expression})",
+            f"{{words title}} : ({_join_literals(finding, ' AND ' if every else ' OR ')})",
+            limit if among is None else -1,
         )
         fitting = ((number, min(score / most, 1.0)) for number, score in rows if among is None or number in among)
         return list(islice(fitting, limit))
