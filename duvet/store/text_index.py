@@ -194,22 +194,18 @@ class ChunkSearch(tables.StoreTables):
             return None
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST apply filters before it ranks chunks, and ignore case in filters by name.
-        conditions = [*self._make_file_conditions(filters), *_make_symbol_conditions(filters)]
-        where = "".join(f" AND {condition}" for condition, _ in conditions)
-        values = list(chain.from_iterable(values for _, values in conditions))
-        if not (filters.symbols or self._has_file_filters(filters)):
-            return self._find_declaring_chunks(filters)
-        if filters.symbols or filters.symbol_kinds or filters.symbol_languages:
+        in_files, of_symbols = [*self._make_file_conditions(filters)], [*_make_symbol_conditions(filters)]
+        if filters.symbols:
+            where, values = _join_conditions([*in_files, *of_symbols])
             return self.database.read(_decode_number, _FILTERED_SYMBOLS.format(where), *values)
-        ranges = self.database.read(
-            lambda row: records.decode_piece_range(*row), _FILTERED_FILES.format(where), *values
-        )
-        return list(chain.from_iterable(ranges))
-
-    def _has_file_filters(self, filters: records.ChunkFilters) -> bool:
-        return bool(
-            filters.subsystems or filters.kinds or filters.namespaces or filters.tags or filters.since is not None
-        )
+        found = [self._find_declaring_chunks(filters)] if of_symbols else []
+        if in_files:
+            where, values = _join_conditions(in_files)
+            ranges = self.database.read(
+                lambda row: records.decode_piece_range(*row), _FILTERED_FILES.format(where), *values
+            )
+            found.append(list(chain.from_iterable(ranges)))
+        return found[0] if len(found) == 1 else sorted({*found[0]}.intersection(found[1]))
 
     def _find_declaring_chunks(self, filters: records.ChunkFilters) -> Sequence[int]:
         """Return the chunks with a symbol of these kinds and languages; as one text, because rows would take longer."""
@@ -252,6 +248,11 @@ class ChunkSearch(tables.StoreTables):
 def _join_literals(words: Iterable[str], between: str) -> str:
     # FTS5 reads a quoted string as text, and words contain no quotes.
     return between.join(f'"{word}"' for word in words)
+
+
+def _join_conditions(conditions: Sequence[SqlCondition]) -> tuple[str, list[object]]:
+    where = "".join(f" AND {condition}" for condition, _ in conditions)
+    return where, list(chain.from_iterable(values for _, values in conditions))
 
 
 def _make_symbol_conditions(filters: records.ChunkFilters, table: str = "symbol") -> Iterator[SqlCondition]:
