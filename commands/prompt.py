@@ -21,7 +21,13 @@ from duvet.console.project import load_catalogue, open_cache, open_project_quiet
 from duvet.console.streams import write_stdout
 from duvet.errors import QueryError
 from duvet.prompts.content import fill_prompt
-from duvet.prompts.library import SYSTEM_PROMPT, check_prompt_request, list_prompts
+from duvet.prompts.library import (
+    SYSTEM_PROMPT,
+    check_prompt_request,
+    list_pack_prompts,
+    list_prompts,
+    load_prompts,
+)
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import Column, Listing
 from duvet.templates import prompt_names
@@ -72,7 +78,9 @@ def prompt(
         if arguments:
             raise click.UsageError("--arg requires the NAME of a prompt", ctx)
         registry = make_application(options, mode=SHELL_SOURCE).tools.registry
-        print_list(Listing(_COLUMNS, list_prompts(registry)), format)
+        # A server of notes has other prompts than one of a project; the shell has both.
+        every = (*load_prompts(), *list_pack_prompts(registry)) if registry.has_trace else list_prompts(registry)
+        print_list(Listing(_COLUMNS, every), format)
         return
     if format:
         raise click.UsageError("--format only applies to the list of prompts; leave out NAME", ctx)
