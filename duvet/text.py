@@ -55,7 +55,7 @@ def line_starts(text: str) -> list[int]:
 
 def find_place(text: str, start: int, end: int) -> Place:
     """Return the place of a character range; it ends at the end of the first line."""
-    starts = _cached_line_starts(text)
+    starts = find_line_starts(text)
     line = find_line_index(starts, start)
     line_end = text.find("\n", start)
     stop = min(end, len(text) if line_end < 0 else line_end)
@@ -63,7 +63,7 @@ def find_place(text: str, start: int, end: int) -> Place:
 
 
 # Callers look up many places in one text in a row.
-_cached_line_starts = lru_cache(maxsize=1)(line_starts)
+find_line_starts = lru_cache(maxsize=1)(line_starts)
 
 
 def find_line_index(starts: list[int] | tuple[int, ...], offset: int) -> int:

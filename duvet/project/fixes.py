@@ -423,7 +423,7 @@ class AnnotationFixer:
             return None
         text = self.places.text(annotation.path)
         edits = self._make_edits(annotation, correction, text)
-        if not edits or not self._is_valid(annotation, correction, apply_edits(text, edits)):
+        if not edits or not self._is_valid(annotation, correction, text, apply_edits(text, edits)):
             return None
         what = "" if correction.quote is None else "update the quote" if annotation.quote else "add the quote"
         name = f"change the target to {correction.target}" if correction.target is not None else ""
@@ -497,22 +497,45 @@ class AnnotationFixer:
             return {None: requirement_files.read_requirement_file(path, text.encode())[0]}
         return {style: scan_comments(path, text, style)[0] for style in styles}
 
-    def _is_valid(self, annotation: Annotation, correction: Correction, text: str) -> bool:
-        """Return True if the annotation is right in this text and all others are unchanged."""
+    def _is_valid(self, annotation: Annotation, correction: Correction, before: str, after: str) -> bool:
+        """Return True if the annotation is right in the text after the edits and all others are unchanged."""
         ##= man/spec/validate.md#fixes
         ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file. If `duvet validate
         ##% --fix` runs twice, the second run MUST NOT change anything.
-        readings = self._read(annotation.path, text)
-        pairs = [(found, readings[style]) for style, found in self._readings[annotation.path].items()]
-        if any(len(before) != len(after) for before, after in pairs):
+        # Comments are read line by line, so those further away are unchanged.
+        low, high = self._find_surroundings(annotation, before)
+        olds = self._read(annotation.path, before[low:high])
+        news = self._read(annotation.path, after[low : high + len(after) - len(before)])
+        if any(len(olds[style]) != len(news[style]) for style in olds):
             return False
-        for old, new in (pair for before, after in pairs for pair in zip(before, after, strict=True)):
-            if old == annotation:
+        line, bare = annotation.line - before.count("\n", 0, low), _remove_place(annotation)
+        for old, new in (pair for style in olds for pair in zip(olds[style], news[style], strict=True)):
+            if old.line == line and _remove_place(old) == bare:
                 if not _has_fixed(new, annotation, correction) or not self.texts.is_valid(new):
                     return False
             elif _remove_place(old) != _remove_place(new):
                 return False
         return True
+
+    def _find_surroundings(self, annotation: Annotation, text: str) -> tuple[int, int]:
+        """Return the range of the consecutive lines with comment signs of annotations around an annotation."""
+        styles = self.styles.get(annotation.path)
+        if styles is None:
+            return 0, len(text)
+        marks = [mark for style in styles for mark in (style.meta, style.content) if mark]
+        low, high = annotation.source.text
+        low, high = text.rfind("\n", 0, low) + 1, text.find("\n", max(high - 1, 0)) + 1 or len(text)
+        while low:
+            start = text.rfind("\n", 0, low - 1) + 1
+            if not any(mark in text[start:low] for mark in marks):
+                break
+            low = start
+        while high < len(text):
+            end = text.find("\n", high) + 1 or len(text)
+            if not any(mark in text[high:end] for mark in marks):
+                break
+            high = end
+        return low, high
 
 
 def _find_rivals(corrected: Sequence[tuple[Annotation, Problem, Correction]], fixed: Sequence[Problem]) -> set[int]:

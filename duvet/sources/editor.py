@@ -14,7 +14,7 @@ from duvet.config.languages import STARS, Language
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Annotation, Edit, Kind, Place
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.text import BOM, WHITESPACE, find_line_index, format_count, line_starts
+from duvet.text import BOM, WHITESPACE, find_line_index, find_line_starts, format_count
 
 LINE_WIDTH = 80
 
@@ -108,7 +108,7 @@ def format_annotation(
 
 def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
     """Return the edit that inserts lines above a line, or at the end of the text, with the text's line ends."""
-    starts, end = line_starts(text), find_line_end(text, line)
+    starts, end = find_line_starts(text), find_line_end(text, line)
     new = "".join(one + end for one in lines)
     if line <= len(starts):
         return Edit(line, 1, line, 1, new)
@@ -119,27 +119,27 @@ def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
 
 def find_line_end(text: str, line: int) -> str:
     """Return the line end of a line; if it has none, that of the line above."""
-    starts = line_starts(text)
+    starts = find_line_starts(text)
     following = starts[min(line, len(starts) - 1)]
     return "\r\n" if text.endswith("\r\n", 0, following) else "\n"
 
 
 def find_indentation(text: str, line: int) -> str:
-    starts = line_starts(text)
+    starts = find_line_starts(text)
     start = starts[line - 1]
     written = text[start : text.find("\n", start) if line < len(starts) else len(text)]
     return written[: len(written) - len(written.lstrip(WHITESPACE))]
 
 
 def make_edit(text: str, start: int, end: int, new: str) -> Edit:
-    starts = line_starts(text)
+    starts = find_line_starts(text)
     first, last = find_line_index(starts, start), find_line_index(starts, end)
     return Edit(first + 1, start - starts[first] + 1, last + 1, end - starts[last] + 1, new)
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """Apply the edits to a text; of overlapping edits, only the first is applied."""
-    starts = line_starts(text)
+    starts = find_line_starts(text)
     parts: list[str] = []
     taken = 0
     spans = [
@@ -277,7 +277,7 @@ def find_comment_pair(path: str, meta: str) -> CommentPair | None:
 
 
 def is_inside_comment(text: str, line: int, pair: CommentPair) -> bool:
-    start = line_starts(text)[line - 1]
+    start = find_line_starts(text)[line - 1]
     first, last = map(re.escape, pair)
     lines = r"//[^\n]*+|'(?:[^'\\\n]|\\.)'|" if pair == _C else ""
     for found in re.finditer(rf"{lines}{_STRINGS}|(?P<comment>{first}(?s:.*?)(?:{last}|\Z))", text):
@@ -321,7 +321,7 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
             if text.startswith(sign):
                 message, hint = f"the file must start with {what}", "choose another line"
     else:
-        above = text[: line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
+        above = text[: find_line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
         # A backslash continues a line; two of them are a TeX command.
         if (len(above) - len(above.rstrip("\\"))) % 2 == 1:
             message, hint = "this line continues the line above", "choose the line where the statement starts"
@@ -382,7 +382,7 @@ def _check_others(path: str, texts: tuple[str, str], line: int, count: int, styl
 
 
 def _read_range_and_content(one: Annotation, text: str) -> tuple[int, int, tuple[str, ...]]:
-    last = find_line_index(line_starts(text), one.source.text_end - 1) + 1
+    last = find_line_index(find_line_starts(text), one.source.text_end - 1) + 1
     return one.line, last, (one.kind.name, one.target, one.quote, one.reason, one.feature, one.tracking_issue)
 
 
