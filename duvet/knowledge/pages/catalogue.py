@@ -27,7 +27,7 @@ from duvet.knowledge.pages.page import (
     read_page,
 )
 from duvet.knowledge.pages.references import PageReference, PageReferenceFinder, is_requirement_id
-from duvet.knowledge.pages.resolver import LinkResolver
+from duvet.knowledge.pages.resolver import LinkResolver, LinkTargets
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
 from duvet.text import shorten_text, suggest_nearest
@@ -97,15 +97,14 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
     ##% `list_pages` and `duvet pages` MUST list all pages, newest first.
     ordered = tuple(sorted(pages.values(), key=lambda page: (-page.created, page.slug)))
     linked, folders = _find_linked_files(project.tree, ordered, {*files.prefixes, *files.others})
-    resolver = LinkResolver(
+    targets = LinkTargets(
         {page.path: files.prefixes[page.path] for page in ordered},
         files.others,
         {page.slug: page.path for page in ordered if page.content.slug},
-        [(alias, page.path) for page in ordered for alias in page.content.aliases],
-        linked,
+        tuple((alias, page.path) for page in ordered for alias in page.content.aliases),
+        frozenset(linked),
     )
-    if earlier and earlier.resolver.inputs == resolver.inputs:
-        resolver = earlier.resolver
+    resolver = earlier.resolver if earlier and earlier.resolver.targets == targets else LinkResolver(targets)
     return PageStore(ordered, tuple(problems), rows, dates, births, frozenset(reader.read_paths), resolver, folders)
 
 

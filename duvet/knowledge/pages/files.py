@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from duvet.knowledge.excludes import VIRTUAL_ENVIRONMENT, DefaultExcludes
 from duvet.project.project import Project
 from duvet.rules import PAGE_UNREAD
 from duvet.sources.gitignore import IgnoredPaths
+from duvet.sources.glob import PatternError, compile_pattern
 from duvet.sources.scan import FilteredTree, InnerTree, ProblemReporter, RuleOrigin, find_sources
 from duvet.specs.locator import is_url
 from duvet.tree.files import DiskTree, FolderMembership, MemoryTree, Tree
@@ -93,15 +94,18 @@ class _PageWalk:
                 file.path for file in find_sources([(source, origin)], self._tree, self._root, report, limit, unmatched)
             )
 
-        for path in find(pattern, self._problems.append, report_unmatched):
+        folder, matches = _find_folder_pattern(pattern), _compile_name(pattern)
+        # One walk finds the pages and the files beside them.
+        beside = list(find(folder, self._problems.append, _ignore)) if folder and matches else []
+        found = [path for path in beside if matches and matches(path.rpartition("/")[2])]
+        for path in found or find(pattern, self._problems.append, report_unmatched):
             ##= man/spec/pages.md#hostile-input
             ##% duvet MUST skip a page behind a symbolic link that leads out of the project, and warn about it.
             if self._is_of_disk and not self._inside.has(path):
                 self._outside[path] = None
             else:
                 self._found.setdefault(path, prefix)
-        if folder := _find_folder_pattern(pattern):
-            self._others.update(dict.fromkeys(find(folder, _ignore, _ignore)))
+        self._others.update(dict.fromkeys(beside))
 
     def _limit(self, view: Tree, prefix: str) -> Tree:
         view = FilteredTree(view, _HiddenFiles(self._ignored, prefix).hides)
@@ -118,6 +122,16 @@ class _PageWalk:
         return PageFiles(
             pages, tuple(filter(self._tree.is_file, others)), tuple(dict.fromkeys([*self._problems, *outside]))
         )
+
+
+def _compile_name(pattern: str) -> Callable[[str], object] | None:
+    """Return whether a name matches the last part of a pattern; None for a literal or an invalid one."""
+    try:
+        components = compile_pattern(pattern).components
+    except PatternError:
+        # The problem is reported when the pattern is used.
+        return None
+    return components[-1].matches if components else None
 
 
 def _ignore(problem: model.Problem) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from duvet.knowledge.pages.links import LinkSyntax, PageLink
 from duvet.knowledge.pages.page import normalise_slug
 from duvet.words import compose, fold_name
@@ -12,31 +14,28 @@ from duvet.words import compose, fold_name
 _ENDINGS = ("", ".md", ".markdown")  # What a link may omit of the name of a file.
 
 
+class LinkTargets(Struct, frozen=True):
+    """What links may lead to; all paths are relative to the project."""
+
+    roots: Mapping[str, str]  # The pages, each with the folder that its slug omits.
+    others: tuple[str, ...] = ()  # Files that are not pages.
+    slugs: Mapping[str, str] = {}  # The pages that set their slug.
+    aliases: tuple[tuple[str, str], ...] = ()
+    linked: frozenset[str] = frozenset()  # Files that are found by their paths only.
+
+
 class LinkResolver:
-    """Finds the files that links lead to; all paths are relative to the project."""
+    """Finds the file that a link leads to."""
 
-    def __init__(
-        self,
-        roots: Mapping[str, str],
-        others: tuple[str, ...] = (),
-        slugs: Mapping[str, str] | None = None,
-        aliases: Iterable[tuple[str, str]] = (),
-        linked: Iterable[str] = (),
-    ) -> None:
-        """Map the pages in `roots` to the folders of their slugs; `others` are files that are not pages.
-
-        Files in `linked` are found only by their paths.
-        """
-        aliases = tuple(aliases)
-        linked = frozenset(linked)
-        self.inputs = (roots, others, slugs, aliases, linked)
-        """What answers depend on."""
+    def __init__(self, targets: LinkTargets) -> None:
+        self.targets = targets
         self._answers: dict[tuple[str, str, LinkSyntax], str | None] = {}
+        roots = targets.roots
         self._roots = roots
         self._top_folders = tuple(dict.fromkeys((*roots.values(), "")))
-        self._slugs = slugs or {}
-        paths = sorted({*roots, *others})
-        self._paths = linked.union(paths)
+        self._slugs = targets.slugs
+        paths = sorted({*roots, *targets.others})
+        self._paths = targets.linked.union(paths)
         self._composed: dict[str, str] = {}
         self._folded: dict[str, str] = {}
         self._names: dict[str, list[str]] = {}
@@ -46,7 +45,7 @@ class LinkResolver:
             self._folded.setdefault(folded, path)
             self._names.setdefault(folded.rpartition("/")[2], []).append(path)
         self._aliases: dict[str, list[str]] = {}
-        for alias, path in aliases:
+        for alias, path in targets.aliases:
             self._aliases.setdefault(fold_name(alias), []).append(path)
 
     def resolve(self, source: str, link: PageLink) -> str | None:

@@ -6,7 +6,7 @@ import pytest
 
 from duvet.knowledge.pages.catalogue import LinkKind, PageLinkRow
 from duvet.knowledge.pages.links import LinkSyntax, PageLink
-from duvet.knowledge.pages.resolver import LinkResolver
+from duvet.knowledge.pages.resolver import LinkResolver, LinkTargets
 from tests.unit.knowledge.pages.page_projects import notes_of
 
 PAGES = (
@@ -23,7 +23,7 @@ PAGES = (
 )
 OTHERS = ("img/kettle one.png", "near/plan.pdf")
 ALIASES = (("Brew", "far/pot.md"), ("brew", "near/pot.md"), ("The Cup", "green/cup one.md"), ("tea", "far/pot.md"))
-RESOLVER = LinkResolver(dict.fromkeys(PAGES, ""), OTHERS, {"own": "by-slug.md"}, ALIASES)
+RESOLVER = LinkResolver(LinkTargets(dict.fromkeys(PAGES, ""), OTHERS, {"own": "by-slug.md"}, ALIASES))
 WIKI, MARKDOWN = LinkSyntax.WIKI, LinkSyntax.MARKDOWN
 AT = "near/by/start.md"
 
