@@ -170,7 +170,7 @@ error: workflows.undescribed.steps[0].tool: unknown tool "nope" [DUV005]
 """
 
 
-@pytest.mark.criterion("core 2.2.4")
+@pytest.mark.criterion("core 2.2.4", "core 4.1.4")
 @pytest.mark.parametrize("command", ["mcp --check", "mcp", "tools"])
 def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, command: str) -> None:
     ##= man/spec/service.md#configuration

@@ -32,7 +32,7 @@ OVERRIDES: list[tuple[dict[str, str], str, Any]] = [
 ]
 
 
-@pytest.mark.criterion("core 2.3.3")
+@pytest.mark.criterion("core 2.3.3", "core 4.1.3")
 @pytest.mark.parametrize("has_file", [True, False])
 @pytest.mark.parametrize(("environ", "path", "expected"), OVERRIDES)
 def test_a_variable_overrides_a_key(environ: dict[str, str], path: str, expected: Any, has_file: bool) -> None:

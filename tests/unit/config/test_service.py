@@ -106,7 +106,7 @@ def test_the_examples_of_the_manual(path: Path) -> None:
     assert load_service(MemoryTree({path.name: path.read_bytes()}), environ).config != ServiceConfig()
 
 
-@pytest.mark.criterion("core 2.3.1")
+@pytest.mark.criterion("core 2.3.1", "core 4.2.1")
 def test_the_example_with_every_section() -> None:
     environ = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2", "LOCAL_PORT": "11434", "USER": "me"}
     tree = MemoryTree({"duvet.config.yaml": EVERYTHING.read_bytes()})

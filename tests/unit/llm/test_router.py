@@ -164,7 +164,7 @@ def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[st
     assert (endpoint.key and endpoint.key.reveal()) == (f"key-{section['kind']}" if sent else None)
 
 
-@pytest.mark.criterion("core 2.5.4")
+@pytest.mark.criterion("core 2.5.4", "core 4.1.6")
 async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#choosing-a-model
     ##% duvet MUST warn when it skips an unusable provider or answers with a fallback. duvet MUST explain how to
@@ -190,7 +190,7 @@ async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> Non
     assert caught.value.message == f"provider `one` rejected the key (401): no; {missing}"
 
 
-@pytest.mark.criterion("core 2.5.4")
+@pytest.mark.criterion("core 2.5.4", "core 4.1.6")
 async def test_a_resolved_model_is_invoked(wire: Wire) -> None:
     request = ModelRequest(prompt="Hi")
     async with one(wire, FINE) as made:
