@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from duvet.config.service import load_service_ingest
 from duvet.console import filters
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.discovery import ReferenceType
@@ -108,6 +107,7 @@ def search(
 
 
 def _find_embedder() -> Embedder | None:
+    from duvet.config.service import load_service_ingest
     from duvet.queries.embeddings import find_embedder
 
     settings = current_settings()
