@@ -90,7 +90,7 @@ class Edit(Struct, frozen=True):
 
 
 class Applicability(StrEnum):
-    """Whether a fix is safe, that is, whether it can be applied without checking the code."""
+    """The safety of a fix; a safe one can be applied without checking the code."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -172,7 +172,7 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
 
 
 class RequirementForm(Struct, frozen=True):
-    """How a Markdown specification writes its requirements."""
+    """The way in which a Markdown specification writes its requirements."""
 
     any_case: bool = False  # Whether keywords in lower case count.
     needs_id: bool = False  # Whether exactly the texts with an id are requirements.
@@ -313,7 +313,7 @@ def index_section_names(sections: Iterable[NamedSection]) -> dict[str, tuple[int
 
 
 class Locator(Struct, frozen=True, eq=False):
-    """What identifies a specification: a normalised URL or a path, and a format."""
+    """The identity of a specification: a normalised URL or a path, and a format."""
 
     name: str
     is_url: bool = False

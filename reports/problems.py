@@ -27,7 +27,7 @@ class ProblemFormat(StrEnum):
 
 
 class ProblemContext(Struct, frozen=True):
-    """What a format needs in addition to the problems."""
+    """The context of problems, which some formats need."""
 
     read_line: LineReader = lambda path, line: None
     colour: bool = False

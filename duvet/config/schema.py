@@ -148,7 +148,7 @@ SettingKeys = tuple[str | int, ...]
 
 
 class SettingOrigin(StrEnum):
-    """Where a value comes from."""
+    """The origin of the value of a setting."""
 
     FILE = "file"
     DEFAULT = "default"

@@ -180,7 +180,7 @@ def _filter_problems(problems: Iterable[Problem], settings: TerminalSettings) ->
 
 
 class ProblemOutput(Struct, frozen=True):
-    """Where and in which format to write the problems of a run."""
+    """The destination and the format for the problems of a run."""
 
     format: ProblemFormat = ProblemFormat.TEXT
     output: str | None = None  # Where to write them in that format; None is nowhere.

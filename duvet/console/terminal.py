@@ -1,4 +1,4 @@
-"""What is known about the terminal: whether there is one, its width, and its colours."""
+"""The terminal: its presence, width and colours."""
 
 from __future__ import annotations
 

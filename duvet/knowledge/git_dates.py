@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+import struct
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from threading import Timer
 
 from msgspec import Struct
@@ -199,3 +201,35 @@ def _read_first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, fl
             # The log begins with the newest commit, so that the oldest one overwrites it.
             found.update(dict.fromkeys(heirs.pop(path, (path,)), moment))
     return found
+
+
+_HERE, _BIRTH_MASK, _BUFFER_SIZE = -100, 0x800, 256  # AT_FDCWD, STATX_BTIME and the size of `struct statx`.
+_MASK_AND_BIRTH = struct.Struct("=I76xqI")
+
+
+def find_birth_time(path: str) -> float:
+    """Return the creation time of a file in seconds since 1970; 0 if the system does not know it."""
+    try:
+        born = getattr(os.stat(path), "st_birthtime", None)
+        return born if born is not None else _load_statx()(path)
+    except (OSError, ValueError):
+        return 0.0
+
+
+@cache
+def _load_statx() -> Callable[[str], float]:
+    import ctypes
+
+    try:
+        statx = ctypes.CDLL(None, use_errno=True).statx
+    except (OSError, AttributeError, TypeError):
+        return lambda path: 0.0
+
+    def find(path: str) -> float:
+        buffer = ctypes.create_string_buffer(_BUFFER_SIZE)
+        if statx(_HERE, os.fsencode(path), 0, _BIRTH_MASK, buffer) != 0:
+            return 0.0
+        mask, seconds, nanoseconds = _MASK_AND_BIRTH.unpack_from(buffer.raw)
+        return seconds + nanoseconds / 1e9 if mask & _BIRTH_MASK else 0.0
+
+    return find

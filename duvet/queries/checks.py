@@ -59,7 +59,7 @@ class QueryFilter(Struct, frozen=True):
 
 
 class Completeness(StrEnum):
-    """How completely a first pool of annotations covers an annotation, and whether a second pool overlaps it."""
+    """The extent to which a first pool of annotations covers an annotation, and the overlap of a second pool."""
 
     COMPLETE = "complete"
     MIXED = "mixed"

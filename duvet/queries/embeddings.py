@@ -186,7 +186,7 @@ def _find_transformer(static: WordLlama) -> Embedder | None:
     if len(paths) < len(_TRANSFORMER_FILES) or not all(map(find_spec, ("onnxruntime", "tokenizers"))):
         return None
     try:
-        from duvet.queries.transformer import MiniLm
+        from duvet.queries.vectors import MiniLm
 
         model, tokenizer = paths
         return MiniLm(model, tokenizer, static)

@@ -54,7 +54,7 @@ class Registry:
 
     @property
     def has_only_pages(self) -> bool:
-        """Whether clients see pages, but neither the trace nor the index of a project."""
+        """Clients see pages, but neither the trace nor the index of a project."""
         names = {pack.name for pack in self.packs}
         return "pages" in names and not names & {"trace", "knowledge"}
 

@@ -232,7 +232,7 @@ def find_section_number(specification: Specification, id: str) -> str:
 
 
 class StateLook(Struct, frozen=True):
-    """How a state looks: its sign, words and style; states never differ only in colour."""
+    """The sign, words and style of a state; states never differ only in colour."""
 
     index: int
     sign: str

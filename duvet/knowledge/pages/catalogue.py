@@ -13,10 +13,12 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from duvet import errors, model, rules
-from duvet.knowledge.git_dates import FirstCommitDates, find_first_commits
+from duvet.knowledge.git_dates import FirstCommitDates, find_birth_time, find_first_commits
 from duvet.knowledge.pages.files import PageFiles, find_page_files
 from duvet.knowledge.pages.links import REQUIREMENT_PREFIX, LinkSyntax, PageLink, has_heading
 from duvet.knowledge.pages.page import (
+    LinkResolver,
+    LinkTargets,
     Page,
     ParsedPage,
     find_slug_fault,
@@ -27,14 +29,12 @@ from duvet.knowledge.pages.page import (
     read_page,
 )
 from duvet.knowledge.pages.references import PageReference, PageReferenceFinder, is_requirement_id
-from duvet.knowledge.pages.resolver import LinkResolver, LinkTargets
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
 from duvet.text import shorten_text, suggest_nearest
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import describe_ambiguous_section, match_sections
 from duvet.tree import cache, recorder
-from duvet.tree.birth_time import find_birth_time
 from duvet.tree.files import Tree
 
 _Rows = dict[str, tuple[recorder.FileStamp | None, ParsedPage]]

@@ -1,10 +1,10 @@
-"""Checks a citation that isn't in a file yet, and finds the nearest correction."""
+"""Reads a citation that isn't in a file yet, checks it, and finds the nearest correction."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct, structs
@@ -19,10 +19,9 @@ from duvet.project.fixes import (
     resolve_section,
 )
 from duvet.sources import comments, scan
-from duvet.sources.pasted import PastedText, is_read_in, parse_pasted
 from duvet.specs import library, requirement_files
 from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
-from duvet.text import escape_line_ends, load_rapidfuzz, shorten_text
+from duvet.text import WHITESPACE, escape_line_ends, load_rapidfuzz, shorten_text, trim
 from duvet.tools.context import ProjectSnapshot, is_inside_project, make_project_path
 from duvet.tools.trace.invalid_citations import URL_NOT_FOUND, describe_citation_error, restore_spelling
 from duvet.tools.trace.requirements import group_requirements_by_section
@@ -391,3 +390,117 @@ class CitationChecker:
         if len(self._matchers) > _MAX_MATCHERS:
             del self._matchers[next(iter(self._matchers))]
         return found
+
+
+def is_read_in(text: str, styles: Sequence[comments.SourceStyle]) -> bool:
+    """Return True if a file with these styles would contain an annotation of this text.
+
+    Text without a comment sign counts, too.
+    """
+    if any(comments.scan_comments("", text, style)[0] for style in styles):
+        return True
+    first = next(filter(None, map(trim, text.split("\n"))), "")
+    return _BARE.fullmatch(first) is not None and _NAMING.fullmatch(first) is None
+
+
+_FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
+_SIGNS = r"[^\w\s=]{1,8}? ?"  # The signs that begin a comment in most languages; in some it is a word.
+_META = re.compile(rf"(?P<mark>{_SIGNS})=")
+_CONTENT = re.compile(rf"(?P<mark>{_SIGNS})[#%](?![#%])")
+_TARGET = r"(?:[^\s\"'(){};,]*#[^\s\"'(){};,]+|https?://[^\s\"'(){};,]+)"
+_NAMING = re.compile(rf"(?P<mark>{_SIGNS}|(?!{_FIELD.pattern})[A-Za-z]{{1,8}} ?)=\s*(?:source\s*=\s*)?{_TARGET}")
+_BARE = re.compile(_TARGET)
+_STARS = re.compile(r"[/(]\*+")
+_ENDS = {"*/": "/*", "-->": "<!--", "--}}": "{{!--", "*)": "(*", "-}": "{-", "]]": "--[["}
+_DEFAULT_STYLE = comments.SourceStyle()
+
+
+class PastedText(Struct, frozen=True):
+    text: str  # The same lines in the default style, in which places are counted.
+    annotations: list[Annotation]
+    problems: list[Problem]
+
+
+class _Lead(Struct, frozen=True):
+    meta: re.Pattern[str]
+    content: re.Pattern[str]
+
+
+def parse_pasted(path: str, text: str, styles: Iterable[comments.SourceStyle]) -> PastedText:
+    """Return the annotations in a text; configured styles are parsed as in a source."""
+    ##= man/spec/mcp.md#tools
+    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, whether they are comments in
+    ##% any style, entries of a requirement file, or surrounded by code.
+    lines = [trim(line) for line in text.split("\n")]
+    known = [_make_lead(style.meta, style.content) for style in styles]
+    naming = [line for line in lines if _NAMING.fullmatch(line)]
+    named = [lead for lead in known if any(map(lead.meta.match, naming))]
+    own = _rewrite(lines, named) or _rewrite_any(lines, text, known)
+    written = "\n".join(line or "" for line in own)
+    return PastedText(written, *comments.scan_comments(path, written, _DEFAULT_STYLE))
+
+
+def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
+    """Rewrite lines in any language's comment style; used if no configured style matches a target."""
+    first = next(filter(None, lines), "")
+    if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
+        return _rewrite_plain(lines)
+    ends = tuple(end for end, begin in _ENDS.items() if begin in text)
+    bare = []
+    for line in lines:
+        end = next((end for end in ends if line.endswith(end)), "")
+        bare.append(line.removesuffix(end).rstrip(WHITESPACE))
+    metas = ([lead] for line in lines for lead in known if lead.meta.match(line))
+    first_known = next(metas, [lead for lead in known if any(map(lead.content.match, lines))])
+    return (
+        _rewrite(bare, _find_leads(bare, _NAMING.fullmatch))
+        or _rewrite(lines, first_known)
+        or _rewrite(bare, _find_leads(bare, _META.match)[:1])
+        or _rewrite(bare, _find_leads(bare, _CONTENT.match)[:1])
+        or _rewrite_plain(lines)
+    )
+
+
+def _find_leads(lines: Sequence[str], match: Callable[[str], re.Match[str] | None]) -> list[_Lead]:
+    """Return the comment styles of the matching lines; the first quote decides between `#` and `%`."""
+    leads = []
+    for mark in dict.fromkeys(found["mark"] for line in lines if (found := match(line))):
+        either = rf"(?:{re.escape(mark)}|\*)" if _STARS.fullmatch(mark) else re.escape(mark)
+        signs = (found[1] for line in lines if (found := re.match(rf"{either}([#%])(?![#%])", line)))
+        leads.append(_Lead(re.compile(f"{either}="), re.compile(rf"{either}{next(signs, '#')}(?![#%])")))
+    return leads
+
+
+@lru_cache
+def _make_lead(meta: str, content: str) -> _Lead:
+    return _Lead(*(re.compile(re.escape(one) if one else "(?!)") for one in (meta, content)))
+
+
+def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
+    """Rewrite annotation lines from these styles to the default style; None for other lines."""
+
+    def rewrite(line: str) -> str | None:
+        for lead in leads:
+            for begin, plain in (
+                (lead.meta, _DEFAULT_STYLE.meta),
+                (lead.content, _DEFAULT_STYLE.content),
+            ):
+                found = begin.match(line)
+                if found:
+                    return plain + line[found.end() :]
+        return None
+
+    return [rewrite(line) for line in lines] if leads else []
+
+
+def _rewrite_plain(lines: Iterable[str]) -> list[str | None]:
+    """Rewrite lines without comment signs: a target, optional fields, and a quote."""
+    found: list[str | None] = []
+    for line in filter(None, lines):
+        if found and not _FIELD.match(line):
+            found.append(f"{_DEFAULT_STYLE.content} {line}")
+        else:
+            # A target with `=` in it needs its key, as in a comment.
+            source = "source=" if "=" in line and not _FIELD.match(line) else ""
+            found.append(f"{_DEFAULT_STYLE.meta} {source}{line}")
+    return found

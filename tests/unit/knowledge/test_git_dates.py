@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.git_dates import CommitTimes, LastCommit, find_commit_times, find_first_commits
+from duvet.knowledge.git_dates import CommitTimes, LastCommit, find_birth_time, find_commit_times, find_first_commits
 from duvet.knowledge.pages.catalogue import PageStore
-from duvet.tree.birth_time import find_birth_time
 from duvet.tree.files import DiskTree
 from duvet.tree.git import GitRevisions
 from tests.cli.sample_project import make

@@ -6,7 +6,7 @@ import pytest
 
 from duvet.knowledge.pages.catalogue import LinkKind, PageLinkRow
 from duvet.knowledge.pages.links import LinkSyntax, PageLink
-from duvet.knowledge.pages.resolver import LinkResolver, LinkTargets
+from duvet.knowledge.pages.page import LinkResolver, LinkTargets
 from tests.unit.knowledge.pages.page_projects import notes_of
 
 PAGES = (

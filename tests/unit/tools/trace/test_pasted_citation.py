@@ -9,7 +9,7 @@ from duvet.config.languages import Language
 from duvet.model import Kind
 from duvet.sources.comments import SourceStyle
 from duvet.sources.editor import enclose_lines, find_comment_pair, format_annotation
-from duvet.sources.pasted import parse_pasted
+from duvet.tools.trace.citation_checker import parse_pasted
 
 QUOTE = "The pot MUST be warm, and # or % or = change nothing in it."
 Said = tuple[str, str, str]
