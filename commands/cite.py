@@ -78,7 +78,7 @@ def cite(
     citable = find_citable(catalogue, found, part)
     request = CiteOptions(location.path, location.line, Kind[kind.upper()] if kind else None, fields, width)
     cited = insert_citation(project, citable, request)
-    ##= man/spec/cite.md#what-is-written
+    ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST print the citation and the path and line where it was inserted. With `--dry-run`, `duvet cite`
     ##% MUST print a unified diff and write nothing.
     if dry_run:
@@ -114,7 +114,7 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     chosen = choose_inputs([name], styles, root, project.tree)
     if chosen.problems:
         raise UnreadableError("no such file", path=name, hint="write the path relative to the working directory")
-    ##= man/spec/cite.md#what-is-refused
+    ##= man/spec/cite.md#refusals
     ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
     ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
     ##% line.
@@ -127,16 +127,17 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     if kind is Kind.EXCEPTION and not options.fields.get("reason", "").strip():
         raise DuvetError("an exception needs a reason", hint="add --reason TEXT")
     before = project.tree.read(path)
-    ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST leave out the type of the annotation if it is the default for the file.
+    ##= man/spec/cite.md#inserting
+    ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
+    ##% indentation of the line, and leave out the annotation type if it is the file's default.
     annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
     new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
     after = new.text.encode()
     # Report only the problems that the new citation causes.
     count = len(new.lines)
-    ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, except a citation that quotes only a
-    ##% part of its requirement.
+    ##= man/spec/cite.md#refusals
+    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, unless it only quotes a part of its
+    ##% requirement.
     old, found = (
         [one for one in validate(tree).found if one.problem.code != QUOTE_PARTIAL.code]
         for tree in (project, overlay_project(project, {path: after}))
@@ -162,7 +163,7 @@ def _make_keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
 
 def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
     """Return the problem with the line of the existing annotation."""
-    ##= man/spec/cite.md#what-is-refused
+    ##= man/spec/cite.md#refusals
     ##% If the file already contains the same annotation, `duvet cite` MUST refuse to repeat it and print its line.
     lines = [place.line for place in (problem.place, *(note.place for note in problem.notes))]
     there = next((one for one in lines if not line <= one < line + count), problem.place.line)
@@ -190,8 +191,7 @@ def write_cited_file(project: Project, found: CitedFile) -> None:
         raise OutputError("this file changed while duvet was running", path=found.path, hint="run the command again")
     if not os.access(target, os.W_OK):
         raise OutputError("this file is read-only", path=found.path)
-    ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST write the file completely or not at all, and keep its permissions. `duvet cite` MUST write the
-    ##% file that a symbolic link leads to, and keep the link. `duvet cite` MUST NOT write a file that has changed since
-    ##% duvet read it.
+    ##= man/spec/cite.md#inserting
+    ##% `duvet cite` MUST write the file completely or not at all, keep its permissions and symbolic links, and refuse a
+    ##% file that has changed since duvet read it.
     store_file(target, found.after)

@@ -77,8 +77,8 @@ def diff(
     if not then.has_configuration:
         print_remark(f"no configuration in {diff_base.words}; everything counts as new")
     ##= man/spec/diff.md#reading-a-revision
-    ##% If a revision lacks a specification, `duvet diff` MUST read the specification from disk and say so. `duvet diff`
-    ##% MUST NOT read sources from disk that a revision lacks.
+    ##% `duvet diff` MUST read a specification that a revision lacks from disk and say so, but MUST NOT read sources
+    ##% from disk that the revision lacks.
     specifications = {card.path for card in then.catalogue.specifications}
     count = sum(path in specifications for path in then.borrowed)
     for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
@@ -136,7 +136,7 @@ def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...
     if not (tree.exists(options.config_path or CONFIG_PATH) or options.sources or options.requirements):
         ##= man/spec/diff.md#reading-a-revision
         ##% `duvet diff` MUST treat a revision without the project or its configuration as empty. `duvet diff` MUST fail
-        ##% if the clone lacks objects of a revision.
+        ##% if git objects of a revision are missing from the clone.
         return RevisionCatalogue(Catalogue((), (), (), ()), False, ())
     project = Project(options=options, environ=today.environ, tree=tree, progress=today.progress, today=today.today)
     tree.lend(frozenset([*specifications, *_list_configured_files(project)]), project.downloads)
@@ -176,11 +176,10 @@ def _name_revision(base: DiffBase) -> Iterator[None]:
 def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...], *, annotate: bool) -> int:
     """Print the verdict of `--fail-on` if requested, and return the exit code."""
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid.
+    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 only if coverage was lost or a citation became
+    ##% invalid.
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is uncited.
-    ##= man/spec/diff.md#gates
-    ##% `duvet diff` MUST NOT fail because of any other difference.
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 only if a new requirement is uncited.
     lost = find_regressions(difference) if "regression" in fail_on else ()
     uncited = difference.uncited if "new" in fail_on else ()
     message = "this requirement is new, and nothing cites it"

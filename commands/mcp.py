@@ -344,8 +344,8 @@ async def _ping_model(router: StaticRouter, provider: str, model: str) -> tuple[
     from duvet.llm.records import ModelError, NoModelError
 
     ##= man/spec/ask.md#discovery
-    ##% `duvet mcp --check --models` MUST ask every configured and discovered model for one word, and show its latency or
-    ##% the reason why it does not answer.
+    ##% `duvet mcp --check --models` MUST send a short test prompt to every configured and discovered model, and show
+    ##% the model's latency or the reason why it does not answer.
     try:
         call = await router.ping(provider, model)
     except (ModelError, NoModelError) as error:

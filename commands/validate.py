@@ -144,8 +144,7 @@ def _check(options: Mapping[str, Any], request: ValidateRequest, output: Problem
         return _report_findings(_find_problems(project), request, output, texts)
     ##= man/spec/cache.md#freshness
     ##% If nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% unchanged. If nothing has changed since the last run with the same options, `duvet validate` MUST NOT read the
-    ##% sources again.
+    ##% unchanged, and `duvet validate` MUST NOT read the sources again.
     findings = cached_query("validate", ProjectFindings, options, _find_problems, load_page_rules(options))
     return _report_findings(findings, request, output)
 

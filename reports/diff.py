@@ -128,7 +128,7 @@ _WIDTH = 100
 def render_difference(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
     ##= man/spec/diff.md#the-base
     ##% `duvet diff` MUST compare with the merge base of `HEAD` and BASE, or with BASE itself if `--exact` is given or
-    ##% no merge base exists. `duvet diff` MUST print the commit that it compares with.
+    ##% no merge base exists, and print the commit that it compares with.
     lines = [escape_cell(f"Compared with {base.words}"), ""]
     for group in group_differences(changes):
         lines += [*_group(group), ""]
@@ -222,8 +222,8 @@ _SIGNS = {"-": "then", "+": "now"}
 def _format_code(text: str) -> str:
     """Format a text as code, in which GitHub does not interpret Markdown, HTML, mentions or issue numbers."""
     ##= man/spec/diff.md#output
-    ##% With `--format markdown`, `duvet diff` MUST escape text from files. With `--format markdown`, `duvet diff` MUST
-    ##% stay within the size limit of a GitHub comment, and say how much it left out.
+    ##% With `--format markdown`, `duvet diff` MUST escape text from files, stay within the size limit of a GitHub
+    ##% comment, and say how much it left out.
     shown = escape_cell(shorten_text(text, _LONGEST))
     fence = "`"
     while fence in shown:

@@ -48,8 +48,8 @@ def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
     """Turn warnings about a setup that leaves gates nothing to check into errors."""
     ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate MUST fail if there is no configuration, no specification or no
-    ##% requirement, or if a source pattern matches no file.
+    ##% Except with awslabs duvet's schema, a gate MUST fail, and a run without a gate MUST warn, if there is no
+    ##% configuration, no specification or no requirement, or if a source pattern matches no file.
     return [replace(one, severity=Severity.ERROR) if one.code in SETUP_CODES else one for one in problems]
 
 

@@ -99,8 +99,7 @@ def report_project(
 def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
     ##= man/spec/cache.md#freshness
     ##% If nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% unchanged. If nothing has changed since the last run with the same options, `duvet validate` MUST NOT read the
-    ##% sources again.
+    ##% unchanged, and `duvet validate` MUST NOT read the sources again.
     progress, started = ProgressLines(current_settings()), time.perf_counter()
     result = cache.recall(_CACHE_NAME, ReportResult, key)
     if result is not None and result.is_like_upstream:

@@ -100,7 +100,7 @@ async def answer_question(
 
 def make_model_request(question: str, sources: Sequence[AnswerSource], model: str | None = None) -> ModelRequest:
     ##= man/spec/ask.md#answers
-    ##% The prompt MUST enclose the sources in a mark that no source contains.
+    ##% The prompt MUST enclose the sources in delimiters that no source contains.
     # No text can contain its own digest, so no source can end the sources early.
     mark = make_text_id("\0".join(f"{source.title}\0{source.text}" for source in sources))[:_MARK_DIGITS]
     cleaned = strip_invisible(question)[:_MAX_QUESTION]
@@ -115,8 +115,8 @@ def check_source_numbers(text: str, known: Container[int]) -> CheckedAnswer:
 
     def replaced(mark: re.Match[str]) -> str:
         ##= man/spec/ask.md#answers
-        ##% `duvet ask` MUST remove references to sources that do not exist from the answer, and warn about them. `duvet
-        ##% ask` MUST flag an answer that refers to no source.
+        ##% `duvet ask` MUST remove references to nonexistent sources from the answer and warn about them, and flag an
+        ##% answer that refers to no source.
         found: list[str] = []
         for part in re.split(r"[ \t]*[,;][ \t]*", mark["numbers"]):
             ends = _RANGE.match(part)

@@ -92,7 +92,7 @@ class Endpoint(Struct, frozen=True):
     def without_key(self, text: str) -> str:
         """Return a decoded answer with the key masked; before decoding, JSON could hide the key by escaping it."""
         ##= man/spec/ask.md#keys
-        ##% duvet MUST NOT print or log a provider's key. duvet MUST NOT print a provider's `baseUrl` when a call fails.
+        ##% duvet MUST NOT print or log a provider's key, or print the provider's `baseUrl` when a call fails.
         return self.key.hidden_in(text) if self.key else text
 
     def without_address(self, text: str) -> str:
@@ -153,9 +153,9 @@ class ProviderClient:
             return None if is_over else seconds
 
         ##= man/spec/ask.md#calls
-        ##% duvet MUST repeat a model call after a temporary failure, as often as the configuration says. Before it
-        ##% repeats a model call, duvet MUST wait as long as the provider asks, but at most 30 seconds. duvet MUST give
-        ##% up a model call when the provider's time limit expires.
+        ##% After a temporary failure, duvet MUST repeat a model call as often as configured, each time after the delay
+        ##% that the provider asks for, but at most 30 seconds. duvet MUST cancel a model call when the provider's time
+        ##% limit expires.
         with anyio.move_on_after(endpoint.timeout):
             return await retry(
                 lambda: self._send(endpoint, "POST", f"{endpoint.base}{path}", headers, content),
@@ -202,7 +202,8 @@ class ProviderClient:
         if reply.status != 200:
             raise _make_refusal(endpoint, reply, self.clock.now())
         ##= man/spec/ask.md#calls
-        ##% duvet MUST reject an answer of a model that is larger than 4 MiB, compressed, or without text.
+        ##% duvet MUST remove the `<think>` block from a model's answer, and reject an answer that is larger than 4 MiB,
+        ##% compressed, or without text.
         if reply.is_compressed:
             raise ModelError(
                 ModelFault.MALFORMED, f"provider `{name}` sent a compressed answer, which duvet does not accept"

@@ -63,7 +63,8 @@ class _HttpProvider:
 
     def _decode(self, data: bytes, kind: type[AnswerType]) -> AnswerType:
         ##= man/spec/ask.md#calls
-        ##% duvet MUST reject an answer of a model that is larger than 4 MiB, compressed, or without text.
+        ##% duvet MUST remove the `<think>` block from a model's answer, and reject an answer that is larger than 4 MiB,
+        ##% compressed, or without text.
         try:
             return json.decode(data, type=kind)
         except ValidationError as error:
@@ -77,7 +78,8 @@ class _HttpProvider:
 
     def _answer(self, text: str, usage: TokenUsage, *, is_cut: bool) -> ProviderAnswer:
         ##= man/spec/ask.md#calls
-        ##% duvet MUST remove a model's `<think>` block from its answer.
+        ##% duvet MUST remove the `<think>` block from a model's answer, and reject an answer that is larger than 4 MiB,
+        ##% compressed, or without text.
         text = _THOUGHT.sub("", text, count=1)
         return _require_text(self.endpoint.name, ProviderAnswer(self.endpoint.without_key(text), usage, is_cut))
 

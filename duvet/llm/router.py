@@ -47,7 +47,7 @@ class TokenBudget:
     def check(self, provider: str, section: ProviderSection) -> None:
         """Raise ModelError if the provider has reached its limit."""
         ##= man/spec/ask.md#calls
-        ##% duvet MUST count the tokens that a project spends with each provider in a day, and MUST NOT call a provider
+        ##% duvet MUST count the tokens that a project spends with each provider each day, and MUST NOT call a provider
         ##% that has reached its `dailyTokens`.
         limit = section.daily_tokens
         if limit is not None and (spent := self.count_spent(provider)) >= limit:
@@ -140,7 +140,8 @@ class ModelDiscovery:
     async def look_up(self, backend: Backend, log: Callable[[str], None]) -> None:
         """Cache the provider's list of models if the configuration allows requesting it; failures are logged."""
         ##= man/spec/ask.md#discovery
-        ##% duvet MUST NOT request a provider's list of models or its `llms.txt` unless the configuration enables it.
+        ##% duvet MUST NOT request a provider's list of models or its `llms.txt`, which has hints about models, unless
+        ##% the configuration enables it.
         section, endpoint = backend.section, backend.endpoint
         if endpoint is None or not backend.is_discovered or self._is_fresh(backend.name):
             return
@@ -173,10 +174,8 @@ class ModelDiscovery:
 
     async def _request_hints(self, endpoint: Endpoint) -> tuple[ModelHint, ...]:
         ##= man/spec/ask.md#discovery
-        ##% duvet MUST read at most 64 KiB of `llms.txt`, only from the provider's own origin, and without sending the
-        ##% key.
-        ##= man/spec/ask.md#discovery
-        ##% duvet MUST NOT put text from `llms.txt` into prompts.
+        ##% duvet MUST read at most 64 KiB of `llms.txt`, only from the provider's own origin and without sending the
+        ##% key, and MUST NOT put text from `llms.txt` into prompts.
         keyless = structs.replace(endpoint, key=None)
         data = await self._http.get(keyless, f"{endpoint.origin}/{HINTS_PATH}", {}, _TIMEOUT, _MAX_HINTS_BYTES)
         return parse_model_hints(endpoint.without_key(data.decode(errors="replace")))
@@ -239,7 +238,7 @@ class StaticRouter:
     ) -> None:
         """`log` gets warnings, and `report` each call that a model has answered."""
         ##= man/spec/ask.md#keys
-        ##% duvet MUST NOT print or log a provider's key. duvet MUST NOT print a provider's `baseUrl` when a call fails.
+        ##% duvet MUST NOT print or log a provider's key, or print the provider's `baseUrl` when a call fails.
         self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
         self.providers = {name: structs.replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
@@ -372,8 +371,8 @@ class StaticRouter:
     ) -> tuple[str, records.ProviderAnswer]:
         """Return the answer of this model, or without one of the first discovered model that answers, and its name."""
         ##= man/spec/ask.md#choosing-a-model
-        ##% If a provider has no default model, duvet MUST use a model that discovery finds: the only one, or the first
-        ##% that answers, beginning with those that `llms.txt` names for the task.
+        ##% If a provider has no default model, duvet MUST use a model that discovery finds: the only model, or the
+        ##% first one that answers, starting with the models that `llms.txt` names for the task.
         candidates = [model] if model or not backend.is_discovered else self._rank_discovered(backend, request.task)
         if not candidates:
             message = f"provider `{backend.name}` lists no model"

@@ -51,8 +51,8 @@ def find_setup_problems(project: Project) -> Iterator[Problem]:
     ##% With duvet's own schema, duvet MUST warn about a cited specification that is not configured, and about an
     ##% exception without a reason.
     ##= man/spec/gates.md#verdicts
-    ##% Without a gate, and except with awslabs duvet's schema, duvet MUST warn if there is no configuration, no
-    ##% specification or no requirement, or if a source pattern matches no file.
+    ##% Except with awslabs duvet's schema, a gate MUST fail, and a run without a gate MUST warn, if there is no
+    ##% configuration, no specification or no requirement, or if a source pattern matches no file.
     yield from project.setup_problems
     trace, places = project.trace, AnnotationPlaces(project.tree)
     known = {locate_specification(rule.source, rule.format).name for rule in config.specifications}

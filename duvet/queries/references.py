@@ -380,8 +380,8 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
         repeated = [catalogue.requirements[index] for index in indexes]
         if not repeated:
             raise NotFoundError("the annotation cites no requirement", hint="give a requirement id or SPEC#SECTION")
-        ##= man/spec/cite.md#what-is-refused
-        ##% If a requirement occurs in several places, `duvet cite` MUST refuse its id and list these places.
+        ##= man/spec/cite.md#refusals
+        ##% If a requirement occurs in several places, `duvet cite` MUST refuse its id and list the places.
         ids = {card.id for card in repeated}
         message = f"the annotations cite {len(ids)} requirements"
         if len(ids) == 1:
@@ -392,7 +392,7 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
     quote = card.text if part is None else " ".join(part.split())
     if not quote or quote not in card.text:
         raise NotFoundError(f"{quote_text(quote)} is not part of the requirement", hint=f"its text is: {card.text}")
-    ##= man/spec/cite.md#what-is-written
+    ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement or,
-    ##% with `--part`, the given part of it. `duvet cite` MUST cite a section without a quote.
+    ##% with `--part`, the given part of it, and cite a section without a quote.
     return CitableText(catalogue.target_of(card), quote)

@@ -40,7 +40,7 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     if head is None:
         ##= man/spec/diff.md#output
         ##% `duvet diff` MUST report that git is not installed, that a commit is missing or that a revision is unknown,
-        ##% and suggest similar names for an unknown revision.
+        ##% and suggest similar revision names.
         raise NotFoundError("the repository has no commits", hint="make a commit to compare with")
     revision = name
     if revision is None:
@@ -57,7 +57,7 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
         raise _make_unknown_error(revisions, revision)
     ##= man/spec/diff.md#the-base
     ##% `duvet diff` MUST compare with the merge base of `HEAD` and BASE, or with BASE itself if `--exact` is given or
-    ##% no merge base exists. `duvet diff` MUST print the commit that it compares with.
+    ##% no merge base exists, and print the commit that it compares with.
     left = None if exact or commit == head else revisions.merge_base(commit, head)
     return DiffBase(left or commit, revision, left not in (None, commit))
 

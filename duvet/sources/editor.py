@@ -307,7 +307,7 @@ class Insertion(Struct, frozen=True):
 
 def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> Insertion:
     """Insert an annotation above this line; raise DuvetError if that is impossible."""
-    ##= man/spec/cite.md#what-is-refused
+    ##= man/spec/cite.md#refusals
     ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
     ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
     ##% line.
@@ -328,7 +328,7 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
     if message:
         raise DuvetError(message, path=path, line=line, hint=hint)
     lines = _format_lines(path, text, line, new, style, most)
-    ##= man/spec/cite.md#what-is-written
+    ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
     ##% final newline.
     edited = apply_edits(text, [make_insertion_edit(text, line, lines)])
@@ -341,9 +341,9 @@ def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style
 
 
 def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> list[str]:
-    ##= man/spec/cite.md#what-is-written
+    ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
-    ##% indentation of the line.
+    ##% indentation of the line, and leave out the annotation type if it is the file's default.
     indent = find_indentation(text, line)
     pair = find_comment_pair(path, style.meta)
     is_enclosed = pair is None or is_inside_comment(text, line, pair)

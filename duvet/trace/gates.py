@@ -41,9 +41,8 @@ def check_gates(
     """
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
-    ##% code cites, unless `--require-citations false` is given. With `--ci` and without a configured snapshot, `duvet
-    ##% report` MUST list the lines of the specifications that code cites but no test does, unless `--require-tests
-    ##% false` is given.
+    ##% code cites unless `--require-citations false` is given, and those that code but no test cites unless
+    ##% `--require-tests false` is given.
     problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
@@ -121,11 +120,8 @@ def find_freed_annotations(requirements: Iterable[records.Requirement]) -> froze
 def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
     """Yield a problem for each requirement that is not fully implemented."""
     ##= man/spec/gates.md#gates-for-targets
-    ##% `--require-citations TARGET` MUST list each requirement of the target that is not fully implemented, even
-    ##% without `--ci`.
-    ##= man/spec/gates.md#gates-for-targets
-    ##% `--require-tests TARGET` MUST list each requirement of the target that is neither done nor fully tested, even
-    ##% without `--ci`.
+    ##% Even without `--ci`, `--require-citations TARGET` MUST list each requirement of the target that is not fully
+    ##% implemented, and `--require-tests TARGET` each requirement that is neither done nor fully tested.
     lacking = (one for one in requirements if one.state <= records.State.NEEDS_CODE)
     return _make_problems(lacking, rules.GATE_NOT_CITED, "implemented")
 
@@ -143,7 +139,8 @@ def _make_problems(requirements: Iterable[records.Requirement], rule: rules.Rule
         specification = one.specification
         text = f"{one.name} {quote_text(shorten_text(one.text))}".lstrip()
         ##= man/spec/gates.md#gates-for-targets
-        ##% duvet MUST list a requirement that fails a gate with its target and its path and line in the specification.
+        ##% duvet MUST list each requirement that fails a gate, with its target and its path and line in the
+        ##% specification.
         yield rule.problem(
             f"{text} is not fully {participle} ({one.state.words})",
             specification.path,
@@ -183,11 +180,12 @@ class RequirementsByTarget:
         cards = [self._names.specifications[index] for index in self._find_cards(name)]
         if not hash_sign:
             ##= man/spec/gates.md#not-applicable
-            ##% An entry of `[[not-applicable]]` with a quote MUST apply to the requirement that it quotes.
+            ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
+            ##% requirements of its section or specification.
             ##= man/spec/gates.md#not-applicable
-            ##% An entry of `[[not-applicable]]` without a quote MUST apply to all requirements of its section or
-            ##% specification. In IETF text, an entry of `[[not-applicable]]` for a section MUST also apply to its
-            ##% subsections.
+            ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
+            ##% requirements of its section or specification. In IETF text, a `[[not-applicable]]` entry for a section
+            ##% MUST also apply to its subsections.
             spots = {(card.id, part.id) for card in cards for part in card.sections}
         else:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
@@ -239,9 +237,8 @@ def resolve_not_applicable(
         has_expired = False
         if rule.expiry is not None:
             ##= man/spec/gates.md#not-applicable
-            ##% An entry of `[[not-applicable]]` MUST apply until the end of its expiry date. After the expiry date of
-            ##% an entry of `[[not-applicable]]`, duvet MUST report the entry and count its requirements as applicable
-            ##% again.
+            ##% Once the expiry date of a `[[not-applicable]]` entry has passed, duvet MUST report the entry and count
+            ##% its requirements as applicable again.
             has_expired = today is not None and rule.expiry < today
             memory.note_day(rule.expiry.isoformat(), has_expired)
         if has_expired:
@@ -253,7 +250,8 @@ def resolve_not_applicable(
         entries.append(records.NotApplicable(**asdict(rule), requirements=len(found), has_expired=has_expired))
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST treat a requirement that `[[not-applicable]]` names as not applicable, even if code cites it. duvet
-    ##% MUST NOT count a requirement that is not applicable, neither as done nor in the total.
+    ##% MUST NOT count a requirement that is not applicable, either as done or in the total, and MUST NOT require code
+    ##% or tests for it.
     settled = [
         replace(one, state=records.State.NOT_APPLICABLE) if index in freed else one
         for index, one in enumerate(scopes.requirements)
@@ -311,7 +309,7 @@ class _Entry(NamedTuple):
 
     def _report(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
         ##= man/spec/gates.md#not-applicable
-        ##% duvet MUST report an entry of `[[not-applicable]]` that matches no requirement, with its path and line, and
+        ##% duvet MUST report a `[[not-applicable]]` entry that matches no requirement, with its path and line, and
         ##% SHOULD suggest the most similar text.
         place = self.config.not_applicable_place(self.number, key)
         self.problems.append(rule.problem(message, self.config.path, place, hint=hint))

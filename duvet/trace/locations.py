@@ -265,9 +265,9 @@ def list_section_tree(card: SpecificationCard, section: str, *, below: bool = Tr
     yield section
     if below and section.startswith(("section-", "appendix-")):
         ##= man/spec/gates.md#not-applicable
-        ##% An entry of `[[not-applicable]]` without a quote MUST apply to all requirements of its section or
-        ##% specification. In IETF text, an entry of `[[not-applicable]]` for a section MUST also apply to its
-        ##% subsections.
+        ##% A `[[not-applicable]]` entry MUST apply to the requirement that it quotes or, without a quote, to all
+        ##% requirements of its section or specification. In IETF text, a `[[not-applicable]]` entry for a section MUST
+        ##% also apply to its subsections.
         # The ids of Markdown sections contain no dot.
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 

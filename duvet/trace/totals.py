@@ -38,7 +38,8 @@ class Total(Struct, frozen=True):
     def applicable(self) -> int:
         ##= man/spec/gates.md#not-applicable
         ##% duvet MUST treat a requirement that `[[not-applicable]]` names as not applicable, even if code cites it.
-        ##% duvet MUST NOT count a requirement that is not applicable, neither as done nor in the total.
+        ##% duvet MUST NOT count a requirement that is not applicable, either as done or in the total, and MUST NOT
+        ##% require code or tests for it.
         return self.requirements - self.excepted - self.not_applicable
 
     @property
@@ -151,16 +152,15 @@ def judge_run(
     warnings.
     """
     ##= man/spec/gates.md#verdicts
-    ##% `duvet report` MUST print `PASS` and the name of the gate only for a gate that ran and passed.
-    ##= man/spec/gates.md#verdicts
-    ##% For each gate that failed, `duvet report` MUST print `FAIL`, the name of the gate and the number of problems.
+    ##% For each gate, `duvet report` MUST print its name with `PASS` only if it ran and passed, or with `FAIL` and the
+    ##% number of problems if it failed.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     found = Counter(problem.severity for problem in problems)
     errors, warnings = found[Severity.ERROR], found[Severity.WARNING]
     others = errors - sum(gate.problems or 0 for gate in gates)
     ##= man/spec/gates.md#verdicts
-    ##% `duvet report` MUST print the numbers of errors and warnings only once.
+    ##% `duvet report` MUST print the error and warning counts only once.
     # The line of a gate that did not run contains the number of errors.
     uncounted = 0 if any(gate.problems is None for gate in gates) else others
     counted = ((uncounted, "error"), (warnings, "warning")) if counts else ()

@@ -139,8 +139,8 @@ class DiskTree:
 def is_own_folder(path: str) -> bool:
     """Return whether a path names a folder with duvet's own data."""
     ##= man/spec/cache.md#storage
-    ##% duvet MUST exclude the cache and the index from git and from source patterns. duvet MUST NOT write to the cache
-    ##% or the index through a symbolic link.
+    ##% duvet MUST exclude the cache and the index from git and from source patterns, and MUST NOT write to them through
+    ##% a symbolic link.
     return any(f"/{path}".endswith(f"/{folder}") for folder in OWN_FOLDERS)
 
 

@@ -42,7 +42,7 @@ class GitCommand:
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
         ##= man/spec/diff.md#reading-a-revision
         ##% `duvet diff` MUST NOT let git write, fetch, prompt, or run a program from git's configuration. `duvet diff`
-        ##% MUST NOT pass a revision to git as an option.
+        ##% MUST NOT let git interpret a revision that starts with `-` as an option.
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
@@ -84,7 +84,7 @@ class GitCommand:
                 raise DuvetError("revision names can't contain NUL characters") from error
             ##= man/spec/diff.md#output
             ##% `duvet diff` MUST report that git is not installed, that a commit is missing or that a revision is
-            ##% unknown, and suggest similar names for an unknown revision.
+            ##% unknown, and suggest similar revision names.
             if isinstance(error, FileNotFoundError) and os.path.isdir(self.folder or "."):
                 raise DuvetError(
                     "git was not found", hint="install git, which duvet needs to read revisions"
@@ -472,8 +472,8 @@ class GitTree:
 
     def _is_lent(self, path: str) -> bool:
         ##= man/spec/diff.md#reading-a-revision
-        ##% If a revision lacks a specification, `duvet diff` MUST read the specification from disk and say so. `duvet
-        ##% diff` MUST NOT read sources from disk that a revision lacks.
+        ##% `duvet diff` MUST read a specification that a revision lacks from disk and say so, but MUST NOT read sources
+        ##% from disk that the revision lacks.
         files, folder = self._lent
         plain = posixpath.normpath(path)
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):

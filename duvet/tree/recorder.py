@@ -53,7 +53,7 @@ def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
 def is_fresh(info: os.stat_result, now: int) -> bool:
     """Return whether a file changed so recently (or in the future) that a further change might not be visible."""
     ##= man/spec/cache.md#freshness
-    ##% duvet MUST compare contents instead of timestamps for a file that changed after duvet read it, or less than two
+    ##% duvet MUST compare contents, not timestamps, of a file that changed after duvet read it, or less than two
     ##% seconds before.
     return not _HAS_CHANGE_TIMES or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
 

@@ -23,8 +23,7 @@ def cached(folder: Path) -> list[str]:
 def test_nothing_has_changed(reported: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#freshness
     ##% If nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% unchanged. If nothing has changed since the last run with the same options, `duvet validate` MUST NOT read the
-    ##% sources again.
+    ##% unchanged, and `duvet validate` MUST NOT read the sources again.
     first = duvet("report")
     before = times(reported)
     second = duvet("report")

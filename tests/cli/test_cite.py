@@ -50,7 +50,7 @@ DIFFERENCE = """\
 
 
 def test_a_citation_is_inserted_and_shown(duvet: Run, folder: Path) -> None:
-    ##= man/spec/cite.md#what-is-written
+    ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST print the citation and the path and line where it was inserted. With `--dry-run`, `duvet cite`
     ##% MUST print a unified diff and write nothing.
     before = files(folder)
@@ -95,10 +95,9 @@ def test_written_citations(args: str, shown: str, duvet: Run) -> None:
 
 
 def test_links_and_permissions_stay(duvet: Run, folder: Path) -> None:
-    ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST write the file completely or not at all, and keep its permissions. `duvet cite` MUST write the
-    ##% file that a symbolic link leads to, and keep the link. `duvet cite` MUST NOT write a file that has changed since
-    ##% duvet read it.
+    ##= man/spec/cite.md#inserting
+    ##% `duvet cite` MUST write the file completely or not at all, keep its permissions and symbolic links, and refuse a
+    ##% file that has changed since duvet read it.
     real = folder / "real.txt"
     (folder / "src/lid.rs").rename(real)
     (folder / "src/lid.rs").symlink_to("../real.txt")
@@ -143,13 +142,13 @@ REFUSED: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_refused_citations(what: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
-    ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, except a citation that quotes only a
-    ##% part of its requirement.
-    ##= man/spec/cite.md#what-is-refused
+    ##= man/spec/cite.md#refusals
+    ##% `duvet cite` MUST NOT write a citation that `duvet validate` would report, unless it only quotes a part of its
+    ##% requirement.
+    ##= man/spec/cite.md#refusals
     ##% If the file already contains the same annotation, `duvet cite` MUST refuse to repeat it and print its line.
-    ##= man/spec/cite.md#what-is-refused
-    ##% If a requirement occurs in several places, `duvet cite` MUST refuse its id and list these places.
+    ##= man/spec/cite.md#refusals
+    ##% If a requirement occurs in several places, `duvet cite` MUST refuse its id and list the places.
     before, said = files(folder), []
     for line in REFUSED[what]:
         args = shlex.split(line)

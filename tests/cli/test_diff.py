@@ -39,7 +39,7 @@ def base_of(done: Done) -> tuple[str, str, bool]:
 def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#the-base
     ##% `duvet diff` MUST compare with the merge base of `HEAD` and BASE, or with BASE itself if `--exact` is given or
-    ##% no merge base exists. `duvet diff` MUST print the commit that it compares with.
+    ##% no merge base exists, and print the commit that it compares with.
     began = git(folder, "rev-parse", "HEAD")
     git(folder, "checkout", "--quiet", "-b", "work")
     commit(folder)
@@ -146,7 +146,7 @@ def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> 
 def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_command: str) -> None:
     ##= man/spec/diff.md#reading-a-revision
     ##% `duvet diff` MUST treat a revision without the project or its configuration as empty. `duvet diff` MUST fail if
-    ##% the clone lacks objects of a revision.
+    ##% git objects of a revision are missing from the clone.
     now = commit(folder)
     git(folder, "rm", "--quiet", "--cached", "-r", ".duvet")
     git(folder, "commit", "--quiet", "--message=without")
@@ -280,7 +280,7 @@ def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str)
 def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#output
     ##% `duvet diff` MUST report that git is not installed, that a commit is missing or that a revision is unknown, and
-    ##% suggest similar names for an unknown revision.
+    ##% suggest similar revision names.
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
     shown = revision.replace("\x1b", "\\u{1b}")
@@ -359,11 +359,10 @@ def test_failing_comparisons(
     texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run
 ) -> None:
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 if coverage was lost or a citation became invalid.
+    ##% With `--fail-on regression`, `duvet diff` MUST exit with 1 only if coverage was lost or a citation became
+    ##% invalid.
     ##= man/spec/diff.md#gates
-    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 if a new requirement is uncited.
-    ##= man/spec/diff.md#gates
-    ##% `duvet diff` MUST NOT fail because of any other difference.
+    ##% With `--fail-on new`, `duvet diff` MUST exit with 1 only if a new requirement is uncited.
     commit(make(folder, {"src/c.rs": "//= spec.md#pouring\n"}))
     make(folder, texts)
     regression, new = ("--fail-on", "regression"), ("--fail-on", "new")

@@ -133,9 +133,8 @@ NOT_TESTED = owed("DUV063", "Citation missing test.", 5, BOIL, "cite spec.md#hea
 def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
-    ##% code cites, unless `--require-citations false` is given. With `--ci` and without a configured snapshot, `duvet
-    ##% report` MUST list the lines of the specifications that code cites but no test does, unless `--require-tests
-    ##% false` is given.
+    ##% code cites unless `--require-citations false` is given, and those that code but no test cites unless
+    ##% `--require-tests false` is given.
     lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
     make(kettle, {**WITHOUT_SNAPSHOT, "src/a.rs": HALF, "spec.md": lines})
     assert duvet("-q", "report", "--ci", *args.split()) == ended(problems)
@@ -214,7 +213,7 @@ encountered 2 errors
 
 def test_targets_that_are_unknown(duvet: Run) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% duvet MUST refuse an unknown target of a gate, and SHOULD suggest similar names.
+    ##% duvet MUST refuse a gate on an unknown target, and SHOULD suggest similar names.
     args = ("--require-citations", "spec.md#purring", "--require-tests", "speck.md")
     assert duvet("-q", "report", *args) == Done(1, "", UNKNOWN)
 
@@ -323,11 +322,8 @@ def test_a_gate_with_nothing_to_check_fails(
     texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
 ) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate MUST fail if there is no configuration, no specification or no
-    ##% requirement, or if a source pattern matches no file.
-    ##= man/spec/gates.md#verdicts
-    ##% Without a gate, and except with awslabs duvet's schema, duvet MUST warn if there is no configuration, no
-    ##% specification or no requirement, or if a source pattern matches no file.
+    ##% Except with awslabs duvet's schema, a gate MUST fail, and a run without a gate MUST warn, if there is no
+    ##% configuration, no specification or no requirement, or if a source pattern matches no file.
     make(tmp_path, texts)
     plain, gated = (run(duvet_command, tmp_path, *args) for args in (["report"], ["report", "--ci"]))
     assert (plain.code, all_codes(plain), gated.code, codes(gated)) == (0, [code], 1, [code])
@@ -344,8 +340,8 @@ def test_other_gates_fail_alike(
     gate: str, texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
 ) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate MUST fail if there is no configuration, no specification or no
-    ##% requirement, or if a source pattern matches no file.
+    ##% Except with awslabs duvet's schema, a gate MUST fail, and a run without a gate MUST warn, if there is no
+    ##% configuration, no specification or no requirement, or if a source pattern matches no file.
     folder = history(tmp_path / "kettle", texts)
     done = run(duvet_command, folder, *gate.split())
     assert (done.code, "PASS" in done.err) == (1, False)
@@ -510,7 +506,7 @@ def test_a_gate_in_plain_words(tmp_path: Path, duvet_command: str) -> None:
 
 def test_problems_are_counted_once(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% `duvet report` MUST print the numbers of errors and warnings only once.
+    ##% `duvet report` MUST print the error and warning counts only once.
     texts = {"spec.md": SPECIFICATION, "src/a.rs": "//= gone.md#a\n//# b\n//= spec.md#heating\n//# nothing\n"}
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, **texts})
     done = run(duvet_command, tmp_path, "report")
@@ -553,8 +549,8 @@ def test_no_gate_passes_without_requirements(tmp_path: Path, duvet_command: str)
 )
 def test_a_gate_that_nothing_can_break_fails(args: str, problem: str, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if no code cites a requirement. Except with
-    ##% awslabs duvet's schema, a gate on a target MUST fail if the target has no requirements.
+    ##% Except with awslabs duvet's schema, a gate on tests MUST fail if code cites no requirement, and a gate on a
+    ##% target MUST fail if the target has no requirements.
     text = "# Kettle\n\nWords.\n\n## Scope\n\nAll kettles.\n\n## Heating\n\nThe kettle MUST boil.\n"
     make(tmp_path, {".duvet/config.toml": OURS + SPEC, "src/a.rs": "fn a() {}\n", "spec.md": text})
     done = run(duvet_command, tmp_path, "report", *args.split())

@@ -39,8 +39,8 @@ async def test_a_discovered_model_is_used(
     wire: Wire, files: dict[str, Reply], task: str | None, asked: list[str]
 ) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##% If a provider has no default model, duvet MUST use a model that discovery finds: the only one, or the first that
-    ##% answers, beginning with those that `llms.txt` names for the task.
+    ##% If a provider has no default model, duvet MUST use a model that discovery finds: the only model, or the first
+    ##% one that answers, starting with the models that `llms.txt` names for the task.
     wire.files = files
     section = at(wire, discover="/v1/models" in files, llmsTxt="/llms.txt" in files)
     del section["defaultModel"]
@@ -84,7 +84,8 @@ async def test_no_model_to_choose(wire: Wire) -> None:
 )
 async def test_thoughts_are_no_answer(wire: Wire, text: str, answer: str | None) -> None:
     ##= man/spec/ask.md#calls
-    ##% duvet MUST remove a model's `<think>` block from its answer.
+    ##% duvet MUST remove the `<think>` block from a model's answer, and reject an answer that is larger than 4 MiB,
+    ##% compressed, or without text.
     async with one(wire, openai_says(text)) as made:
         if answer is not None:
             assert (await made.ask()).text == answer
@@ -96,7 +97,7 @@ async def test_thoughts_are_no_answer(wire: Wire, text: str, answer: str | None)
 @pytest.mark.parametrize("reports", [True, False])
 async def test_a_day_has_a_limit(wire: Wire, tmp_path: Path, reports: bool) -> None:
     ##= man/spec/ask.md#calls
-    ##% duvet MUST count the tokens that a project spends with each provider in a day, and MUST NOT call a provider that
+    ##% duvet MUST count the tokens that a project spends with each provider each day, and MUST NOT call a provider that
     ##% has reached its `dailyTokens`.
     # 15 reported tokens, or 1 and 1 estimated ones.
     said = openai_says("Hi") if reports else openai_says("Hi", usage=None)

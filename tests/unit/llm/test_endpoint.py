@@ -95,9 +95,9 @@ async def test_a_compressed_answer_is_not_unpacked(status: int, message: str, wi
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
 async def test_server_errors_are_retried_as_often_as_configured(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
-    ##% duvet MUST repeat a model call after a temporary failure, as often as the configuration says. Before it repeats
-    ##% a model call, duvet MUST wait as long as the provider asks, but at most 30 seconds. duvet MUST give up a model
-    ##% call when the provider's time limit expires.
+    ##% After a temporary failure, duvet MUST repeat a model call as often as configured, each time after the delay that
+    ##% the provider asks for, but at most 30 seconds. duvet MUST cancel a model call when the provider's time limit
+    ##% expires.
     refusal = refuses(status, "overloaded")
     async with one(wire, refusal, refusal, FINE) as made:
         assert ((await made.ask()).text, made.clock.waits) == ("Hi", [0.5, 1.0])
@@ -198,7 +198,7 @@ async def test_a_key_in_llms_txt_or_with_an_escaped_slash_is_not_shown(wire: Wir
 
 async def test_the_address_of_a_provider_that_is_down_is_not_shown() -> None:
     ##= man/spec/ask.md#keys
-    ##% duvet MUST NOT print or log a provider's key. duvet MUST NOT print a provider's `baseUrl` when a call fails.
+    ##% duvet MUST NOT print or log a provider's key, or print the provider's `baseUrl` when a call fails.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         base = f"http://127.0.0.1:{taken.getsockname()[1]}"

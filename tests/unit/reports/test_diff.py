@@ -36,8 +36,8 @@ def comment(*sentences: str) -> str:
 )
 def test_text_from_files(text: str) -> None:
     ##= man/spec/diff.md#output
-    ##% With `--format markdown`, `duvet diff` MUST escape text from files. With `--format markdown`, `duvet diff` MUST
-    ##% stay within the size limit of a GitHub comment, and say how much it left out.
+    ##% With `--format markdown`, `duvet diff` MUST escape text from files, stay within the size limit of a GitHub
+    ##% comment, and say how much it left out.
     html = Markdown().html(comment(text))
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
     # Asterisks, brackets and ticks are shown as they are wherever code stands.

@@ -29,8 +29,8 @@ REPOSITORY, SPECIFICATION = "o/r: requirements report", "Requirements report: Te
 @pytest.mark.parametrize("name", ["all_of_it", "nothing", "not_applicable", "expired"])
 def test_whole_pages(name: str, snapshot: Snapshot) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every entry of
-    ##% `[[not-applicable]]` with its target, reason, owner, expiry date and number of requirements.
+    ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry
+    ##% with its target, reason, owner, expiry date and number of requirements.
     ##= man/spec/page.md#requirements-and-citations
     ##% The report MUST list each requirement in its section and in a table, with its state, its level, its number of
     ##% citations by type, and the code or tests that it needs.

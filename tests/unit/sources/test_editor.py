@@ -210,14 +210,15 @@ def inserted(
 
 
 def test_above_the_line_with_its_indentation() -> None:
-    ##= man/spec/cite.md#what-is-written
+    ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
-    ##% indentation of the line.
-    ##= man/spec/cite.md#what-is-written
+    ##% indentation of the line, and leave out the annotation type if it is the file's default.
+    ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST wrap the citation at the requested width. `duvet cite` MUST quote the whole requirement or,
-    ##% with `--part`, the given part of it. `duvet cite` MUST cite a section without a quote.
-    ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST leave out the type of the annotation if it is the default for the file.
+    ##% with `--part`, the given part of it, and cite a section without a quote.
+    ##= man/spec/cite.md#inserting
+    ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
+    ##% indentation of the line, and leave out the annotation type if it is the file's default.
     text = "def f():\n \t x()\n"
     assert inserted("a.py", text, 2, style=PYTHON, most=34) == (
         "def f():\n"
@@ -274,7 +275,7 @@ def test_a_comment_that_begins_and_ends() -> None:
     ],
 )
 def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
-    ##= man/spec/cite.md#what-is-refused
+    ##= man/spec/cite.md#refusals
     ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
     ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
     ##% line.
@@ -326,7 +327,7 @@ TEXTS = st.builds(
 
 @given(TEXTS, st.integers(1, 13), st.integers(20, 60), st.sampled_from([WARM, TITLE]))
 def test_no_other_character_is_changed(text: str, line: int, most: int, wanted: editor.NewAnnotation) -> None:
-    ##= man/spec/cite.md#what-is-written
+    ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
     ##% final newline.
     try:

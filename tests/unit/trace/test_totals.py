@@ -100,9 +100,8 @@ def test_verdicts(
     problems: list[Problem], gates: tuple[totals.GateResult, ...], annotations: int, outcome: str, lines: tuple[str]
 ) -> None:
     ##= man/spec/gates.md#verdicts
-    ##% `duvet report` MUST print `PASS` and the name of the gate only for a gate that ran and passed.
-    ##= man/spec/gates.md#verdicts
-    ##% For each gate that failed, `duvet report` MUST print `FAIL`, the name of the gate and the number of problems.
+    ##% For each gate, `duvet report` MUST print its name with `PASS` only if it ran and passed, or with `FAIL` and the
+    ##% number of problems if it failed.
     ##= man/spec/gates.md#verdicts
     ##% Without a gate, `duvet report` MUST print `OK` if there are no errors, and the coverage on a separate line.
     verdict = totals.judge_run(problems, gates, annotations)

@@ -88,8 +88,8 @@ def test_a_loop_of_folders_is_seen(checkout: Path) -> None:
 
 def test_the_disk_is_not_looked_at(checkout: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##% If a revision lacks a specification, `duvet diff` MUST read the specification from disk and say so. `duvet diff`
-    ##% MUST NOT read sources from disk that a revision lacks.
+    ##% `duvet diff` MUST read a specification that a revision lacks from disk and say so, but MUST NOT read sources
+    ##% from disk that the revision lacks.
     with tree_of(checkout) as tree:
         before = [answers(tree, path) for path in PATHS if "whole" not in path]
     (checkout / "src" / "b.rs").write_text("changed")

@@ -136,7 +136,7 @@ def test_other_paths_and_a_selection_of_answers(root: Path) -> None:
 
 def test_times_that_prove_nothing(root: Path) -> None:
     ##= man/spec/cache.md#freshness
-    ##% duvet MUST compare contents instead of timestamps for a file that changed after duvet read it, or less than two
+    ##% duvet MUST compare contents, not timestamps, of a file that changed after duvet read it, or less than two
     ##% seconds before.
     changed, second = (root / A).stat().st_ctime_ns, 10**9
     for now, content in ((changed + second, recorder.digest_content(b"one")), (changed + 3 * second, b"")):
