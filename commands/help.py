@@ -27,11 +27,11 @@ def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
         click.echo(ctx.parent.get_help())
     elif len(names) == 1 and (text := find_topic(names[0])):
         ##= man/spec/help.md#topics
-        ##% `duvet help TOPIC` MUST print the topic of the guide. `duvet help TOPIC` MUST use a pager only if standard
-        ##% output is a terminal.
+        ##% `duvet help TOPIC` MUST print the guide's text about the topic, and use a pager only if standard output is a
+        ##% terminal.
         ##= man/spec/help.md#topics
         ##% `duvet help` MUST accept as a TOPIC each page of the guide, each section of the page *concepts*, and
-        ##% `reference`, in any case.
+        ##% `reference`, ignoring case.
         print_markdown(text, uses_pager=True)
     else:
         _show_usage(ctx.parent, names)

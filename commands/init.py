@@ -128,7 +128,8 @@ def _write_upstream_files(specifications: Sequence[str], languages: Sequence[str
     named = tuple(one for one in new_project.STARTERS if one.language.value in languages)
     starters = named or new_project.detect_languages(os.path.exists)
     ##= man/spec/init.md#new-projects
-    ##% With `--upstream`, `duvet init` MUST write the files that awslabs duvet writes.
+    ##% `duvet init` MUST write a valid configuration in duvet's own schema or, with `--upstream`, the files that
+    ##% awslabs duvet writes.
     config = new_project.render_upstream_config(starters, specifications)
     progress = ProgressLines(current_settings())
     for path, data in ((CONFIG_PATH, config), (_GITIGNORE_PATH, new_project.GITIGNORE)):
@@ -153,7 +154,8 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
     ##% and otherwise write them as comments.
     rest = [] if accepted else offered
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST write a configuration that duvet can read in its own schema.
+    ##% `duvet init` MUST write a valid configuration in duvet's own schema or, with `--upstream`, the files that
+    ##% awslabs duvet writes.
     named = [*dict.fromkeys(specifications), *accepted]
     any_case = _list_any_case(survey, [*named, *rest])
     write_output(CONFIG_PATH, new_project.render_config(groups, named, rest, any_case))

@@ -254,8 +254,8 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
         require_config(DiskTree(), config_path)
     # A client may start the server in any folder and with another PATH, so the paths are absolute.
     ##= man/spec/mcp.md#handshake
-    ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
-    ##% from any folder.
+    ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
+    ##% folder.
     script = os.path.abspath(sys.argv[0])
     is_duvet = os.path.splitext(os.path.basename(script))[0] == _SERVER_NAME and os.access(script, os.X_OK)
     command = [script] if is_duvet else [sys.executable, "-m", _SERVER_NAME]

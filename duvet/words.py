@@ -57,7 +57,7 @@ def extract_index_words(text: str) -> list[str]:
     These are its words, the parts of names such as `parseHeaderLine`, and `parse_header_line` in joined form.
     """
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find other forms of a word, symbols by a part of their name, and files by their path or name.
+    ##% `km-search` MUST find other forms of a word, symbols by a part of their names, and files by path or name.
     plain = compose(text)
     names = _WORD.findall(plain)
     joined = [name.replace("_", "").lower() for name in _COMPOSED.findall(plain)] if "_" in plain else ()

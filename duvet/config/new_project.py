@@ -85,8 +85,8 @@ def add_to_config(
 ) -> bytes:
     """Return a configuration with further tables at its end; everything else is unchanged."""
     ##= man/spec/init.md#existing-projects
-    ##% In an existing project, `duvet init` MUST add the specifications and languages that its options name. In an
-    ##% existing project, `duvet init` MUST NOT change anything else in a file.
+    ##% In an existing project, `duvet init` MUST add only the specifications and languages that its options name,
+    ##% without changing anything else in a file.
     if config.extended:
         tables = _render("tables", groups=groups, specifications=specifications, any_case=frozenset(any_case))
     else:

@@ -71,7 +71,7 @@ def find_service_file(
             raise UnreadableError(message, hint=f"rename the file; supported extensions: {known}")
         return ServiceFile(path, origin)
     ##= man/spec/init.md#project-discovery
-    ##% duvet MUST prefer the service configuration in the working directory to the one in the project.
+    ##% duvet MUST prefer a service configuration in the working directory to one in the project.
     for place in (f"{folder}/", "") if folder else ("",):
         present = [path for path in (f"{place}{name}" for name in SERVICE_FILE_NAMES) if tree.exists(path)]
         if present:

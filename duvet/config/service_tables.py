@@ -257,8 +257,8 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     def rule(self, environ: Mapping[str, str], model: SearchModel = SearchModel.AUTO) -> IngestRule:
         """Return the settings; environment variables fill in keys that the table doesn't set."""
         ##= man/spec/knowledge.md#files
-        ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`. duvet MUST use `KM_EDITOR_URI_TEMPLATE`
-        ##% if `ingest.editorUri` is not set.
+        ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` if
+        ##% `ingest.editorUri` is not set.
         symbols = None if self.symbols is Auto.AUTO else bool(self.symbols)
         return IngestRule(
             include=make_pattern_tuple(self.include),
@@ -372,7 +372,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
         """Return the settings; environment variables fill in keys that the table doesn't set."""
         ##= man/spec/gateway.md#uploads
         ##% duvet MUST read a value that `uploads` does not set from `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` or
-        ##% `KM_UPLOAD_DEFAULT_INGEST`. duvet MUST refuse to start if one of these variables is invalid.
+        ##% `KM_UPLOAD_DEFAULT_INGEST`, and refuse to start if one of these variables is invalid.
         root = self.root or environ.get(ROOT_VARIABLE, "").strip()
         return UploadRule(
             root=root,

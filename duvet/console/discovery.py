@@ -28,7 +28,7 @@ def has_legacy_flags(args: Iterable[str]) -> bool:
 def find_project_folder(start: str = "") -> str | None:
     """Return the nearest folder with a configuration, from `start` up to the top of its git repository."""
     ##= man/spec/init.md#project-discovery
-    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it. duvet MUST NOT
+    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it, but MUST NOT
     ##% search above the top of a git repository.
     try:
         folder = os.path.realpath(start) if start else os.getcwd()

@@ -65,7 +65,7 @@ def read_votes(path: str) -> list[Vote]:
         with suppress(*LINE_ERRORS):
             found.append(json.decode(line, type=Vote))
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `duvet feedback` MUST list feedback, newest first. `duvet feedback export` MUST write all feedback as JSON
+    ##% `duvet feedback` MUST list feedback, newest first, and `duvet feedback export` MUST write all feedback as JSON
     ##% Lines, CSV or JSON.
     return sorted(found, key=attrgetter("timestamp"))
 

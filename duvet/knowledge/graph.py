@@ -104,8 +104,8 @@ def _shorten_full_path(key: str) -> str:
 def parse_identifier(text: str) -> NodeIdentifier:
     """Parse `LABEL:KEY`; raise IdentifierError for anything else."""
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST find a node by `LABEL:KEY`. `km-graph-node` MUST find a requirement by four or more digits
-    ##% of its id, and a specification, section or requirement by its full path.
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement by four or more digits of its id, and a
+    ##% specification, section or requirement by its full path.
     whole = text.strip()
     if ":" not in whole:
         whole = unquote(whole)
@@ -166,8 +166,8 @@ def find_node(store: Store, text: str) -> GraphNode:
                     return structs.replace(node, properties={**node.properties, **more})
             return node
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed identifier and `not_found` for an unknown node.
-    ##% For an unknown node, `km-graph-node` MUST suggest an existing node with the same path.
+    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed identifier, and `not_found` for an unknown
+    ##% node, suggesting an existing node with the same path.
     digits, others = identifier.digits, []
     if digits:
         alike = store.find_nodes(f"/{digits}", [NodeLabel.REQUIREMENT], _MAX_ALIKE)
@@ -217,8 +217,8 @@ def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: in
 
 def _read_edges(store: Store, id: str, selection: EdgeSelection, limit: int) -> Iterator[Relationship]:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, and the number of edges that it left out.
-    ##% `km-graph-node` MUST return the direction of each edge and the node at its other end.
+    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, each with its direction and the node at
+    ##% its other end, and the number of edges that it left out.
     if selection in (EdgeSelection.OUTGOING, EdgeSelection.ALL):
         for edge, node in store.edges(id, out=True, limit=limit):
             yield make_relationship(edge, node, EdgeDirection.OUT)

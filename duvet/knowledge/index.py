@@ -107,7 +107,7 @@ class Knowledge:
     def ask(self, question: Callable[[OpenStore], Answer]) -> Answer:
         """Call `question` with an open store and return its answer; raise StoreError if the store can't be read."""
         ##= man/spec/knowledge.md#answers
-        ##% `km-` tools MUST read the index for several calls at the same time.
+        ##% `km-` tools MUST read the index for several calls in parallel.
         opened, shared = None, None
         try:
             opened, shared = self._take()
@@ -116,7 +116,7 @@ class Knowledge:
         except BaseException as error:
             ##= man/spec/knowledge.md#answers
             ##% If the index is missing, locked, damaged or of another version, `km-` tools MUST answer `upstream_error`
-            ##% and say what to do. After the index is repaired, `km-` tools MUST work again without a restart.
+            ##% and say what to do, and work again without a restart once the index is repaired.
             if opened is not None:
                 opened.store.close()
             if isinstance(error, StoreError):

@@ -111,8 +111,8 @@ def _sort_searchable(
 
 class KnowledgeAnswer(Struct, frozen=True, kw_only=True):
     ##= man/spec/knowledge.md#answers
-    ##% Every answer of a `km-` tool MUST have a `status`. The `status` of a successful answer MUST be `ok`, unless the
-    ##% tool documents another value.
+    ##% Every answer of a `km-` tool MUST have a `status`, which is `ok` for a successful answer unless the tool
+    ##% documents another value.
     status: str = "ok"
 
 
@@ -315,9 +315,8 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
 def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     before = now - facts.rule.stale_days * _DAY_SECONDS
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list the documents that have not changed for `ingest.staleDays` days (30 by default).
-    ##% `km-lifecycle-report` MUST list the requirements that are cited only by files that have not changed for
-    ##% `ingest.staleDays` days.
+    ##% `km-lifecycle-report` MUST list the documents that have not changed for `ingest.staleDays` days (30 by default),
+    ##% and the requirements that are cited only by files unchanged for as long.
     old = (
         StaleDoc(one.path, one.subsystem, one.git_timestamp)
         for one in facts.artifacts.values()

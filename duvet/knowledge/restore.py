@@ -288,7 +288,7 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
     """Unpack the members of an archive into a folder, and check each; `check` may reject the manifest first."""
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST refuse an archive that contains unexpected files, that differs from its manifest, or that
-    ##% does not fit on the disk. When `duvet restore` refuses an archive, it MUST NOT change anything.
+    ##% does not fit on the disk, and change nothing.
     try:
         with _open_archive(path, name) as (archive, bounded):
             members = iter(archive)

@@ -41,7 +41,8 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
 
     def format_uri(path: str, symbol: Symbol) -> str:
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST return an editor URI for each symbol.
+        ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites
+        ##% and an editor URI for each symbol.
         return template.format(
             abs_path=quote(f"{base}/{path}"),
             path=quote(path),
@@ -207,9 +208,9 @@ class SearchEngine:
             score = scores.vector_score if by_vector else scores.adjusted_score
             found.append((score, chunk, context, structs.replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
-        ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the share of the
-        ##% highest score that the words of the query can have. With `sort_by_vector`, `km-search` MUST rank chunks by
-        ##% vectors alone.
+        ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the word score,
+        ##% as a share of the highest word score that the query can reach. With `sort_by_vector`, `km-search` MUST rank
+        ##% chunks by vectors alone.
         found.sort(key=lambda result: -result[0])
         found = found[: question.limit]
         results = tuple(

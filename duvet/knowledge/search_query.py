@@ -244,8 +244,8 @@ def _find_unknown(arguments: Mapping[str, Any], known: tuple[str, ...], what: st
 
 def compute_result_limit(request: SearchRequest) -> int:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST return 10 results by default and at most 25. `km-search` MUST return with each result the
-    ##% requirements that its file cites.
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites and
+    ##% an editor URI for each symbol.
     return min(request.limit, MAX_RESULTS)
 
 

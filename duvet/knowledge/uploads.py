@@ -51,8 +51,8 @@ class ContentFolder:
         content root.
         """
         ##= man/spec/gateway.md#uploads
-        ##% Over HTTP, `km-upload` MUST read only files under the content root. Over HTTP, `km-upload` MUST refuse to
-        ##% read files that are hidden, ignored by git, secret, vendored, or written by duvet.
+        ##% Over HTTP, `km-upload` MUST read only files under the content root, and refuse files that are hidden,
+        ##% ignored by git, secret, vendored, or written by duvet.
         at = os.path.join(self.root if only_inside else self._places.root, source)
         if only_inside and not self._is_visible(at):
             raise QueryError(
@@ -106,8 +106,8 @@ class ContentFolder:
             was_there = os.path.lexists(whole)
             try:
                 ##= man/spec/gateway.md#uploads
-                ##% The server MUST write an upload completely or not at all. The server MUST NOT overwrite a file
-                ##% unless `overwrite` is set and the call names the file.
+                ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file unless
+                ##% `overwrite` is set and the call names the file.
                 with open_output(whole, replaces=replaces and not is_ours) as file:
                     file.write(data)
             except OutputExistsError as error:
@@ -149,9 +149,8 @@ def resolve_destination(root: str, folder: str, destination: str | None, name: s
 def check_destination(root: str, path: str) -> str:
     """Return the shortest form of a path under the root; raise QueryError if writing there is forbidden."""
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, is hidden, is a configuration file, or contains a name
-    ##% that some systems do not allow. The server MUST refuse a destination outside the content root, even through `..`
-    ##% or a symbolic link.
+    ##% The server MUST refuse a destination that is absolute or hidden, that is a configuration file, that contains a
+    ##% name that some systems do not allow, or that is outside the content root, even through `..` or a symbolic link.
     if reason := find_path_fault(path):
         raise _refuse(path, reason)
     if _CONFIGURATION.fullmatch(posixpath.basename(path)):
@@ -216,8 +215,8 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
     def document(self) -> str:
         ##= man/spec/gateway.md#uploads
-        ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time. `km-storetext`
-        ##% MUST write the title, the subsystem, the tags and the metadata as YAML front matter.
+        ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time, with the
+        ##% title, subsystem, tags and metadata as YAML front matter.
         front = {
             "title": escape_line_ends(self.title),
             "subsystem": escape_line_ends(self.subsystem),

@@ -104,8 +104,8 @@ class Survey(Struct, frozen=True):
 def survey_folder(tree: Tree, root: str) -> Survey:
     """Find the sources, tests and specifications in a folder, without ignored, vendored and hidden files."""
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
-    ##% vendored folders and files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests, and skip hidden files, vendored folders and
+    ##% files that git ignores.
     paths = sorted(_list_files(tree, root))
     found = tuple(_find_specifications(paths, tree))
     return Survey(
@@ -152,8 +152,7 @@ def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
         if language is None or _BUILD_NAME.fullmatch(name) or path.split("/")[0] in _SPECIFICATION_FOLDERS - {"spec"}:
             continue
         ##= man/spec/init.md#new-projects
-        ##% `duvet init` MUST configure files in test folders, and files that are named like tests, as sources of type
-        ##% `test`.
+        ##% `duvet init` MUST configure files in test folders, and files with names of tests, as sources of type `test`.
         if pattern := _find_test_pattern(path):
             counts = tests.setdefault(language, Counter())
             counts[pattern] += 1

@@ -158,8 +158,8 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]
     ##= man/spec/mcp.md#prompts
-    ##% duvet MUST refuse an unknown prompt, and suggest similar names. duvet MUST refuse an unknown or missing argument
-    ##% of a prompt, and name the argument.
+    ##% duvet MUST refuse an unknown prompt and suggest similar names, and refuse an unknown or missing argument of a
+    ##% prompt and name the argument.
     for key in given:
         if key not in known:
             hint = suggest_nearest(key, known) or (f"available: {', '.join(known)}" if known else "it has none")

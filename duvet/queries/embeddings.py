@@ -150,7 +150,7 @@ def find_embedder(
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.
     ##= man/spec/knowledge.md#vectors
-    ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto` for the transformer for
+    ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto`, which is the transformer for
     ##% requirements and the static model for files. Above 20,000 chunks, duvet MUST use the static model for files.
     static = None if model is SearchModel.NONE else _find_static()
     is_transformer = model is SearchModel.TRANSFORMER or (model is SearchModel.AUTO and not for_chunks)

@@ -78,8 +78,8 @@ class Matrix:
             part[...] = rows["numbers"]
             np.multiply(part @ vector, rows["scale"], out=scores[at:end])
         ##= man/spec/knowledge.md#vectors
-        ##% A vector search MUST compare the query with every chunk. A vector search MUST return nothing for a query
-        ##% without words, and MUST NOT return a chunk without words.
+        ##% A vector search MUST compare the query with every chunk that has words, and return nothing for a query
+        ##% without words.
         near = np.flatnonzero(scores > 0)
         if len(near) > limit:
             least = np.partition(scores[near], -limit)[-limit]
@@ -255,8 +255,8 @@ class WordLlamaSpace:
 def _normalize(vectors: Any) -> Any:
     """Scale vectors to length 1; vectors of almost no length become 0."""
     ##= man/spec/knowledge.md#vectors
-    ##% A vector search MUST compare the query with every chunk. A vector search MUST return nothing for a query without
-    ##% words, and MUST NOT return a chunk without words.
+    ##% A vector search MUST compare the query with every chunk that has words, and return nothing for a query without
+    ##% words.
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-4)
 

@@ -127,9 +127,8 @@ class Application:
     def _connect_gateway(self) -> GatewayConnection | None:
         ##= man/spec/gateway.md#forwarding
         ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-        ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on
-        ##% standard input and output MUST forward calls to the tools of the pack `knowledge`, except `km-help`, to the
-        ##% gateway.
+        ##% `knowledge` unless the configuration disables it, and forward calls to the pack's tools, except `km-help`,
+        ##% to the gateway.
         environ = self.settings.environ
         # An HTTP server answers from its own index: otherwise two servers could forward calls to each other forever.
         if not is_forwarded(environ) or self.mode == HTTP_MODE:
@@ -295,7 +294,7 @@ class Application:
         """Raise DuvetError if an environment variable is invalid."""
         ##= man/spec/gateway.md#uploads
         ##% duvet MUST read a value that `uploads` does not set from `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` or
-        ##% `KM_UPLOAD_DEFAULT_INGEST`. duvet MUST refuse to start if one of these variables is invalid.
+        ##% `KM_UPLOAD_DEFAULT_INGEST`, and refuse to start if one of these variables is invalid.
         self.service.config.ingest.rule(self.settings.environ)
         self.service.config.uploads.rule(self.settings.environ)
 

@@ -207,8 +207,8 @@ class LogForwarder(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         ##= man/spec/mcp.md#errors
-        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603. The server
-        ##% MUST log an unexpected exception on standard error as one line without the text of the request.
+        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603, and log
+        ##% the exception on standard error as one line without the text of the request.
         error = record.exc_info[1] if record.exc_info else None
         from asyncio import CancelledError
 

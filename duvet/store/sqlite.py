@@ -124,8 +124,8 @@ class SqliteStore(text_index.ChunkSearch):
             self.database.run("COMMIT")
         except BaseException:
             ##= man/spec/knowledge.md#ingest-runs
-            ##% An ingest run that fails or is killed MUST leave the index unchanged. An ingest run that fails MUST
-            ##% record its error.
+            ##% An ingest run that fails or is killed MUST leave the index unchanged, and one that fails MUST record its
+            ##% error.
             self.database.undo()
             raise
         finally:

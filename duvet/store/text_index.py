@@ -123,8 +123,8 @@ class ChunkSearch(tables.StoreTables):
     ) -> records.ScoredChunks:
         self._settle()
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST ignore very common words of a query. `km-search` MUST cut a query at 2,000 characters or 64
-        ##% words, and warn about it.
+        ##% `km-search` MUST ignore very common words in a query, and warn if it cuts the query at 2,000 characters or
+        ##% 64 words.
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
         counts = {word: self._count([word]) for word in words}
         if limit < 1 or not words or (every and not (all(counts.values()) and self._count(words))):

@@ -86,9 +86,11 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     if parts is None:
         raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the URL of a server", hint=_URL_HINT)
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST use HTTPS with a valid certificate for a gateway on another machine.
+    ##% duvet MUST use HTTPS with a valid certificate for a gateway on another machine, and MUST NOT follow a gateway's
+    ##% redirects.
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST NOT follow a gateway's redirects. duvet MUST refuse a `KM_GATEWAY_URL` that contains credentials.
+    ##% duvet MUST use HTTPS with a valid certificate for a gateway on another machine, and MUST NOT follow a gateway's
+    ##% redirects. duvet MUST refuse a `KM_GATEWAY_URL` that contains credentials.
     if not http_client.is_safe_address(parts):
         hint = "use https://; http:// would send the tokens unencrypted to another machine"
         raise errors.QueryError(f"{GATEWAY_VARIABLE} does not use https://", hint=hint)
@@ -160,7 +162,9 @@ def _clean(words: object, gateway: Gateway) -> str:
 
 def _hide_tokens(words: str, gateway: Gateway) -> str:
     ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens.
+    ##% Answers and log lines MUST NOT contain tokens, and MUST NOT contain the project's folder or the text of an
+    ##% exception, except in `stored_path`, in the reason why an index is unreadable, and in log lines about exceptions
+    ##% of installed packs.
     for token in (gateway.reader, gateway.admin):
         if token is not None and len(token.reveal()) >= _SHORTEST_HIDDEN:
             for form in (token.reveal(), json.encode(token.reveal())[1:-1].decode()):
@@ -185,8 +189,8 @@ class GatewayConnection:
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
         with anyio.move_on_after(seconds):
             ##= man/spec/gateway.md#forwarding
-            ##% If the gateway is unavailable, duvet MUST repeat a call that changes nothing up to two times. If the
-            ##% gateway is unavailable, duvet MUST NOT repeat a call that may change something.
+            ##% If the gateway is unavailable, duvet MUST repeat a call that changes nothing up to two times, and MUST
+            ##% NOT repeat any other call.
             ##= man/spec/gateway.md#forwarding
             ##% duvet MUST give up a forwarded call after `server.toolTimeout` or, if the call may change something,
             ##% after 30 minutes.
@@ -229,9 +233,8 @@ def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with tools that forward their calls."""
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-    ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on
-    ##% standard input and output MUST forward calls to the tools of the pack `knowledge`, except `km-help`, to the
-    ##% gateway.
+    ##% `knowledge` unless the configuration disables it, and forward calls to the pack's tools, except `km-help`, to
+    ##% the gateway.
     tools = EnabledPack(KNOWLEDGE).tools()
     return structs.replace(
         KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, connection) for tool in tools]
@@ -254,8 +257,8 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
 def _read_upload(source: str) -> dict[str, str]:
     """Return the arguments that send a file of this machine."""
     ##= man/spec/gateway.md#forwarding
-    ##% If duvet forwards a call of `km-upload`, it MUST read the file on its own machine and send the content. If duvet
-    ##% forwards a call of `km-upload`, it MUST refuse a file that it cannot read or send, or that may contain secrets.
+    ##% If duvet forwards a call to `km-upload`, it MUST read the file on its own machine and send the content, and
+    ##% refuse a file that it cannot read or send, or that may contain secrets.
     path = os.path.abspath(source)
     folder, name = os.path.split(path)
     hint = f"pass the path of a file on this machine that may be sent to the server in {GATEWAY_VARIABLE}"

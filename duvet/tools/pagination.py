@@ -38,7 +38,7 @@ def make_result_page(
     rows = map(row, islice(items, start, None))
     ##= man/spec/mcp.md#tools
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
-    ##% for more. If the server cuts an answer, it MUST say how to get the remaining part.
+    ##% for more, and say how to get the rest.
     if request.limit is not None or not request.page_size:
         shown = list(islice(rows, request.limit))
     else:

@@ -99,8 +99,8 @@ def find_server_hint(error: DuvetError) -> str:
     is_request_error = isinstance(error, (NotFoundError, QueryError))
     is_project_error = not is_request_error and (bool(error.path) or isinstance(error, FetchError))
     ##= man/spec/mcp.md#freshness
-    ##% While the project cannot be read, the server MUST answer each request with the reason. Once the project can be
-    ##% read again, the server MUST answer without a restart.
+    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
+    ##% restart once the project can be read.
     return error.hint or ("fix this and try again; the server reads the files again" if is_project_error else "")
 
 

@@ -301,7 +301,7 @@ def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem
     at = DocumentLocation(found.document, {}, is_private=True)
     ##= man/spec/gateway.md#recipes
     ##% duvet MUST list every problem of a recipe with its file, its line and the path of its key. duvet MUST NOT run a
-    ##% step of a faulty recipe, or of a recipe that calls a faulty recipe.
+    ##% step of a faulty recipe or of a recipe that calls one.
     problems = (
         make_fault_problem(fault, at._replace(keys=_spell_keys(fault.keys)))
         for fault in faults

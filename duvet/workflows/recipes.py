@@ -62,10 +62,8 @@ class RecipeCatalogue:
 
     def _list_paths(self) -> Iterator[str]:
         ##= man/spec/gateway.md#recipes
-        ##% At each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes` again, and MUST NOT follow
-        ##% symbolic links out of the project.
-        ##= man/spec/gateway.md#recipes
-        ##% If a project's recipe has the name of a built-in recipe, duvet MUST run the project's recipe.
+        ##% At each run, duvet MUST reread the recipes in `recipes` and `.duvet/recipes`, without following symbolic
+        ##% links out of the project, and prefer them to built-in recipes with the same name.
         for folder in RECIPE_FOLDERS:
             names = sorted(one.name for one in self._disk.entries(folder))
             # Backup files of editors begin with a dot.

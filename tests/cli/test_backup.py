@@ -206,7 +206,7 @@ SECOND = {**SAID, "chunk_id": "b.md::1", "vote": -0.5, "note": None}
 
 def test_feedback(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `duvet feedback` MUST list feedback, newest first. `duvet feedback export` MUST write all feedback as JSON
+    ##% `duvet feedback` MUST list feedback, newest first, and `duvet feedback export` MUST write all feedback as JSON
     ##% Lines, CSV or JSON.
     project = make(tmp_path / "votes", FILES)
     duvet, kept = runner(duvet_command, project), places(project)

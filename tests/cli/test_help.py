@@ -46,8 +46,8 @@ def test_topics_and_commands_are_listed(duvet_command: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("topic", guide_topics())
 def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, tmp_path: Path, topic: str) -> None:
     ##= man/spec/help.md#topics
-    ##% `duvet help TOPIC` MUST print the topic of the guide. `duvet help TOPIC` MUST use a pager only if standard
-    ##% output is a terminal.
+    ##% `duvet help TOPIC` MUST print the guide's text about the topic, and use a pager only if standard output is a
+    ##% terminal.
     done = run(duvet_command, tmp_path, "help", topic)
     ##= man/spec/help.md#topics
     ##% `duvet help TOPIC` and `duvet explain` MUST print a link to a topic of the guide as `duvet help TOPIC`.
@@ -62,7 +62,7 @@ def test_a_topic_is_printed_without_instructions_for_tests(duvet_command: str, t
 def test_a_topic_is_a_page_or_a_part_of_one_in_any_case(duvet_command: str, tmp_path: Path, topic: str) -> None:
     ##= man/spec/help.md#topics
     ##% `duvet help` MUST accept as a TOPIC each page of the guide, each section of the page *concepts*, and
-    ##% `reference`, in any case.
+    ##% `reference`, ignoring case.
     done = run(duvet_command, tmp_path, "help", topic)
     title = {"specifications": "Specifications and requirements", "tutorial": "Trace your first project"}
     title |= {"ci": "Run duvet in CI"}

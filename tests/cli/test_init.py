@@ -151,8 +151,8 @@ def test_a_project_with_many_specifications(here: Run, tmp_path: Path) -> None:
 
 def test_an_existing_project(kettle: Path, duvet: Run) -> None:
     ##= man/spec/init.md#existing-projects
-    ##% In an existing project, `duvet init` MUST add the specifications and languages that its options name. In an
-    ##% existing project, `duvet init` MUST NOT change anything else in a file.
+    ##% In an existing project, `duvet init` MUST add only the specifications and languages that its options name,
+    ##% without changing anything else in a file.
     ##= man/spec/init.md#existing-projects
     ##% `duvet init` MUST print the entries that it added and the entries that already existed.
     assert duvet("init").code == 0
@@ -196,7 +196,8 @@ source = "spec.md"
 
 def test_a_project_of_awslabs_duvet(here: Run, tmp_path: Path, gold: Snapshot) -> None:
     ##= man/spec/init.md#new-projects
-    ##% With `--upstream`, `duvet init` MUST write the files that awslabs duvet writes.
+    ##% `duvet init` MUST write a valid configuration in duvet's own schema or, with `--upstream`, the files that
+    ##% awslabs duvet writes.
     make(tmp_path, {"go.mod": "", "setup.py": "", "tests/test_a.py": "", "docs/kettle.md": SPECIFICATION})
     steps = "".join(f"     Writing {path}\n       Wrote {path} \n" for path in (PATH, GITIGNORE))
     assert here("init", "--upstream", "--specification", "spec.md") == Done(0, "", steps)

@@ -241,8 +241,8 @@ def parsed(client: str, text: str) -> dict[str, Any]:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
-    ##% from any folder.
+    ##% `duvet mcp --print-config` MUST print a client configuration that can start the server for this project from any
+    ##% folder.
     folder = make(tmp_path / 'a "b" \\ c \x7f é', FILES)
     done = run(duvet_command, folder, "mcp", "--print-config", client)
     note = "note: the paths are those of this machine; in a file that you commit, use the command `duvet` without -C\n"

@@ -124,8 +124,8 @@ class IngestReader:
 
     def _parse(self, path: str, kind: FileKind, data: bytes, found: IngestContent) -> IngestContent:
         ##= man/spec/knowledge.md#files
-        ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable, or not UTF-8. `duvet
-        ##% ingest` MUST skip a file whose name is not UTF-8.
+        ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable or not UTF-8, and
+        ##% skip a file whose name is not UTF-8.
         try:
             text = data.decode().removeprefix(BOM)
         except UnicodeDecodeError:

@@ -179,8 +179,8 @@ class _Walk:
             path.encode()
         except UnicodeEncodeError:
             ##= man/spec/knowledge.md#files
-            ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable, or not UTF-8.
-            ##% `duvet ingest` MUST skip a file whose name is not UTF-8.
+            ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable or not UTF-8, and
+            ##% skip a file whose name is not UTF-8.
             self.problems.append(make_warning("the file name is not UTF-8", make_valid_text(path)))
             return False
         ##= man/spec/knowledge.md#files

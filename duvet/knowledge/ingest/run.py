@@ -81,8 +81,8 @@ def ingest_project(
         raise
     except BaseException as error:
         ##= man/spec/knowledge.md#ingest-runs
-        ##% An ingest run that fails or is killed MUST leave the index unchanged. An ingest run that fails MUST record
-        ##% its error.
+        ##% An ingest run that fails or is killed MUST leave the index unchanged, and one that fails MUST record its
+        ##% error.
         with suppress(Exception), store.writing() as writing:
             writing.put_run(run.make_failed(error))
         raise

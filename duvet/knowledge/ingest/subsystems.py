@@ -392,8 +392,8 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     """Return the subsystems in the first catalogue file found; raise ProblemsError with all its errors."""
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
-    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail if the file of subsystems has errors, and
-    ##% report the line of each error.
+    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail if the subsystems file has errors, and report
+    ##% the line of each error.
     path = next((path for path in SUBSYSTEM_PATHS if tree.is_file(path)), None)
     if path is None:
         return ()

@@ -116,7 +116,7 @@ def wants_symbols(wanted: bool | None) -> bool:
     is_installed = all(find_spec(package) is not None for package in packages)
     if wanted and not is_installed:
         ##= man/spec/knowledge.md#files
-        ##% If the extra `symbols` or `semantic` is needed but not installed, duvet MUST name it.
+        ##% If the extra `symbols` or `semantic` is needed but not installed, duvet MUST say so.
         raise DuvetError("symbols require the extra `symbols`", hint="run: pip install 'duvet-cli[symbols]'")
     return is_installed
 

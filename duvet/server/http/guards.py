@@ -192,8 +192,8 @@ class RequestRates:
 
     def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
         ##= man/spec/mcp.md#limits
-        ##% The server MUST answer 429 with `Retry-After` to a client that exceeds its rate. The server MUST answer 503
-        ##% with `Retry-After` if too many requests or streams are open.
+        ##% The server MUST answer with `Retry-After`: 429 to a client that exceeds its rate, and 503 if too many
+        ##% requests or streams are open.
         seconds = self._buckets.wait(find_rate_limit_key(scope, self._tokens), cost)
         return make_busy_refusal(429, "Too many requests", seconds) if seconds else None
 
@@ -263,8 +263,7 @@ def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
 def _refuse_token(is_wrong: bool) -> HttpRefusal:
     ##= man/spec/mcp.md#http
     ##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401 and
-    ##% `WWW-Authenticate`. If tokens are configured, the server MUST accept a session's requests only with the token
-    ##% that opened the session.
+    ##% `WWW-Authenticate`, and accept a session's requests only with the token that opened the session.
     challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
     return HttpRefusal(
         status=401,
@@ -345,8 +344,8 @@ class BodyLimit:
                 body = await self._read(arrival, scope, receive)
         except _TooLargeError:
             ##= man/spec/mcp.md#limits
-            ##% Without reading all of it, the server MUST refuse a line of more than 4 MiB with the error -32600, and
-            ##% an HTTP body above the configured limit with 413.
+            ##% Before it has read all of it, the server MUST refuse a line of more than 4 MiB with the error -32600,
+            ##% and an HTTP body above the configured limit with 413.
             hint = f"the limit is {self._limits.body:,} bytes; split the request"
             await send_refusal(scope, send, structs.replace(_TOO_LARGE, hint=hint))
             return
@@ -354,7 +353,7 @@ class BodyLimit:
             self._arriving.pop(arrival, None)
         if arrival.scope.cancelled_caught:
             ##= man/spec/mcp.md#limits
-            ##% The server MUST disconnect a client that sends or reads too slowly, and MUST NOT let it delay other
+            ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them delay other
             ##% clients.
             refusal = structs.replace(_ENDING, headers=(*_ENDING.headers, _CLOSE)) if self._is_ending else _TOO_SLOW
             await send_refusal(scope, send, refusal)
@@ -389,7 +388,7 @@ class BodyLimit:
             if not message.get("more_body"):
                 break
         ##= man/spec/mcp.md#limits
-        ##% In the size of a body, the server MUST count an escaped character as the bytes of the character itself.
+        ##% To measure a body, the server MUST count an escaped character as the bytes of the character itself.
         if size > limit and (size > limit * _MAX_ESCAPED_FACTOR or size - _count_escapes(body) > limit):
             raise _TooLargeError
         return bytes(body)

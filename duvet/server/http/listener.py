@@ -247,7 +247,7 @@ class Connection(H11Protocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         ##= man/spec/mcp.md#limits
-        ##% The server MUST disconnect a client that sends or reads too slowly, and MUST NOT let it delay other clients.
+        ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them delay other clients.
         self._unread.begin(self.transport)
 
     def resume_writing(self) -> None:

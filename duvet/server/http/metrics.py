@@ -189,7 +189,7 @@ async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, flo
     except StoreError:
         ##= man/spec/gateway.md#telemetry
         ##% `/metrics` MUST show the last ingest run and the stored reports as gauges whose names start with
-        ##% `km_ingest_`, `km_coverage_` or `km_lifecycle_`. `/metrics` MUST answer even if the index is unreadable.
+        ##% `km_ingest_`, `km_coverage_` or `km_lifecycle_`, and answer even if the index is unreadable.
         found = {}
     return {name: found.get(name, 0) for name in _FIGURES}
 

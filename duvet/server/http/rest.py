@@ -95,8 +95,8 @@ class RestEndpoint:
     async def _call(self, scope: Scope, body: bytes, request_id: str) -> object:
         name, arguments = _parse_call(body)
         ##= man/spec/knowledge.md#answers
-        ##% For MCP clients, `km-` tools MUST cut long lists to about 4,000 tokens unless `limit` asks for more, and say
-        ##% so in the answer. `km-` tools MUST also cut the lists that a gateway returns.
+        ##% For MCP clients, `km-` tools MUST cut long lists, including those from a gateway, to about 4,000 tokens
+        ##% unless `limit` asks for more, and say so in the answer.
         is_forwarded = responses.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
         identity = current_caller()
         caller = call_context.Caller(
@@ -139,9 +139,9 @@ async def _send_result(
         await responses.send_refusal(scope, send, refuse(error))
     except Exception:  # noqa: BLE001 - clients must not see internals
         ##= man/spec/gateway.md#access
-        ##% Answers and log lines MUST NOT contain the project's folder or the text of an exception, except in
-        ##% `stored_path`, in the reason why an index is unreadable, and in log lines about exceptions of installed
-        ##% packs.
+        ##% Answers and log lines MUST NOT contain tokens, and MUST NOT contain the project's folder or the text of an
+        ##% exception, except in `stored_path`, in the reason why an index is unreadable, and in log lines about
+        ##% exceptions of installed packs.
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
         await responses.send_refusal(scope, send, responses.UNEXPECTED_ERROR)
     else:

@@ -95,8 +95,8 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
         raise MCPError(code=number, message=failure.message, data=data) from error
     except Exception as error:
         ##= man/spec/mcp.md#errors
-        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603. The server
-        ##% MUST log an unexpected exception on standard error as one line without the text of the request.
+        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603, and log
+        ##% the exception on standard error as one line without the text of the request.
         PROTOCOL_LOGGER.exception("%s failed", ctx.method)
         raise MCPError(code=types.INTERNAL_ERROR, message="Internal error") from error
 

@@ -78,7 +78,7 @@ def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instr
     answer = make_early_answer(line, identity, instructions) if end else None
     ##= man/spec/mcp.md#handshake
     ##% The server MUST answer `initialize` before it loads the SDK or the project, even if the configuration is
-    ##% invalid. The server MUST give the same answer to `initialize` before and after it has loaded the SDK.
+    ##% invalid, and MUST give the same answer after it has loaded the SDK.
     if answer:
         rest = memoryview(messages.encode_message(answer))
         while rest:

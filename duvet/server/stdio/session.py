@@ -436,17 +436,16 @@ class InboundChannel:
                 async for line in self._read_lines():
                     await self._take_line(server, line)
             ##= man/spec/mcp.md#standard-input-and-output
-            ##% On SIGINT or SIGTERM, the server MUST stop reading requests, answer the open requests, and exit with 0.
-            ##% After SIGINT or SIGTERM, the server MUST cancel the requests that are still open after `shutdownTimeout`
-            ##% seconds.
+            ##% On SIGINT or SIGTERM, the server MUST stop reading requests, answer the open requests, cancel those that
+            ##% are still open after `shutdownTimeout` seconds, and exit with 0.
             with anyio.move_on_after(self._grace):
                 await self._requests.wait_until_answered()
 
     async def _take_line(self, server: MemoryObjectSendStream[InboundItem], line: bytes | None) -> None:
         try:
             ##= man/spec/mcp.md#limits
-            ##% Without reading all of it, the server MUST refuse a line of more than 4 MiB with the error -32600, and
-            ##% an HTTP body above the configured limit with 413.
+            ##% Before it has read all of it, the server MUST refuse a line of more than 4 MiB with the error -32600,
+            ##% and an HTTP body above the configured limit with 413.
             if line is None:
                 raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
             value = jsonrpc.decode_message(line)

@@ -57,8 +57,8 @@ async def show_help(arguments: KmHelpInput, ctx: call_context.CallContext) -> To
     """Return usage notes for one of the km-tools, or for all; include_spec adds the full document."""
     tools = {tool.name: tool for tool in await ctx.pack()}
     ##= man/spec/knowledge.md#answers
-    ##% `km-help` MUST describe exactly the enabled tools. With `include_spec`, `km-help` MUST return one document about
-    ##% all enabled tools.
+    ##% `km-help` MUST describe exactly the enabled tools and, with `include_spec`, return one document about all of
+    ##% them.
     spec = render_usage(list(tools.values())) if arguments.include_spec else UNSET
     name = arguments.tool.strip()
     if not name:

@@ -65,7 +65,7 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     """Convert a store error to a ToolError that tells this caller what to do."""
     ##= man/spec/knowledge.md#answers
     ##% If the index is missing, locked, damaged or of another version, `km-` tools MUST answer `upstream_error` and say
-    ##% what to do. After the index is repaired, `km-` tools MUST work again without a restart.
+    ##% what to do, and work again without a restart once the index is repaired.
     message = (
         NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
     )
@@ -97,8 +97,8 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
     if limit is not None:
         return found[:limit]
     ##= man/spec/knowledge.md#answers
-    ##% For MCP clients, `km-` tools MUST cut long lists to about 4,000 tokens unless `limit` asks for more, and say so
-    ##% in the answer. `km-` tools MUST also cut the lists that a gateway returns.
+    ##% For MCP clients, `km-` tools MUST cut long lists, including those from a gateway, to about 4,000 tokens unless
+    ##% `limit` asks for more, and say so in the answer.
     return tuple(take_fitting_rows(found, MAX_PAGE_BYTES // share, least=1)) if face == tool.MCP_SOURCE else found
 
 

@@ -230,9 +230,9 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> t
     nothing."""
     if arguments.paths is not None:
         ##= man/spec/gateway.md#indexing-and-feedback
-        ##% `km-ingest-trigger` MUST index the project with the given `profile`, or else with `ingest.profile`, or else
-        ##% with `manual`. `km-ingest-trigger` MUST return the same answer as `km-ingest-status`. `km-ingest-trigger`
-        ##% MUST refuse `paths` with the error `unsupported_operation`.
+        ##% `km-ingest-trigger` MUST index the project with the given `profile`, or else with `ingest.profile` or
+        ##% `manual`, and return the same answer as `km-ingest-status`. `km-ingest-trigger` MUST refuse `paths` with the
+        ##% error `unsupported_operation`.
         hint = "omit paths; the run skips files that have not changed"
         raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Indexing only some paths is not supported", hint)
     profile = "" if arguments.profile is None else settings.require_profile(arguments.profile)
@@ -334,8 +334,8 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
     matter, and index the project if requested."""
     require_argument("content", arguments.content, _CONTENT)
     ##= man/spec/gateway.md#uploads
-    ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time. `km-storetext`
-    ##% MUST write the title, the subsystem, the tags and the metadata as YAML front matter.
+    ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time, with the title,
+    ##% subsystem, tags and metadata as YAML front matter.
     size = len(arguments.content.encode())
     if size > _MAX_TEXT_BYTES:
         hint = "split it, or upload it as a file with km-upload"

@@ -150,8 +150,8 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
     where = "right above the code that it refers to" if line is None else f"above line {line}"
     ##= man/spec/mcp.md#tools
-    ##% `suggest_citation` MUST return a valid comment in the style of the file, and MUST NOT change the file.
-    ##% `suggest_citation` MUST refuse a file or line that cannot contain a comment.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file, without changing the file, and refuse a
+    ##% file or line that cannot contain a comment.
     return ToolAnswer(
         value=SuggestCitationOutput("\n".join(lines), path, line),
         next_step=f"Paste it {where}. If you change it, check it with validate_citation.",

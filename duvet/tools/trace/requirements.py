@@ -219,7 +219,7 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
     """Return the citations with code, or without it if they don't fit, or else as many as fit."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
-    ##% for more. If the server cuts an answer, it MUST say how to get the remaining part.
+    ##% for more, and say how to get the rest.
     shown = [convert(one, RequirementCitation, from_attributes=True) for one in citations]
     if len(json.encode(shown)) > room:
         shown = [structs.replace(one, context_lines=None) for one in shown]

@@ -71,14 +71,12 @@ def test_calls_are_forwarded_with_the_token_of_the_reader_or_else_of_the_admin(
 ) -> None:
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-    ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on
-    ##% standard input and output MUST forward calls to the tools of the pack `knowledge`, except `km-help`, to the
-    ##% gateway.
+    ##% `knowledge` unless the configuration disables it, and forward calls to the pack's tools, except `km-help`, to
+    ##% the gateway.
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on standard input and output MUST enable the pack
-    ##% `knowledge` unless the configuration disables it. With `KM_GATEWAY_URL`, `duvet call` and `duvet mcp` on
-    ##% standard input and output MUST forward calls to the tools of the pack `knowledge`, except `km-help`, to the
-    ##% gateway. With `KM_GATEWAY_URL`, `duvet recipe run` MUST refuse to run recipes.
+    ##% `knowledge` unless the configuration disables it, and forward calls to the pack's tools, except `km-help`, to
+    ##% the gateway. With `KM_GATEWAY_URL`, `duvet recipe run` MUST refuse to run recipes.
     with Command(duvet_command, project, **TOKENS) as command:
         both, readers = desk(command.url, **TOKENS), desk(command.url, **ONLY_READER)
         for tool in ("km-search", "km-ingest-status", "km-help"):
@@ -131,8 +129,8 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
 @pytest.mark.criterion("knowledge 3.11")
 def test_an_upload_is_the_file_of_this_machine(duvet_command: str, project: Path, desk: Open) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% If duvet forwards a call of `km-upload`, it MUST read the file on its own machine and send the content. If duvet
-    ##% forwards a call of `km-upload`, it MUST refuse a file that it cannot read or send, or that may contain secrets.
+    ##% If duvet forwards a call to `km-upload`, it MUST read the file on its own machine and send the content, and
+    ##% refuse a file that it cannot read or send, or that may contain secrets.
     with Command(duvet_command, project, **TOKENS) as command:
         here = desk(command.url, **TOKENS)
         make(here.folder, {"given.md": "# Ours \u00e9\n", ".env": "SECRET=1\n", "large.bin": "x" * 750_001})

@@ -74,8 +74,8 @@ def faces(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 ##= man/spec/knowledge.md#answers
-##% Every answer of a `km-` tool MUST have a `status`. The `status` of a successful answer MUST be `ok`, unless the tool
-##% documents another value.
+##% Every answer of a `km-` tool MUST have a `status`, which is `ok` for a successful answer unless the tool documents
+##% another value.
 @pytest.mark.parametrize(
     "row", pairwise(tool=team.ALL, face=FACES, caller=team.CALLERS), ids=lambda row: " ".join(map(str, row.values()))
 )
@@ -117,8 +117,8 @@ def test_workflows_and_recipes_give_no_rights(faces: Faces) -> None:
 @pytest.mark.criterion("knowledge 2")
 def test_the_catalogue_has_scopes_and_hints(faces: Faces, duvet_command: str) -> None:
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` and `km-ingest-status` MUST require the scope `maintainer`. A `read-only` pack MUST
-    ##% contain `km-lifecycle-report` and `km-ingest-status`.
+    ##% `km-lifecycle-report` and `km-ingest-status` MUST require the scope `maintainer`, but remain in a `read-only`
+    ##% pack.
     with faces.served.client(ADMIN) as client:
         scopes = {name: tool["scope"] for name, tool in client.listed.items() if name.startswith("km-")}
     assert scopes == dict.fromkeys(team.READERS, "reader") | dict.fromkeys(team.MAINTAINERS, "maintainer")

@@ -272,8 +272,8 @@ def test_a_signal_lets_running_calls_end(
     duvet_command: str, tmp_path: Path, sort: signal.Signals, seconds: float
 ) -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% On SIGINT or SIGTERM, the server MUST stop reading requests, answer the open requests, and exit with 0. After
-    ##% SIGINT or SIGTERM, the server MUST cancel the requests that are still open after `shutdownTimeout` seconds.
+    ##% On SIGINT or SIGTERM, the server MUST stop reading requests, answer the open requests, cancel those that are
+    ##% still open after `shutdownTimeout` seconds, and exit with 0.
     folder = kettle(tmp_path, shutdownTimeout=seconds, logLevel="info")
     os.mkfifo(folder / "pipe")
     wire = Wire(duvet_command, folder)

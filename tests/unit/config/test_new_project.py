@@ -41,8 +41,8 @@ def test_the_order_of_starter_blocks() -> None:
 )
 def test_languages_are_known_by_their_manifests(files: set[str], expected: list[str]) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
-    ##% vendored folders and files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests, and skip hidden files, vendored folders and
+    ##% files that git ignores.
     assert [one.language.value for one in detect_languages(files.__contains__)] == expected
 
 
@@ -68,7 +68,8 @@ def test_upstreams_configuration_can_be_read() -> None:
 
 def test_a_new_configuration_can_be_read() -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST write a configuration that duvet can read in its own schema.
+    ##% `duvet init` MUST write a valid configuration in duvet's own schema or, with `--upstream`, the files that
+    ##% awslabs duvet writes.
     config = read(new_project.render_config([PYTHON, PYTHON_TESTS], ["spec.md", ODD], ["other.md"]))
     tests = SourceRule(PYTHON_TESTS.patterns, "##=", "##%", Kind.TEST, gitignore=True, language="python")
     code = replace(tests, patterns=PYTHON.patterns, kind=Kind.CITATION, exclude=PYTHON.exclude)
@@ -96,8 +97,8 @@ UPSTREAM = b"'$schema' = \"https://awslabs.github.io/duvet/config/v0.4.0.json\"\
 @pytest.mark.parametrize("data", [OURS, UPSTREAM])
 def test_additions_to_a_configuration(data: bytes) -> None:
     ##= man/spec/init.md#existing-projects
-    ##% In an existing project, `duvet init` MUST add the specifications and languages that its options name. In an
-    ##% existing project, `duvet init` MUST NOT change anything else in a file.
+    ##% In an existing project, `duvet init` MUST add only the specifications and languages that its options name,
+    ##% without changing anything else in a file.
     added = add_to_config(data, read(data), [PYTHON], ["spec.md"], {})
     config = read(added)
     assert added.startswith(data) and config.specifications == (SpecificationRule("spec.md"),)

@@ -226,7 +226,7 @@ def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str
 def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | None) -> None:
     ##= man/spec/mcp.md#handshake
     ##% The server MUST answer `initialize` before it loads the SDK or the project, even if the configuration is
-    ##% invalid. The server MUST give the same answer to `initialize` before and after it has loaded the SDK.
+    ##% invalid, and MUST give the same answer after it has loaded the SDK.
     assert rule(data) == ServerRule()
     assert load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml").rule == ServerRule()
 
@@ -277,7 +277,7 @@ def test_editor_uris() -> None:
 
 def test_variables_of_ingest_count_where_nothing_is_configured() -> None:
     ##= man/spec/knowledge.md#files
-    ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`. duvet MUST use `KM_EDITOR_URI_TEMPLATE` if
+    ##% duvet MUST use `KM_SYMBOLS_ENABLED` if `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` if
     ##% `ingest.editorUri` is not set.
     environ = {"KM_SYMBOLS_ENABLED": "false", "KM_EDITOR_URI_TEMPLATE": "vscode://file/{abs_path}"}
     assert ingest_rules(b"", **environ)[0] == IngestRule(symbols=False, editor_uri="vscode://file/{abs_path}")
@@ -295,7 +295,7 @@ def uploads(text: str, **environ: str) -> UploadRule:
 def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
     ##= man/spec/gateway.md#uploads
     ##% duvet MUST read a value that `uploads` does not set from `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` or
-    ##% `KM_UPLOAD_DEFAULT_INGEST`. duvet MUST refuse to start if one of these variables is invalid.
+    ##% `KM_UPLOAD_DEFAULT_INGEST`, and refuse to start if one of these variables is invalid.
     environ = {"KM_CONTENT_ROOT": " /content ", "KM_UPLOAD_DEFAULT_OVERWRITE": "TRUE", "KM_UPLOAD_DEFAULT_INGEST": "1"}
     assert uploads("{}") == UploadRule()
     given = UploadRule(root="/content", root_origin="KM_CONTENT_ROOT", overwrite=True, ingest=True)
@@ -313,9 +313,8 @@ def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
 @pytest.mark.parametrize("folder", ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b", *REFUSED])
 def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, is hidden, is a configuration file, or contains a name
-    ##% that some systems do not allow. The server MUST refuse a destination outside the content root, even through `..`
-    ##% or a symbolic link.
+    ##% The server MUST refuse a destination that is absolute or hidden, that is a configuration file, that contains a
+    ##% name that some systems do not allow, or that is outside the content root, even through `..` or a symbolic link.
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems

@@ -41,7 +41,7 @@ def test_the_nearest_configuration_in_the_repository(
     files: list[str], start: str, found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ##= man/spec/init.md#project-discovery
-    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it. duvet MUST NOT
+    ##% duvet MUST use the nearest `.duvet/config.toml` in the working directory or a folder above it, but MUST NOT
     ##% search above the top of a git repository.
     root = make(tmp_path / "root", dict.fromkeys(files, ""))
     (root / start).mkdir(parents=True, exist_ok=True)

@@ -80,9 +80,8 @@ LIFECYCLE = {
 
 def test_lifecycle() -> None:
     ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list the documents that have not changed for `ingest.staleDays` days (30 by default).
-    ##% `km-lifecycle-report` MUST list the requirements that are cited only by files that have not changed for
-    ##% `ingest.staleDays` days.
+    ##% `km-lifecycle-report` MUST list the documents that have not changed for `ingest.staleDays` days (30 by default),
+    ##% and the requirements that are cited only by files unchanged for as long.
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` MUST list documents, code and tests without links, and subsystems that have code but no
     ##% tests.

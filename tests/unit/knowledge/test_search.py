@@ -191,8 +191,8 @@ RESULT = {
 
 def test_the_whole_answer(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST return 10 results by default and at most 25. `km-search` MUST return with each result the
-    ##% requirements that its file cites.
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites and
+    ##% an editor URI for each symbol.
     ##= man/spec/knowledge.md#search
     ##% Each answer of `km-search` MUST have a unique `request_id`.
     with closing(filled(tmp_path)) as store:
@@ -320,8 +320,8 @@ def test_a_filter_for_symbols_needs_symbols(words: SearchEngine, tmp_path: Path)
 
 def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: SearchEngine, words: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the share of the
-    ##% highest score that the words of the query can have. With `sort_by_vector`, `km-search` MUST rank chunks by
+    ##% `km-search` and `duvet search --semantic` MUST rank by the weighted mean of the cosine and the word score, as a
+    ##% share of the highest word score that the query can reach. With `sort_by_vector`, `km-search` MUST rank chunks by
     ##% vectors alone.
     answer = ask(both, "how to fill a kettle with tea water")
     assert ids(answer)[0] == GUIDE_MD
@@ -453,7 +453,8 @@ REFUSED = {
 def test_editor_uris() -> None:
     uris = {
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST return an editor URI for each symbol.
+        ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites
+        ##% and an editor URI for each symbol.
         "vscode://file/{abs_path}:{line_start}": "vscode://file//home/me/my%20tea/src/a%23b%20c.py:4",
         "x://{path}?from={line_start}&to={line_end}#{name}": "x://src/a%23b%20c.py?from=4&to=9#Spout.pour%3CT%3E",
         "x://{{{path}}}": "x://{src/a%23b%20c.py}",

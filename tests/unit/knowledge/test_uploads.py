@@ -125,8 +125,8 @@ NAMES = {
 
 def test_a_text_is_named_after_its_title_or_the_time() -> None:
     ##= man/spec/gateway.md#uploads
-    ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time. `km-storetext`
-    ##% MUST write the title, the subsystem, the tags and the metadata as YAML front matter.
+    ##% `km-storetext` MUST write at most 500,000 bytes, to a file named after the title or the time, with the title,
+    ##% subsystem, tags and metadata as YAML front matter.
     for name, titles in NAMES.items():
         assert {StoredText(content="x", title=title).file_name(CLOCK) for title in titles} == {name}
         assert not any("/" in make_file_slug(title) for title in titles)
@@ -190,8 +190,8 @@ for number in range(200):
 @posix
 def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST write an upload completely or not at all. The server MUST NOT overwrite a file unless
-    ##% `overwrite` is set and the call names the file.
+    ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file unless `overwrite` is
+    ##% set and the call names the file.
     (tmp_path / "old.md").write_text("old")
     with run_program(FULL, tmp_path, "new.md", "old.md") as process:
         lines = process.communicate(timeout=60)[0].splitlines()

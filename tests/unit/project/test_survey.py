@@ -80,11 +80,10 @@ def groups(*paths: str) -> Groups:
 )
 def test_languages_and_tests(paths: list[str], expected: Groups) -> None:
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST detect languages by file extensions and manifests. `duvet init` MUST skip hidden files,
-    ##% vendored folders and files that git ignores.
+    ##% `duvet init` MUST detect languages by file extensions and manifests, and skip hidden files, vendored folders and
+    ##% files that git ignores.
     ##= man/spec/init.md#new-projects
-    ##% `duvet init` MUST configure files in test folders, and files that are named like tests, as sources of type
-    ##% `test`.
+    ##% `duvet init` MUST configure files in test folders, and files with names of tests, as sources of type `test`.
     assert groups(*paths) == expected
 
 

@@ -48,7 +48,7 @@ MODELS: dict[tuple[str, bool, int], tuple[str, int] | None] = {
 def test_the_model_depends_on_the_setting_and_the_texts(given: tuple[str, bool, int]) -> None:
     ##= man/spec/knowledge.md#vectors
     ##= type=test
-    ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto` for the transformer for
+    ##% `search.model` MUST select the model: `transformer`, `static`, `none`, or `auto`, which is the transformer for
     ##% requirements and the static model for files. Above 20,000 chunks, duvet MUST use the static model for files.
     model, for_chunks, count = given
     found = embeddings.find_embedder(SearchModel(model), for_chunks=for_chunks, count=count)
@@ -122,8 +122,8 @@ assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
 
 def test_texts_without_words_have_no_vector_and_similar_texts_are_near() -> None:
     ##= man/spec/knowledge.md#vectors
-    ##% A vector search MUST compare the query with every chunk. A vector search MUST return nothing for a query without
-    ##% words, and MUST NOT return a chunk without words.
+    ##% A vector search MUST compare the query with every chunk that has words, and return nothing for a query without
+    ##% words.
     space = embedder().fitted(EMBEDDED_TEXTS)
     *vectors, tea, tokens = unpacked(space, space.rows([*EMBEDDED_TEXTS, "boil tea", "drop packets without tokens"]))
     assert [round(cosine(one, one), 1) for one in vectors] == [1, 1, 1, 1, 0, 0]

@@ -220,8 +220,8 @@ async def test_a_reading_blocks_neither_the_loop_nor_those_who_stay(kettle: Path
 
 async def test_a_wrong_configuration_is_reported_until_it_is_fixed(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% While the project cannot be read, the server MUST answer each request with the reason. Once the project can be
-    ##% read again, the server MUST answer without a restart.
+    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
+    ##% restart once the project can be read.
     config = kettle / ".duvet" / "config.toml"
     async with living(kettle) as live:
         for _ in range(2):

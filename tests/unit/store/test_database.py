@@ -201,7 +201,8 @@ RESTRAINED = ("setpriv", f"--bounding-set={_RIGHTS}", f"--inh-caps={_RIGHTS}")
 @pytest.mark.skipif(not NOBODY or not shutil.which(RESTRAINED[0]), reason="rights of POSIX, and root")
 def test_a_read_only_store_follows_other_writers_and_is_not_written() -> None:
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST read an index in a read-only folder or on a full disk. duvet MUST NOT read or write an index through a symbolic link.
+    ##% duvet MUST read an index in a read-only folder or on a full disk, but MUST NOT read or write an index through a
+    ##% symbolic link.
     def change(removed: str) -> None:
         with closing(open_store(str(path))) as store, store.writing() as writing:
             writing.remove(removed)

@@ -78,8 +78,8 @@ def test_only_a_store_of_an_older_version_is_replaced(
     file: Path, version: int, create: bool, maker: str, hint: str
 ) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% An ingest run MUST replace an index of an older version. With `--full`, an ingest run MUST replace a damaged
-    ##% index. An ingest run MUST NOT replace an index of a newer version or any other file.
+    ##% An ingest run MUST replace an index of an older version and, with `--full`, a damaged index, but MUST NOT
+    ##% replace an index of a newer version or any other file.
     with by_hand(file) as connection:
         connection.execute("CREATE TABLE 'left over' (a)")
         connection.execute(f"PRAGMA user_version={version}")

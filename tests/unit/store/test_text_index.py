@@ -103,8 +103,8 @@ def test_a_query_has_no_syntax(empty: Store) -> None:
 
 def test_long_queries_are_cut(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST ignore very common words of a query. `km-search` MUST cut a query at 2,000 characters or 64
-    ##% words, and warn about it.
+    ##% `km-search` MUST ignore very common words in a query, and warn if it cuts the query at 2,000 characters or 64
+    ##% words.
     put(empty, first="w0\n", last=f"w63 {'x' * 3000}\n", beyond="w64\n")
     assert extract_query_words("tea " * 400) == (["tea"], False)
     assert extract_query_words("tea " * 600) == (["tea"], True)
@@ -152,7 +152,7 @@ DECLARED = {
 
 def test_files_are_found_by_path_and_symbols_by_name(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find other forms of a word, symbols by a part of their name, and files by their path or name.
+    ##% `km-search` MUST find other forms of a word, symbols by a part of their names, and files by path or name.
     symbols = (
         symbol("boil", "function", 1, 2),
         symbol("Spout", "class", 5, 7),

@@ -136,7 +136,9 @@ def test_errors_of_a_duvet_server_are_passed_on_without_tokens(
     wire: Wire, reply: Reply, told: tuple[str, str, str]
 ) -> None:
     ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens.
+    ##% Answers and log lines MUST NOT contain tokens, and MUST NOT contain the project's folder or the text of an
+    ##% exception, except in `stored_path`, in the reason why an index is unreadable, and in log lines about exceptions
+    ##% of installed packs.
     wire.plan(reply)
     assert Forwarding(wire.url).refusal("km-graph-search", term="k") == told
     assert len(wire.asked) == 1
@@ -213,8 +215,8 @@ RETRIED: dict[str, Reply] = {
 
 
 ##= man/spec/gateway.md#forwarding
-##% If the gateway is unavailable, duvet MUST repeat a call that changes nothing up to two times. If the gateway is
-##% unavailable, duvet MUST NOT repeat a call that may change something.
+##% If the gateway is unavailable, duvet MUST repeat a call that changes nothing up to two times, and MUST NOT repeat
+##% any other call.
 ##= man/spec/gateway.md#forwarding
 ##% duvet MUST give up a forwarded call after `server.toolTimeout` or, if the call may change something, after 30
 ##% minutes.
@@ -271,9 +273,11 @@ def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
 
 def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST use HTTPS with a valid certificate for a gateway on another machine.
+    ##% duvet MUST use HTTPS with a valid certificate for a gateway on another machine, and MUST NOT follow a gateway's
+    ##% redirects.
     ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST NOT follow a gateway's redirects. duvet MUST refuse a `KM_GATEWAY_URL` that contains credentials.
+    ##% duvet MUST use HTTPS with a valid certificate for a gateway on another machine, and MUST NOT follow a gateway's
+    ##% redirects. duvet MUST refuse a `KM_GATEWAY_URL` that contains credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
         assert not parse_gateway(url, None, None).base.endswith("/")
     with pytest.raises(QueryError, match="KM_GATEWAY_URL does not use https://"):

@@ -93,7 +93,7 @@ def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
 def test_a_list_has_a_page_unless_more_is_asked_for(more: dict[str, int], rows: str) -> None:
     ##= man/spec/mcp.md#tools
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
-    ##% for more. If the server cuts an answer, it MUST say how to get the remaining part.
+    ##% for more, and say how to get the rest.
     found, page = part(LETTERS, replace(ASKED, **more))
     assert ("".join(found), page.total) == (rows.upper(), 26)
     shown = f"{len(rows)} of 26 shown; for more, set cursor={page.next_cursor}, or raise limit."

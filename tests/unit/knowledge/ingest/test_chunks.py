@@ -152,8 +152,8 @@ def read(folder: Path, path: str) -> chunks.IngestContent:
 
 def test_files_without_chunks(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable, or not UTF-8. `duvet
-    ##% ingest` MUST skip a file whose name is not UTF-8.
+    ##% `duvet ingest` MUST index only the name of a file that is empty, too large, unreadable or not UTF-8, and skip a
+    ##% file whose name is not UTF-8.
     files: dict[str, tuple[str | bytes, str]] = {
         "a.md": ("", "empty"),
         "b.py": (" \n", "empty"),

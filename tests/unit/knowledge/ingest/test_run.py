@@ -222,8 +222,7 @@ def test_a_trace_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
 
 def test_a_failed_run_changes_nothing_and_is_recorded(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% An ingest run that fails or is killed MUST leave the index unchanged. An ingest run that fails MUST record its
-    ##% error.
+    ##% An ingest run that fails or is killed MUST leave the index unchanged, and one that fails MUST record its error.
     def check(error: BaseException, reason: str) -> None:
         def catalogue() -> Catalogue:
             raise error

@@ -58,8 +58,8 @@ BAD = {
 def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read the subsystems from `subsystems.yaml`, `.yml` or `.json` in `.duvet`, `.metadata`,
-    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail if the file of subsystems has errors, and
-    ##% report the line of each error.
+    ##% `docs` or the top folder of the project. `duvet ingest` MUST fail if the subsystems file has errors, and report
+    ##% the line of each error.
     with pytest.raises(ProblemsError) as error:
         read_catalogue(text)
     line, message = BAD[text]

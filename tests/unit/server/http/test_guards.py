@@ -73,8 +73,7 @@ UNKNOWN = http_server.error_of("unauthorized", "The token is unknown", "send Aut
 
 ##= man/spec/mcp.md#http
 ##% If tokens are configured, the server MUST answer a request to `/mcp` without a valid token with 401 and
-##% `WWW-Authenticate`. If tokens are configured, the server MUST accept a session's requests only with the token that
-##% opened the session.
+##% `WWW-Authenticate`, and accept a session's requests only with the token that opened the session.
 async def test_a_known_token_is_needed(server: DuvetServer) -> None:
     known = f"Bearer {http_server.READER}"
     schemes = (f"Basic {http_server.READER}", http_server.READER, "Bearer \xe9")
@@ -118,7 +117,7 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
 )
 async def test_an_escaped_character_counts_as_itself(server: DuvetServer, text: str, status: int) -> None:
     ##= man/spec/mcp.md#limits
-    ##% In the size of a body, the server MUST count an escaped character as the bytes of the character itself.
+    ##% To measure a body, the server MUST count an escaped character as the bytes of the character itself.
     async with http_server.connected(server, limits=HttpLimits(body=2000)) as client:
         for is_ascii in (True, False):
             body = json.dumps(text, ensure_ascii=is_ascii).encode()
@@ -127,8 +126,8 @@ async def test_an_escaped_character_counts_as_itself(server: DuvetServer, text: 
 
 
 ##= man/spec/mcp.md#limits
-##% The server MUST answer 429 with `Retry-After` to a client that exceeds its rate. The server MUST answer 503 with
-##% `Retry-After` if too many requests or streams are open.
+##% The server MUST answer with `Retry-After`: 429 to a client that exceeds its rate, and 503 if too many requests or
+##% streams are open.
 async def test_frequent_requests_are_refused(server: DuvetServer) -> None:
     async with http_server.connected(server, limits=HttpLimits(rate=0.5, burst=2)) as client:
         answers = [await client.get("/health") for _ in range(3)]
@@ -178,7 +177,7 @@ async def test_bodies_that_are_no_messages_are_refused(http: httpx2.AsyncClient)
 
 
 ##= man/spec/mcp.md#limits
-##% The server MUST disconnect a client that sends or reads too slowly, and MUST NOT let it delay other clients.
+##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them delay other clients.
 @pytest.mark.parametrize("parts", [(), (b"GET /health HT",), (HEALTH, b"GET /")])
 async def test_a_head_that_never_ends_is_disconnected(server: DuvetServer, parts: tuple[bytes, ...]) -> None:
     async with http_server.serving(server, limits=HttpLimits(arrival=0.1)) as where:

@@ -152,9 +152,9 @@ async def test_statuses(http: httpx2.AsyncClient) -> None:
 async def test_an_unexpected_failure_has_no_details(server: DuvetServer, caplog: pytest.LogCaptureFixture) -> None:
     async with http_server.connected(server_of(server.live, TOOLS)) as client:
         ##= man/spec/gateway.md#access
-        ##% Answers and log lines MUST NOT contain the project's folder or the text of an exception, except in
-        ##% `stored_path`, in the reason why an index is unreadable, and in log lines about exceptions of installed
-        ##% packs.
+        ##% Answers and log lines MUST NOT contain tokens, and MUST NOT contain the project's folder or the text of an
+        ##% exception, except in `stored_path`, in the reason why an index is unreadable, and in log lines about
+        ##% exceptions of installed packs.
         failed = http_server.refused("upstream_error", "Internal server error")
         assert await http_server.post(client, "burst", number=1) == (500, failed)
         assert await http_server.post(client, "twice", number=1) == (200, {"number": 2})

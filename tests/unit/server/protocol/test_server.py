@@ -201,8 +201,8 @@ class TestMadeTools:
         self, client: Client, caplog: pytest.LogCaptureFixture, tool: str, error: tuple[object, ...]
     ) -> None:
         ##= man/spec/mcp.md#errors
-        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603. The server
-        ##% MUST log an unexpected exception on standard error as one line without the text of the request.
+        ##% After an unexpected exception, the server MUST answer only `Internal error` with the code -32603, and log
+        ##% the exception on standard error as one line without the text of the request.
         with pytest.raises(MCPError) as raised:
             await client.call_tool(tool, {"number": 1})
         assert (raised.value.code, raised.value.message, raised.value.data) == error

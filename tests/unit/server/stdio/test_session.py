@@ -152,8 +152,8 @@ def test_odd_spellings_of_a_message_are_answered(words: bytes, server: DuvetServ
 
 def test_a_line_that_is_too_long_is_refused(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##% Without reading all of it, the server MUST refuse a line of more than 4 MiB with the error -32600, and an HTTP
-    ##% body above the configured limit with 413.
+    ##% Before it has read all of it, the server MUST refuse a line of more than 4 MiB with the error -32600, and an
+    ##% HTTP body above the configured limit with 413.
     long = b'"' + b"x" * 10_000_000 + b'"'
     longest = json.dumps({**PING, "id": "longest"}).encode().ljust(handshake.MAX_LINE_BYTES)
     too_long = refused(f"the line is too long: the limit is {handshake.MAX_LINE_BYTES:,} bytes")

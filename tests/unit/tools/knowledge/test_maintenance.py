@@ -33,9 +33,9 @@ def refused(asking: Asking, tool: str, holder: str = "", /, **arguments: object)
 
 def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `km-ingest-trigger` MUST index the project with the given `profile`, or else with `ingest.profile`, or else with
-    ##% `manual`. `km-ingest-trigger` MUST return the same answer as `km-ingest-status`. `km-ingest-trigger` MUST refuse
-    ##% `paths` with the error `unsupported_operation`.
+    ##% `km-ingest-trigger` MUST index the project with the given `profile`, or else with `ingest.profile` or `manual`,
+    ##% and return the same answer as `km-ingest-status`. `km-ingest-trigger` MUST refuse `paths` with the error
+    ##% `unsupported_operation`.
     found = kept.value(INGEST)
     assert sum(found["artifact_counts"].values()) == 7
     row = {name: found[name] for name in ("run_id", "started_at", "duration_seconds", "artifact_counts")}
@@ -169,8 +169,8 @@ def test_feedback_on_an_unknown_chunk_is_stored_with_a_warning(known: Asking) ->
 
 def test_votes_order_search_results_where_that_is_configured(known: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% With `search.feedback`, `km-search` MUST order chunks with equal scores by the mean of their votes. Without
-    ##% `search.feedback`, `km-search` MUST ignore votes.
+    ##% `km-search` MUST order chunks with equal scores by the mean of their votes if `search.feedback` is set, and
+    ##% otherwise ignore votes.
     def search() -> dict[str, Any]:
         found = known.value(SEARCH, query="boil heat", limit=25)["results"]
         return {one["chunk"]["chunk_id"]: one["scoring"] for one in found}
@@ -414,8 +414,8 @@ def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: P
 
 def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, source: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% Over HTTP, `km-upload` MUST read only files under the content root. Over HTTP, `km-upload` MUST refuse to read
-    ##% files that are hidden, ignored by git, secret, vendored, or written by duvet.
+    ##% Over HTTP, `km-upload` MUST read only files under the content root, and refuse files that are hidden, ignored by
+    ##% git, secret, vendored, or written by duvet.
     inside = kept.folder / "docs"
     own = [f"var/{name}" for name in ("s.db", "audit.jsonl", "feedback.jsonl", "km-backup-1.tgz")]
     secret = ["id_rsa", "docs/server.key", "docs/key.pem", "docs/node_modules/a/b.md", "docs/venv/lib/a.md"]

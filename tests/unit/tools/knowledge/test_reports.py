@@ -70,8 +70,8 @@ def many(folder: Path) -> Asking:
 
 def test_agents_get_short_lists(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#answers
-    ##% For MCP clients, `km-` tools MUST cut long lists to about 4,000 tokens unless `limit` asks for more, and say so
-    ##% in the answer. `km-` tools MUST also cut the lists that a gateway returns.
+    ##% For MCP clients, `km-` tools MUST cut long lists, including those from a gateway, to about 4,000 tokens unless
+    ##% `limit` asks for more, and say so in the answer.
     known = many(tmp_path)
     for tool, name in ((COVERAGE, "missing_artifacts"), (REPORT, "stale_docs")):
         whole: Any = plain(known.answer(tool, face="rest").value)
@@ -98,7 +98,7 @@ FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False
 def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-ingest-status` MUST return the outcome of the last ingest run or, with `profile`, of the last run with that
-    ##% profile. If there is no matching ingest run, `km-ingest-status` MUST answer `not_found`.
+    ##% profile, and answer `not_found` if there is no such run.
     assert known.value(STATUS) == {"status": "ok", **LAST, "run": LAST}
     demo = replace(RUN, run_id="r2", profile="demo", started_at=NOW - 30)
     runs = Asking(fill(tmp_path / "runs", [RUN, demo, FAILED]))
@@ -135,8 +135,8 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking
     for usage in found["tools"].values():
         assert usage.keys() == {"description", "details"} and usage["description"] and usage["details"]
     ##= man/spec/knowledge.md#answers
-    ##% `km-help` MUST describe exactly the enabled tools. With `include_spec`, `km-help` MUST return one document about
-    ##% all enabled tools.
+    ##% `km-help` MUST describe exactly the enabled tools and, with `include_spec`, return one document about all of
+    ##% them.
     found = known.value("km-help", tool="km-graph-search")
     assert found == {
         "status": "ok",

@@ -104,8 +104,8 @@ def chunk(ordinal: int, **more: object) -> dict[str, Any]:
 
 def test_a_node_has_its_outgoing_edges(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, and the number of edges that it left out.
-    ##% `km-graph-node` MUST return the direction of each edge and the node at its other end.
+    ##% `km-graph-node` MUST return up to `limit` edges, outgoing edges first, each with its direction and the node at
+    ##% its other end, and the number of edges that it left out.
     found = known.value(NODE, node_id="Code:src/kettle/boil.py")
     relations = found.pop("relationships")
     assert found == {"status": "ok", "node": FILE}
@@ -223,8 +223,8 @@ NOWHERE = [
 @pytest.mark.parametrize(("name", "code", "message", "hint"), NOWHERE, ids=range(len(NOWHERE)))
 def test_a_name_that_leads_to_no_node_is_refused(known: Asking, name: str, code: str, message: str, hint: str) -> None:
     ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed identifier and `not_found` for an unknown node.
-    ##% For an unknown node, `km-graph-node` MUST suggest an existing node with the same path.
+    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed identifier, and `not_found` for an unknown
+    ##% node, suggesting an existing node with the same path.
     told, message = known.refusal(NODE, node_id=name), message.format(name)
     assert (told[0], told[1][: len(message)], hint in told[2]) == (code, message, True)
 

@@ -239,7 +239,7 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
 def test_a_recipe_with_faults_is_not_run(kitchen: Kitchen, name: str) -> None:
     ##= man/spec/gateway.md#recipes
     ##% duvet MUST list every problem of a recipe with its file, its line and the path of its key. duvet MUST NOT run a
-    ##% step of a faulty recipe, or of a recipe that calls a faulty recipe.
+    ##% step of a faulty recipe or of a recipe that calls one.
     text, wanted = FAULTS[name]
     kitchen.write("brew", text)
     assert kitchen.problems("brew") == [("recipes/brew.yaml", *one) for one in wanted]

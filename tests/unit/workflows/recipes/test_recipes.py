@@ -74,10 +74,8 @@ WORDS = '1 of [{"number":0},{"number":1}]'
 
 def test_recipes_are_read_from_two_folders_of_the_project(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##% At each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes` again, and MUST NOT follow symbolic
-    ##% links out of the project.
-    ##= man/spec/gateway.md#recipes
-    ##% If a project's recipe has the name of a built-in recipe, duvet MUST run the project's recipe.
+    ##% At each run, duvet MUST reread the recipes in `recipes` and `.duvet/recipes`, without following symbolic links
+    ##% out of the project, and prefer them to built-in recipes with the same name.
     ours = {name: f"duvet:{name}.yaml" for name in SHIPPED}
     assert every(kitchen) == ours
     kitchen.write("brew", STEP)
