@@ -52,7 +52,7 @@ def test_an_answer(duvet: Run, folder: Path, wire: Wire) -> None:
     assert duvet("ask", "cups", environ=proxy) == done
 
 
-def test_json(duvet: Run, folder: Path, wire: Wire) -> None:
+def test_an_answer_as_json(duvet: Run, folder: Path, wire: Wire) -> None:
     config = f"providers: {{one: {{kind: anthropic, baseUrl: '{wire.url}', defaultModel: small}}}}\n"
     make(folder, {"models.yaml": config})
     wire.plan(anthropic_says("Maybe."))
@@ -128,7 +128,7 @@ def test_a_wrong_configuration(text: str, message: str, duvet: Run, folder: Path
 
 
 @pytest.mark.parametrize("example", examples("ask"), ids=" ".join)
-def test_examples(example: list[str], duvet: Run, folder: Path, wire: Wire) -> None:
+def test_examples_work(example: list[str], duvet: Run, folder: Path, wire: Wire) -> None:
     one = json.loads(config(wire))["providers"]["one"]
     make(folder, {name: json.dumps({"providers": {"local": one}}) for name in ("duvet.config.json", "models.yaml")})
     wire.plan(openai_says("So it is [1]."))

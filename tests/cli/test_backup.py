@@ -101,7 +101,7 @@ def test_backups_are_not_part_of_the_project(duvet: Run, project: Path) -> None:
     assert (again["added_files"], again["changed_files"]) == ([], [])
 
 
-def test_there_and_back(duvet: Run, project: Path) -> None:
+def test_a_backup_is_restored(duvet: Run, project: Path) -> None:
     before = duvet(*STATUS).out
     done = duvet("backup")
     (archive,) = backups(project)
@@ -155,7 +155,7 @@ def test_a_full_disk(duvet: Run, project: Path, tmp_path: Path) -> None:
                 assert "a.tgz" not in done.err and "disk is well" not in done.err, (left, words, done.err)
 
 
-def test_feedback_alone(duvet: Run, project: Path) -> None:
+def test_a_backup_may_contain_feedback_only(duvet: Run, project: Path) -> None:
     assert duvet("call", *VOTE).code == 0
     (project / STORE).unlink()
     assert duvet("backup", "-o", "a.tgz").code == 0
@@ -204,7 +204,7 @@ FIRST = {**SAID, "chunk_id": "a.md::0", "vote": 1.0, "note": NOTE}
 SECOND = {**SAID, "chunk_id": "b.md::1", "vote": -0.5, "note": None}
 
 
-def test_feedback(duvet_command: str, tmp_path: Path) -> None:
+def test_feedback_is_part_of_a_backup(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% `duvet feedback` MUST list feedback, newest first, and `duvet feedback export` MUST write all feedback as JSON
     ##% Lines, CSV or JSON.

@@ -89,7 +89,7 @@ def test_the_schema_of_awslabs_duvet_does_not_warn(tmp_path: Path, duvet_command
 
 
 @pytest.mark.parametrize("sign", ["//", "///", "#", "##", "--", ";;", "%", "(*", "<!--", "/*", " *", "!", "REM "])
-def test_signs(sign: str, tmp_path: Path, duvet_command: str) -> None:
+def test_a_citation_with_other_signs_is_reported(sign: str, tmp_path: Path, duvet_command: str) -> None:
     make(tmp_path, {**TEXTS, "src/b.py": f"\t{sign}= spec.md#heating\r\n\t{sign}% The kettle MUST boil.\r\n"})
     done = run(duvet_command, tmp_path, "validate")
     assert ("DUV029" in done.err) is (sign != "##")

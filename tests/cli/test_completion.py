@@ -80,7 +80,7 @@ def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
         ("''", list(COMMANDS)),
     ],
 )
-def test_bash(words: str, expected: list[str], kettle: Path, duvet_command: str) -> None:
+def test_bash_completes_commands_and_options(words: str, expected: list[str], kettle: Path, duvet_command: str) -> None:
     ##= man/spec/completion.md#completing
     ##% `duvet completion` MUST print a script for bash, zsh or fish that completes commands, subcommands, options and
     ##% their values.
@@ -169,7 +169,7 @@ def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:
     assert files(kettle).keys() == before.keys()
 
 
-def test_references(kettle: Path, duvet: Run) -> None:
+def test_references_are_completed(kettle: Path, duvet: Run) -> None:
     duvet("uncited")
     ids = [id[:SHORT_ID_DIGITS] for id in Project(str(kettle)).catalogue.ids]
     answers = {word: duvet(environ=asked("bash", "show", word)).out.split() for word in ('""', ids[0][:4], "src/")}

@@ -58,7 +58,7 @@ def test_a_schema_needs_no_project(args: list[str], schema: dict[str, Any]) -> N
     assert json.loads(printed(*args)) == schema
 
 
-def test_a_check(tmp_path: Path, here: Run) -> None:
+def test_config_check_reports_problems(tmp_path: Path, here: Run) -> None:
     assert here("config", "check").err.startswith("error: no configuration in this folder or above it [DUV008]\n")
     make(tmp_path, {"duvet.config.yaml": "server: { name: pot }\n"})
     assert here("config", "check") == Done(0, "", "checked duvet.config.yaml: no errors\n")

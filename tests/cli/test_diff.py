@@ -309,7 +309,7 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     assert diff().code == 0
 
 
-def test_a_gate_against_nothing(folder: Path, diff: Run) -> None:
+def test_a_gate_needs_a_default_branch(folder: Path, diff: Run) -> None:
     git(folder, "remote", "add", "origin", str(folder))
     hint = "give a BASE, such as origin/main; in CI, fetch it first"
     assert diff("--fail-on", "regression") == failed("unknown default branch of origin [DUV120]", hint=hint)

@@ -27,7 +27,7 @@ def urls(held: Held, kettle: Path) -> list[str]:
     return urls
 
 
-def test_a_terminal(held: Held, urls: list[str], kettle: Path, duvet_command: str) -> None:
+def test_progress_is_shown_on_a_terminal(held: Held, urls: list[str], kettle: Path, duvet_command: str) -> None:
     terminal = Terminal(duvet_command, kettle, "extract", "--allow-http", "-f", "auto", urls[0])
     terminal.until(" Downloading                      0/1 0 bytes kettle")
     held.doors[PATHS[0]].set()
@@ -41,7 +41,7 @@ def test_a_terminal(held: Held, urls: list[str], kettle: Path, duvet_command: st
     assert terminal.shown.has_cursor
 
 
-def test_one_after_another(held: Held, urls: list[str], kettle: Path, duvet_command: str) -> None:
+def test_each_download_is_shown(held: Held, urls: list[str], kettle: Path, duvet_command: str) -> None:
     size = len(text("kettle"))
     terminal = Terminal(duvet_command, kettle, "report", "--allow-http")
     for line, path in {
@@ -84,7 +84,7 @@ def test_a_terminal_that_can_not_draw_or_is_quiet(
     assert (terminal.code(), terminal.written) == (0, b"")
 
 
-def test_no_terminal(held: Held, urls: list[str], kettle: Path, duvet_command: str) -> None:
+def test_no_progress_without_a_terminal(held: Held, urls: list[str], kettle: Path, duvet_command: str) -> None:
     process = start(duvet_command, kettle, "report", "--allow-http")
     assert process.stderr is not None
     began = [process.stderr.readline() for _ in range(3)]

@@ -54,7 +54,7 @@ EXAMPLES = [words for command in PROJECTS for words in examples(command) if word
 
 
 @pytest.mark.parametrize("words", EXAMPLES, ids=" ".join)
-def test_examples(words: list[str], duvet_command: str, tmp_path: Path) -> None:
+def test_examples_in_help_run(words: list[str], duvet_command: str, tmp_path: Path) -> None:
     folder = make(tmp_path / "project", PROJECTS[words[0]])
     if words[0] == "cite" and "tests/requests.rs:7" not in words:
         make(folder, {"src/lib.rs": "fn f() {}\n" * 91})

@@ -53,7 +53,7 @@ def drifted(quote: str, change: str, note: str) -> str:
         (f"a{BEEP[1:]}", BEEP, "[-a-]{+A+} kettle SHOULD beep twice."),
     ],
 )
-def test_a_typo(quote: str, fixed: str, change: str, tmp_path: Path, duvet_command: str) -> None:
+def test_a_typo_is_fixed(quote: str, fixed: str, change: str, tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
     ##% A fix MUST be safe if it changes only the target of a quote that moved, or only white space, markup or the case
     ##% of the first letter.
@@ -192,7 +192,7 @@ def test_a_specification_that_was_renamed(renames: bool, tmp_path: Path, duvet_c
     )
 
 
-def test_a_quote_that_moved(tmp_path: Path, duvet_command: str) -> None:
+def test_a_quote_that_moved_to_another_section_is_fixed(tmp_path: Path, duvet_command: str) -> None:
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(BOIL)})
     (folder / "spec.md").write_text(f"{SPEC.replace(BOIL, '')}\n{BOIL}\n", encoding="utf-8")
     said = f"src/a.py:2: change the target to spec.md#cleaning\n{FIXED}{OK}"
@@ -280,7 +280,7 @@ src/a.py:2: update the quote
 Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: """
 
 
-def test_asking(reworded: Path, duvet_command: str) -> None:
+def test_fixes_are_confirmed_interactively(reworded: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
     ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
     ##% ask about each unsafe fix, and show the changed words and the code around the citation. Without a terminal,
@@ -293,7 +293,9 @@ def test_asking(reworded: Path, duvet_command: str) -> None:
 
 
 @pytest.mark.parametrize(("answers", "asked", "fixed"), [("s\n", 1, 0), ("y\nq\n", 2, 1), ("\x04", 1, 0)])
-def test_leaving(answers: str, asked: int, fixed: int, reworded: Path, duvet_command: str) -> None:
+def test_leaving_the_dialog_keeps_earlier_fixes(
+    answers: str, asked: int, fixed: int, reworded: Path, duvet_command: str
+) -> None:
     code, said = answered(duvet_command, reworded, answers, "validate", "--interactive")
     assert (code, said.count("Apply this fix?")) == (1, asked)
     assert ["minutes" not in quoted(reworded)[0], quoted(reworded)[1:]] == [bool(fixed), [STOP, BEEP]]
@@ -307,7 +309,7 @@ def test_leaving(answers: str, asked: int, fixed: int, reworded: Path, duvet_com
         ("--unsafe-fixes", "--interactive and --unsafe-fixes can't be used together"),
     ],
 )
-def test_no_terminal(options: str, message: str, duvet: Run) -> None:
+def test_interactive_fixes_need_a_terminal(options: str, message: str, duvet: Run) -> None:
     refuses(duvet, f"validate --interactive {options}", 2, f"Error: {message}\n")
 
 

@@ -111,7 +111,7 @@ def test_help_of_a_command_is_its_usage(duvet_command: str, tmp_path: Path) -> N
         (["cache", "cler"], "No such topic or command 'cler'; did you mean `duvet help cache clear`?"),
     ],
 )
-def test_an_unknown_name(duvet_command: str, tmp_path: Path, words: list[str], message: str) -> None:
+def test_an_unknown_topic_is_refused(duvet_command: str, tmp_path: Path, words: list[str], message: str) -> None:
     done = run(duvet_command, tmp_path, "help", *words)
     assert (done.code, done.out, done.err.splitlines()[-1]) == (2, "", f"Error: {message}")
 

@@ -70,7 +70,7 @@ def test_stand_ins_need_no_extra(ledger: Path) -> None:
     assert (metadata["scoring_mode"], metadata["warnings"]) == ("hybrid", [warning])
 
 
-def test_json(ledger: Path, duvet_command: str) -> None:
+def test_ingest_prints_json(ledger: Path, duvet_command: str) -> None:
     done = run(duvet_command, ledger, "-q", "ingest", "--format", "json", "--dry-run")
     found = json.loads(done.out)
     assert done.err == "" and not (ledger / STORE).exists()
@@ -99,7 +99,7 @@ def test_a_dry_run_lists_what_would_change(ledger: Path, duvet_command: str) -> 
     ]
 
 
-def test_mistakes(ledger: Path, duvet_command: str) -> None:
+def test_invalid_options_and_configurations_are_refused(ledger: Path, duvet_command: str) -> None:
     assert 'invalid profile name "a b"' in run(duvet_command, ledger, "ingest", "--profile", "a b").err
     written(ledger, {"duvet.config.yaml": "ingest: {symbol: true}\n"})
     done = run(duvet_command, ledger, "ingest")

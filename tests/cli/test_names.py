@@ -112,7 +112,7 @@ def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
         assert (folder / "login.rs").read_text() == f"{line}\n{quote}\nfn mail();\n"
 
 
-def test_another_number(duvet: Run, folder: Path) -> None:
+def test_a_wrong_id_is_corrected(duvet: Run, folder: Path) -> None:
     """The quote is correct, so the fix keeps the kind of target that the author chose."""
     ##= man/spec/names.md#targets
     ##% If a requirement's id changed but not its text, `duvet validate --fix` MUST replace the id in targets.
@@ -139,7 +139,7 @@ def test_markup_is_no_difference(duvet: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     "command", ["search FR-002", "uncited", "prioritize", "uncited --section FR-002", "show FR-002"]
 )
-def test_lists(command: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
+def test_lists_show_ids_of_requirements(command: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     (folder / "login.rs").write_text(RIGHT)
     name = command.replace(" ", "_").replace("--", "")
     formats = (
@@ -151,7 +151,7 @@ def test_lists(command: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
         gold.assert_match(done.out, f"{name}.{format}")
 
 
-def test_cite(duvet: Run, folder: Path) -> None:
+def test_cite_accepts_the_id_of_a_requirement(duvet: Run, folder: Path) -> None:
     (folder / "login.rs").write_text("fn mail();\n")
     assert duvet("cite", "FR-003", "--at", "login.rs:1").code == 0
     assert (folder / "login.rs").read_text() == (
@@ -161,7 +161,7 @@ def test_cite(duvet: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("words", ["show FR", "cite FR", "uncited --section FR"])
-def test_completion(words: str, duvet: Run, folder: Path) -> None:
+def test_ids_are_completed(words: str, duvet: Run, folder: Path) -> None:
     assert duvet("search", "FR-001").code == 0
     assert duvet(environ=asked("bash", *words.split())).out.splitlines() == [
         "plain,FR-001",
@@ -170,7 +170,7 @@ def test_completion(words: str, duvet: Run, folder: Path) -> None:
     ]
 
 
-def test_not_applicable(duvet: Run, folder: Path) -> None:
+def test_entries_may_name_an_id(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#references
     ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
     ##% requirement's hash.
@@ -211,7 +211,7 @@ def test_the_report_shows_names(duvet: Run, folder: Path) -> None:
     assert "Requirements · FR-001<td>System MUST" in page
 
 
-def test_tools(duvet: Run, folder: Path, gold: Snapshot) -> None:
+def test_tools_accept_ids(duvet: Run, folder: Path, gold: Snapshot) -> None:
     (folder / "login.rs").write_text(RIGHT)
     calls = {
         "get_requirement": {"reference": "FR-001"},

@@ -31,7 +31,7 @@ FINE = (0, "", "checked 1 annotation in 1 file: no problems\n")
 OTHER_PAGES = {"duvet.config.toml": "[[pages]]\npattern = 'notes/*.md'\n"}
 
 
-def test_the_list(duvet: Run) -> None:
+def test_pages_are_listed(duvet: Run) -> None:
     plain = "kettle\t2026-05-02\twater, heat\tdocs/kettle.md\tKettle\ncups\t2026-05-01\t\tdocs/cups.md\tCups\n"
     assert duvet("pages") == duvet("pages", "list") == (0, plain, "2 pages\n")
     rows = [line.split("\t") for line in plain.splitlines()]
@@ -45,7 +45,7 @@ def test_the_list(duvet: Run) -> None:
         assert (done.code, done.err, done.out.count("docs/")) == (0, "", 2)
 
 
-def test_a_page(duvet: Run, folder: Path, gold: Snapshot) -> None:
+def test_a_page_is_shown(duvet: Run, folder: Path, gold: Snapshot) -> None:
     make(folder, {"docs/tea.md": "[[kettle]]", "docs/spec.md": "# Tea\n\n## Brewing\n\nTea MUST be hot.\n"})
     done = duvet("pages", "show", "kettle")
     assert (done.code, done.err) == (0, "")
@@ -76,7 +76,7 @@ def test_problems_of_pages(duvet: Run, folder: Path) -> None:
     assert [one["code"] for one in json.loads(done.out)["problems"]] == ["DUV100", "DUV104", "DUV100"]
 
 
-def test_validate(duvet: Run, folder: Path) -> None:
+def test_validate_checks_pages(duvet: Run, folder: Path) -> None:
     ##= man/spec/pages.md#checks
     ##% `duvet validate` MUST report the problems of pages. `duvet pages check` MUST exit with 1 if it finds a broken
     ##% link, a duplicate slug or an unreadable page.

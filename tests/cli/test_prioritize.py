@@ -21,7 +21,7 @@ SERVING = "[[not-applicable]]\ntarget = 'tea.md#serving'\nreason = 'Nobody comes
     ("name", "args", "count"),
     [("ranked", "", "9 of 9"), ("explained", "--explain --limit 4", "4 of 9"), ("all", "--all --spec tea", "10 of 10")],
 )
-def test_formats(name: str, args: str, count: str, format: str, tea: Run, gold: Snapshot) -> None:
+def test_priorities_in_every_format(name: str, args: str, count: str, format: str, tea: Run, gold: Snapshot) -> None:
     done = tea("prioritize", *args.split(), "--format", format)
     assert (done.code, done.err) == (0, f"{count} requirements listed, most urgent first\n")
     gold.assert_match(done.out, f"{name}.{format}.txt")
@@ -40,7 +40,7 @@ def test_formats(name: str, args: str, count: str, format: str, tea: Run, gold: 
         ("write_test_first", "--prompt write_test --section lid"),
     ],
 )
-def test_prompts(name: str, args: str, tea: Run, gold: Snapshot) -> None:
+def test_a_prompt_is_printed_for_a_requirement(name: str, args: str, tea: Run, gold: Snapshot) -> None:
     ##= man/spec/queries.md#priorities
     ##% With `--prompt`, `duvet prioritize` MUST print only a prompt about the most urgent requirement.
     done = tea("prioritize", *args.split())
@@ -93,7 +93,7 @@ def test_listed_requirements(args: str, listed: int, among: int, tea: Run) -> No
     assert tea("-q", "prioritize", *args.split()) == Done(0, done.out, "")
 
 
-def test_twenty_are_listed(tea: Run, tmp_path: Path) -> None:
+def test_twenty_requirements_are_listed_by_default(tea: Run, tmp_path: Path) -> None:
     make(tmp_path / "tea", {"tea.md": "# Tea\n\n" + "".join(f"It MUST be {number}.\n" for number in range(30))})
     done = tea("prioritize", "--spec", "tea")
     assert (done.out.count("\n"), done.err.splitlines()[-1]) == (20, "20 of 30 requirements listed, most urgent first")

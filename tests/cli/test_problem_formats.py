@@ -44,7 +44,7 @@ def test_a_format_goes_to_standard_output(format: ProblemFormat, wrong: Path, du
 
 
 @pytest.mark.parametrize("format", FOR_PROGRAMS)
-def test_nothing_is_wrong(format: ProblemFormat, kettle: Path, duvet: Run) -> None:
+def test_every_format_without_problems(format: ProblemFormat, kettle: Path, duvet: Run) -> None:
     expected = (ROOT / f"tests/gold/problems/none.{SUFFIXES[format]}").read_text()
     assert duvet("-q", "report", "--format", format) == Done(0, expected, "")
     assert duvet("-q", "report", "--format", format, "--output", "new/x") == Done(0, "", "")
@@ -86,7 +86,7 @@ def test_a_configuration_that_cannot_be_read(format: ProblemFormat, kettle: Path
     assert "DUV002" in done.out and "DUV004" in done.out
 
 
-def test_on_github(wrong: Path, duvet: Run) -> None:
+def test_problems_are_annotations_on_github(wrong: Path, duvet: Run) -> None:
     done = duvet("report", environ=ON_GITHUB)
     assert done.out == duvet("report", "--format", "github").out
     assert done.err.count(TEXT) == 1

@@ -30,7 +30,7 @@ def test_the_server_in_the_configuration(duvet: Run, kettle: Path) -> None:
     assert duvet("prompt", "system").out == render_instructions(ServerRule(title="Tea", packs=()))
 
 
-def test_the_same_as_of_what_is_next(tea: Run) -> None:
+def test_a_prompt_equals_that_of_prioritize(tea: Run) -> None:
     ranked = json.decode(tea("prioritize", "--format", "json", "--limit", "1").out)
     for name in ("implement_requirement", "write_test"):
         printed = tea("prompt", name, "--arg", f"requirement={ranked[0]['identifier']}")

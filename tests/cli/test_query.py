@@ -136,7 +136,7 @@ def java(tmp_path: Path, folder: Path) -> Path:
         ("no-report", ("-c", "coverage", "-r", "none/*.xml", "-q", "whistle"), 1),
     ],
 )
-def test_checks(
+def test_each_check_has_its_verdict(
     name: str, args: tuple[str, ...], code: int, duvet: Run, request: pytest.FixtureRequest, gold: Snapshot
 ) -> None:
     ##= man/spec/query.md#results
@@ -275,7 +275,7 @@ Overall: \u2713 PASS
 """
 
 
-def test_no_check(duvet: Run) -> None:
+def test_a_query_without_a_check_prints_help(duvet: Run) -> None:
     help = duvet("query", "--help").out
     assert duvet("query") == Done(0, f"{help}\n", "    Starting duvet in query mode...\n")
     assert duvet("query", "-h").out == help
@@ -283,7 +283,7 @@ def test_no_check(duvet: Run) -> None:
     assert "Queries requirement traceability using coverage data" in " ".join(help.split())
 
 
-def test_output(duvet: Run, folder: Path) -> None:
+def test_a_query_prints_results_and_writes_requirement_files(duvet: Run, folder: Path) -> None:
     ##= man/spec/query.md#results
     ##% `duvet query` MUST write the same requirement files as `duvet report`, but no report and no snapshot.
     before = files(folder)
@@ -292,7 +292,7 @@ def test_output(duvet: Run, folder: Path) -> None:
     assert new == {".duvet/requirements/spec/heating.toml", ".duvet/requirements/spec/pouring.toml"}
 
 
-def test_quiet(duvet: Run) -> None:
+def test_a_quiet_query_prints_failures_only(duvet: Run) -> None:
     assert duvet("-q", "query", "-c", "test", "-q", "boil") == Done(0, "", "")
     done = duvet("-q", "query", "-c", "test", "-q", "whistle", "-q", "glow")
     assert done.code == 1

@@ -54,7 +54,7 @@ def duvet(duvet_command: str, project: Path) -> Run:
     return runner(duvet_command, project)
 
 
-def test_the_list(duvet: Run, project: Path) -> None:
+def test_recipes_are_listed(duvet: Run, project: Path) -> None:
     rows = json.loads(duvet("recipe", "--format", "json").out)
     assert [(row["name"], row["file"], row["steps"]) for row in rows] == [
         ("daily-health", "shipped", 4),
@@ -73,7 +73,7 @@ def test_the_list(duvet: Run, project: Path) -> None:
     assert "skipped" not in duvet("-q", "recipe", "list").err
 
 
-def test_show(duvet: Run, project: Path) -> None:
+def test_a_recipe_is_shown(duvet: Run, project: Path) -> None:
     assert duvet("recipe", "show", "look").out == duvet("recipe", "show", "look", "-o", "-").out == LOOK
     assert json.loads(duvet("recipe", "show", "look", "--format", "json").out)["steps"][0]["id"] == "open"
     # A shipped recipe that is written to the project is a recipe of the project.
@@ -88,7 +88,7 @@ def test_show(duvet: Run, project: Path) -> None:
     assert not (project / "none.yaml").exists()
 
 
-def test_a_dry_run(duvet: Run, project: Path) -> None:
+def test_a_dry_run_prints_the_plan(duvet: Run, project: Path) -> None:
     make(project, {"recipes/look.yaml": LOOK.replace('"${vars.only}"', '"$${x} ${vars.only} ${captures.first}"')})
     before = files(project)
     done = duvet("recipe", "run", "look", "--dry-run", "--var", "only=1.10", "--format", "json")
@@ -113,7 +113,7 @@ def test_a_dry_run(duvet: Run, project: Path) -> None:
     assert files(project) == before
 
 
-def test_a_check(duvet: Run, project: Path) -> None:
+def test_a_recipe_is_checked(duvet: Run, project: Path) -> None:
     assert duvet("recipe", "check").err == "checked 1 recipe: no errors\n"
     wrong = LOOK.replace("km-help", "km-hlep")
     make(project, {"elsewhere.yaml": wrong.replace("total, not_equals", "total, not_equal")})
@@ -130,7 +130,7 @@ def test_a_check(duvet: Run, project: Path) -> None:
         assert "recipes/wrong.yaml:17:11" in duvet("recipe", *words.split()).err
 
 
-def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
+def test_a_recipe_needs_the_pack_of_its_tools(duvet: Run, project: Path) -> None:
     for pack in ({"enabled": False}, {"mode": "read-only"}):
         make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": pack}})})
         message = "error: the configuration disables the tool km-recipe-run [DUV122]\n --> duvet.config.json\n"
@@ -145,7 +145,7 @@ def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
 
 
 @pytest.mark.parametrize("token", [{}, {"KM_ADMIN_TOKEN": "sesame"}], ids=["none", "admin"])
-def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
+def test_recipes_are_read_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
     environ = {"KM_GATEWAY_URL": "http://127.0.0.1:9", **token}
     error = "error: KM_GATEWAY_URL is set, so the server at that URL runs the recipes [DUV122]\n"
     for more in ((), ("--dry-run",)):
@@ -159,7 +159,7 @@ def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
     assert duvet("recipe", "show", "look", environ=environ).out == LOOK
 
 
-def test_a_run(duvet: Run) -> None:
+def test_a_recipe_is_run(duvet: Run) -> None:
     ##= man/spec/gateway.md#recipes
     ##% `duvet recipe run` MUST print the result of each step, and exit with 0 after success, with 1 after a failure,
     ##% and with 2 for invalid variables.
@@ -186,7 +186,7 @@ def test_a_run(duvet: Run) -> None:
     assert done.code == 1 and "code     assert_failed" in done.out
 
 
-def test_a_release(duvet: Run, project: Path) -> None:
+def test_the_release_recipe_runs(duvet: Run, project: Path) -> None:
     config = '{"ingest": {"semantic": false}}'
     make(project, {"README.md": "# The pot\n\nHow to install it.\n", "duvet.config.json": config})
     done = duvet("recipe", "run", "release-prep", "--var", "profile=nightly", "--format", "json")
@@ -209,7 +209,7 @@ def test_a_release(duvet: Run, project: Path) -> None:
     assert done.code == 1 and "code     assert_failed" in done.out
 
 
-def test_an_interruption(duvet_command: str, project: Path) -> None:
+def test_an_interrupted_run_is_reported(duvet_command: str, project: Path) -> None:
     terminal = Terminal(duvet_command, make(project, {"recipes/wait.yaml": WAIT}), "recipe", "run", "wait")
     terminal.until("1/2 wait")
     terminal.process.send_signal(signal.SIGINT)

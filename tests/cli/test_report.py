@@ -49,7 +49,7 @@ def changed(folder: Path, before: dict[str, bytes]) -> set[str]:
     return {name for name in after if after[name] != before.get(name)}
 
 
-def test_all_is_well(kettle: Path, duvet: Run) -> None:
+def test_a_project_without_problems_is_reported(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
     ##% `duvet report` MUST write nothing to standard output except a report or problems that the user directs there.
     before = files(kettle)
@@ -216,7 +216,7 @@ def warnings(done: Done) -> str:
     return found[0] if found else ""
 
 
-def test_doubts(reported: Path, duvet: Run, gold: Snapshot) -> None:
+def test_doubtful_annotations_are_warnings(reported: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--strict`, `duvet report` and `duvet validate` MUST exit with 1 if there are warnings.
     before = files(make(reported, {"src/a.rs": DOUBTFUL}))
@@ -276,7 +276,7 @@ def test_requirements_that_went_away(stale: Path, duvet: Run) -> None:
 
 
 @pytest.mark.parametrize("args", [("report",), EXTRACT], ids=["report", "extract"])
-def test_pruning(args: tuple[str, ...], stale: Path, duvet: Run) -> None:
+def test_stale_requirement_files_are_pruned(args: tuple[str, ...], stale: Path, duvet: Run) -> None:
     before = files(make(stale, {".duvet/requirements/spec/mine.toml": ""}))
     if args == EXTRACT:
         assert f"\n --> {SPOUT}:1\n" in duvet(*args).err

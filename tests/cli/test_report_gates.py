@@ -336,7 +336,7 @@ def test_a_gate_with_nothing_to_check_fails(
     "gate",
     ["diff --fail-on regression", "diff --fail-on new", "uncited --fail-on must", "uncited --fail-on any --todo"],
 )
-def test_other_gates_fail_alike(
+def test_every_gate_without_requirements_fails(
     gate: str, texts: dict[str, str], code: str, tmp_path: Path, duvet_command: str
 ) -> None:
     ##= man/spec/gates.md#verdicts
@@ -475,7 +475,7 @@ def test_the_reports_are_named(tmp_path: Path, duvet_command: str) -> None:
         ("", []),
     ],
 )
-def test_true_is_a_gate(args: str, found: list[str], tmp_path: Path, duvet_command: str) -> None:
+def test_true_names_every_specification(args: str, found: list[str], tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/gates.md#gates-for-targets
     ##% Except with awslabs duvet's schema, `--require-citations true` and `--require-tests true` MUST have the same
     ##% effect as naming every specification.

@@ -178,7 +178,7 @@ def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Pat
 
 
 @pytest.mark.parametrize("options", [(), ("--html", "-")])
-def test_no_page(kettle: Path, duvet: Run, browser: Path, options: tuple[str, ...]) -> None:
+def test_no_html_report_to_open_is_an_error(kettle: Path, duvet: Run, browser: Path, options: tuple[str, ...]) -> None:
     (kettle / ".duvet/config.toml").write_text(CONFIG + "[report.html]\nenabled = false\n")
     done = duvet("report", "--open", *options, environ={"BROWSER": str(browser)})
     hint = "add `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
@@ -200,7 +200,7 @@ def test_no_browser(kettle: Path, duvet: Run, name: str) -> None:
     assert (done.code, done.err.endswith(failed("no browser was found", PAGE, hint).err)) == (1, True)
 
 
-def test_watching(kettle: Path, browser: Path, watch: Watch) -> None:
+def test_the_html_report_follows_changes(kettle: Path, browser: Path, watch: Watch) -> None:
     watched = watch("report", "--watch", "--open", BROWSER=str(browser))
     watched.until()
     save_by_rename("src/a.rs", "")(kettle)

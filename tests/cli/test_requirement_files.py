@@ -88,7 +88,7 @@ def test_files_that_nothing_asks_for_are_removed(written: Path, duvet: Run) -> N
         assert duvet("report") == Done(0, "", COUNTED)
 
 
-def test_files_of_what_is_gone(folder: Path, written: Path, duvet: Run) -> None:
+def test_files_of_removed_requirements_are_removed(folder: Path, written: Path, duvet: Run) -> None:
     make(folder, {CONFIG: OURS + WRITING, "spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
     done = duvet("report")
     assert (done.code, done.err.startswith(REMOVED.format("1 requirement file"))) == (0, True)

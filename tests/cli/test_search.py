@@ -51,7 +51,7 @@ sys.exit(run_command_line(["search", "--semantic", "water"]))
 
 
 @pytest.mark.parametrize("format", ListFormat)
-def test_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
+def test_search_results_in_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/search.md#results
     ##% `duvet search` MUST exit with 0 if it finds something, and with 1 if it finds nothing.
     done = duvet("search", "server", "--format", format)
@@ -70,7 +70,7 @@ def test_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
         gold.assert_match(done.out, f"semantic_{format}.txt")
 
 
-def test_some_of_many(duvet: Run) -> None:
+def test_a_limit_cuts_the_results(duvet: Run) -> None:
     done = duvet("search", "must", "--limit", "2")
     assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown; use --limit 0 to show all\n")
     assert duvet("search", "must", "--limit", "0").err == ""
@@ -153,7 +153,7 @@ def test_suggestions_if_nothing_is_found(query: str, hint: str, duvet: Run) -> N
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
-def test_on_a_terminal(columns: int, duvet_command: str, folder: Path, gold: Snapshot) -> None:
+def test_a_terminal_gets_a_table(columns: int, duvet_command: str, folder: Path, gold: Snapshot) -> None:
     coloured = shown(duvet_command, folder, "search", "server", columns=columns)
     gold.assert_match(coloured, f"terminal_{columns}.txt")
     plain = re.sub(r"\x1b\[1;33m|(?<=server)\x1b\[0m", "**", coloured)

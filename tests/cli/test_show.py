@@ -30,7 +30,7 @@ ERRORS = "2 errors in the project; results may be incomplete; run `duvet validat
 
 
 @pytest.mark.parametrize("name", THINGS)
-def test_everything_in_every_format(name: str, duvet: Run, gold: Snapshot) -> None:
+def test_each_kind_of_reference_in_every_format(name: str, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/show.md#details
     ##% `duvet show` MUST show a requirement with the reason for its status, and its citations grouped by type. `duvet
     ##% show` MUST show a citation with its place, its problems and the code around it.
@@ -42,7 +42,9 @@ def test_everything_in_every_format(name: str, duvet: Run, gold: Snapshot) -> No
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_why_a_requirement_is_not_owed(format: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
+def test_the_reason_of_a_not_applicable_requirement_is_shown(
+    format: str, duvet: Run, folder: Path, gold: Snapshot
+) -> None:
     entry = """\
 [[not-applicable]]
 target = "tea.md#pot"
@@ -56,7 +58,7 @@ expiry = 2999-12-31
 
 
 @pytest.mark.parametrize(("context", "numbers"), [("0", [3, 4]), ("1", [2, 3, 4, 5]), ("1000", [*range(1, 37)])])
-def test_context(context: str, numbers: list[int], duvet: Run) -> None:
+def test_context_lines_are_shown(context: str, numbers: list[int], duvet: Run) -> None:
     _, out, _ = duvet("show", "src/pot.rs:3", "--context", context)
     lines = [line.split() for line in out.splitlines()]
     assert [int(line[0]) for line in lines if len(line) > 1 and line[0].isdigit() and line[1] in "|>"] == numbers
@@ -88,7 +90,7 @@ def test_unknown_references(reference: str, message: str, hint: str, duvet: Run)
         ("tea.md", None, "tea#pot", 'unknown specification "tea"', "available: rfc7168"),
     ],
 )
-def test_a_file_that_has_gone_bad(
+def test_a_file_that_became_unreadable_is_reported(
     path: str, now: bytes | None, reference: str, message: str, hint: str, duvet: Run, folder: Path
 ) -> None:
     (folder / path).unlink()

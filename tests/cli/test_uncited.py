@@ -24,7 +24,9 @@ COUNT = "5 of 12 requirements uncited or to do\n"
         ("todo", ("--todo",), "2 of 12 requirements with a todo\n"),
     ],
 )
-def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: Run, gold: Snapshot) -> None:
+def test_uncited_requirements_in_every_format(
+    name: str, args: tuple[str, ...], said: str, format: str, tea: Run, gold: Snapshot
+) -> None:
     done = tea("uncited", *args, "--format", format)
     assert (done.code, done.err) == (0, said)
     gold.assert_match(done.out, f"{name}.{format}.txt")
@@ -75,7 +77,7 @@ def test_not_applicable_requirements(tea: Run, tmp_path: Path) -> None:
         ("must", "--status done", 1, "FAIL: --fail-on must: 1 requirement\n"),
     ],
 )
-def test_the_gate(level: str, more: str, code: int, verdict: str, tea: Run) -> None:
+def test_the_gate_fails_for_uncited_requirements(level: str, more: str, code: int, verdict: str, tea: Run) -> None:
     ##= man/spec/queries.md#uncited
     ##% With `--fail-on LEVEL`, `duvet uncited` MUST exit with 1 if it finds a requirement of this or a stronger level,
     ##% even if `--limit` hides the requirement. With `--fail-on`, `duvet uncited` MUST exit with 1 if the project has

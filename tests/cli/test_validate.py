@@ -27,7 +27,7 @@ NO_FILES = "checked 0 annotations in 0 files: no problems\n"
 
 
 @pytest.mark.parametrize("format", ProblemFormat)
-def test_formats(format: ProblemFormat, folder: Path, duvet: Run, gold: Snapshot) -> None:
+def test_problems_in_every_format(format: ProblemFormat, folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#exit-code
     ##% `duvet validate` MUST exit with 0 if there are no errors, and with 1 otherwise.
     before = files(folder)
@@ -39,7 +39,7 @@ def test_formats(format: ProblemFormat, folder: Path, duvet: Run, gold: Snapshot
     assert duvet("--no-cache", "validate", "--format", format, "--output", "-") == done
 
 
-def test_warnings(folder: Path, duvet: Run) -> None:
+def test_warnings_are_errors_on_request(folder: Path, duvet: Run) -> None:
     (folder / "src/right.py").write_text(RIGHT + RIGHT)
     for strict, code, noun in (((), 0, "warning"), (("--strict",), 1, "error")):
         done = duvet("validate", *strict, "src/right.py")
@@ -188,7 +188,7 @@ def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
     assert (folder / "src/broken.rs").read_bytes() == b"//= tea.md#serving\r\n//# Everybody SHOULD wait"
 
 
-def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
+def test_fixes_are_written(folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST report the problems that it did not fix.
     ##= man/spec/validate.md#fixes

@@ -60,7 +60,7 @@ STEPS: dict[str, tuple[Edit, tuple[str, int, str]]] = {
 
 
 @pytest.mark.parametrize(("edit", "told"), STEPS.values(), ids=STEPS)
-def test_one_change(edit: Edit, told: tuple[str, int, str], kettle: Path, watch: Watch) -> None:
+def test_a_change_starts_a_run(edit: Edit, told: tuple[str, int, str], kettle: Path, watch: Watch) -> None:
     watched = watch("report", "--watch")
     watched.until()
     edit(kettle)
@@ -115,7 +115,7 @@ def test_errors_do_not_end_the_watch(kettle: Path, watch: Watch) -> None:
     ("path", "wrong", "right"),
     [(".duvet/config.toml", "nothing =\n", CONFIG), ("duvet.config.yaml", "pages: 1\n", "pages: []\n")],
 )
-def test_wrong_from_the_start(path: str, wrong: str, right: str, kettle: Path, watch: Watch) -> None:
+def test_a_watch_starts_with_a_broken_project(path: str, wrong: str, right: str, kettle: Path, watch: Watch) -> None:
     make(kettle, {path: wrong})
     watched = watch("report", "--watch")
     assert "error: " in watched.until()
@@ -123,7 +123,7 @@ def test_wrong_from_the_start(path: str, wrong: str, right: str, kettle: Path, w
     assert watched.told() == Told(path, 0, PASS)
 
 
-def test_several_changes_are_one(kettle: Path, watch: Watch) -> None:
+def test_several_changes_start_one_run(kettle: Path, watch: Watch) -> None:
     (kettle / "away").mkdir()
     for count in range(5):
         create(f"away/{count}.rs")(kettle)
@@ -134,7 +134,7 @@ def test_several_changes_are_one(kettle: Path, watch: Watch) -> None:
     assert watched.interrupted()[0] == 130
 
 
-def test_with_other_options(kettle: Path, duvet: Run, watch: Watch) -> None:
+def test_watch_works_with_other_options(kettle: Path, duvet: Run, watch: Watch) -> None:
     duvet("report")
     before = files(kettle)
     watched = watch("-C", "src/..", "report", "--watch", "--ci", "--html", "page.html", "--json", "-")
@@ -149,7 +149,7 @@ def test_with_other_options(kettle: Path, duvet: Run, watch: Watch) -> None:
     assert {name for name in after if after[name] != before.get(name)} == {"src/a.rs", *written}
 
 
-def test_quiet(kettle: Path, watch: Watch) -> None:
+def test_a_quiet_watch_prints_errors_only(kettle: Path, watch: Watch) -> None:
     make(kettle, {"src/a.rs": WRONG})
     watched = watch("-q", "report", "--watch")
     assert watched.until("encountered 2 errors\n").startswith("error: could not find text in section")

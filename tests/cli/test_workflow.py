@@ -52,7 +52,7 @@ def duvet(duvet_command: str, project: Path) -> Run:
     return partial(runner(duvet_command, project), environ={"POT_KEY": "sk-pot-1234"})
 
 
-def test_a_run(duvet: Run, wire: Wire) -> None:
+def test_a_workflow_is_run(duvet: Run, wire: Wire) -> None:
     wire.plan(openai_says("Lids."))
     done = duvet("workflow", "run", "audit", "--var", "most=2")
     assert (done.code, done.err) == (0, "")
@@ -65,7 +65,7 @@ def test_a_run(duvet: Run, wire: Wire) -> None:
     assert [(step["id"], step["status"]) for step in run["steps"]] == [("open", "success"), ("summary", "success")]
 
 
-def test_a_step_that_fails(duvet: Run, wire: Wire) -> None:
+def test_a_failed_step_fails_the_workflow(duvet: Run, wire: Wire) -> None:
     wire.plan(Reply(500, b'{"error": {"message": "sk-pot-1234 is out of order"}}'))
     done = duvet("workflow", "run", "audit")
     assert (done.code, "sk-pot-1234" in f"{done.out}{done.err}") == (1, False)
@@ -75,7 +75,7 @@ def test_a_step_that_fails(duvet: Run, wire: Wire) -> None:
     assert [line.split()[:2] for line in done.out.splitlines()[2:4]] == [["open", "error"], ["summary", "skipped"]]
 
 
-def test_an_interruption(project: Path, wire: Wire, duvet_command: str) -> None:
+def test_an_interrupted_workflow_is_reported(project: Path, wire: Wire, duvet_command: str) -> None:
     path = project / "duvet.config.yaml"
     path.write_text(path.read_text().replace("apiKey: $POT_KEY, ", ""))
     wire.plan(Reply(body=b"x", stops_before="headers"))
@@ -93,7 +93,7 @@ def test_an_interruption(project: Path, wire: Wire, duvet_command: str) -> None:
     assert opened["status"] == "success" and summary["status"] in ("error", "skipped")
 
 
-def test_the_list(duvet: Run, project: Path) -> None:
+def test_workflows_are_listed(duvet: Run, project: Path) -> None:
     listed = "audit\tlevel most\t2\tLooks for requirements that nothing cites, and sums them up\n"
     assert duvet("workflow").out == listed
     shown = json.loads(duvet("workflow", "show", "audit").out)
@@ -104,7 +104,7 @@ def test_the_list(duvet: Run, project: Path) -> None:
     assert duvet("workflow", "list", "--format", "json") == Done(0, "[]\n", none)
 
 
-def test_a_check(duvet: Run, project: Path) -> None:
+def test_a_workflow_is_checked(duvet: Run, project: Path) -> None:
     assert duvet("workflow", "check").err == "checked 1 workflow: no errors\n"
     path = project / "duvet.config.yaml"
     path.write_text(path.read_text() + BAD)

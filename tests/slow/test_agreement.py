@@ -63,7 +63,7 @@ def summarised(owed: dict[Key, Requirement]) -> tuple[Counter[str], str]:
     return found, f"{words}, {found['excepted']} excepted" if found["excepted"] else words
 
 
-def test_not_applicable_requirements(owed_less: OwedLess) -> None:
+def test_not_applicable_requirements_agree(owed_less: OwedLess) -> None:
     project, freed, owed = owed_less
     found, coverage = summarised(owed)
     assert f"\n{coverage}, {len(freed)} not applicable\n" in project.summary
@@ -85,7 +85,7 @@ def test_not_applicable_requirements(owed_less: OwedLess) -> None:
     }
 
 
-def test_the_summary(golden: Golden) -> None:
+def test_summaries_agree(golden: Golden) -> None:
     found, coverage = summarised(golden.requirements)
     lines = golden.summary.splitlines()
     assert coverage in lines and f"OK: all {golden.citation_count} annotations are valid" in lines
@@ -95,7 +95,7 @@ def test_the_summary(golden: Golden) -> None:
     assert numbers.split()[-len(counts) :] == counts
 
 
-def test_the_gate(golden: Golden) -> None:
+def test_gates_agree(golden: Golden) -> None:
     weights = ["MUST", "SHOULD", "MAY", None]
     levels = [golden.requirements[key].level for key in golden.with_status("uncited", "to do")]
     for number, gate in enumerate(("must", "should", "may", "any"), 1):
@@ -105,7 +105,7 @@ def test_the_gate(golden: Golden) -> None:
         assert last == f"FAIL: --fail-on {gate}: {breaking} requirement{'' if breaking == 1 else 's'}"
 
 
-def test_uncited_untested_and_to_do(golden: Golden) -> None:
+def test_uncited_untested_and_to_do_agree(golden: Golden) -> None:
     requirements, uncited = golden.requirements, golden.with_status("uncited", "to do")
     assert golden.keys("uncited") == uncited
     assert golden.duvet("uncited").err == f"{len(uncited)} of {len(requirements)} requirements uncited or to do\n"
@@ -119,7 +119,7 @@ def test_uncited_untested_and_to_do(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_each_status(status: str, golden: Golden) -> None:
+def test_statuses_agree(status: str, golden: Golden) -> None:
     wanted, expected = status.replace(" ", "-"), golden.with_status(status)
     assert golden.keys("uncited", "--status", wanted) == expected
     assert golden.keys("prioritize", "--limit", "0", "--status", wanted) == expected
@@ -127,7 +127,7 @@ def test_each_status(status: str, golden: Golden) -> None:
     assert golden.keys("search", "--limit", "0", "--status", wanted, "--raw", everything) == expected
 
 
-def test_priorities(golden: Golden) -> None:
+def test_priorities_agree(golden: Golden) -> None:
     rows = golden.rows("prioritize", "--all", "--limit", "0")
     assert [row["rank"] for row in rows] == [*range(1, len(golden.requirements) + 1)]
     assert {key_of(row): (row["status"], row["level"], row["todo_count"]) for row in rows} == {
@@ -139,7 +139,7 @@ def test_priorities(golden: Golden) -> None:
     assert said == f"20 of {len(left)} requirements listed, most urgent first\n"
 
 
-def test_show(golden: Golden) -> None:
+def test_show_agrees_with_the_report(golden: Golden) -> None:
     for shown in golden.specifications:
         own = [one for (path, _, _), one in golden.requirements.items() if path == shown["target"]]
         assert {name: shown["numbers"][name] for name in numbers_of([])} == numbers_of(own)
@@ -148,7 +148,7 @@ def test_show(golden: Golden) -> None:
         assert sum(level["requirements"] for level in shown["levels"]) == len(own)
 
 
-def test_each_requirement_that_is_shown(golden: Golden) -> None:
+def test_each_shown_requirement_agrees_with_the_report(golden: Golden) -> None:
     """Uses the library, because a process for each requirement would take too long."""
     project = Project(str(golden.folder))
     files = ProjectFiles(project.tree, project.root)
@@ -164,7 +164,7 @@ def test_each_requirement_that_is_shown(golden: Golden) -> None:
     assert shown == {key: (one.status, one.level) for key, one in golden.requirements.items()}
 
 
-def test_validate(golden: Golden) -> None:
+def test_validate_agrees_with_the_report(golden: Golden) -> None:
     annotations = golden.report["annotations"]
     told, checked = validated(golden)
     # The report counts the annotations that cite, and not those that state requirements.
@@ -179,7 +179,7 @@ def test_validate(golden: Golden) -> None:
     assert {one["code"] for one in told} - {one.code for one in known} <= OWN_RULES
 
 
-def test_validate_in_two_halves(golden: Golden) -> None:
+def test_validate_of_two_halves_agrees_with_the_report(golden: Golden) -> None:
     """Each annotation and each problem belongs to one half of the files."""
     paths = sorted({one["source"] for one in golden.report["annotations"]})
     (first, one), (second, other) = (validated(golden, *paths[start::2]) for start in (0, 1))

@@ -41,7 +41,7 @@ def copy_with_links(source: Path, target: Path) -> Path:
 
 
 @pytest.mark.parametrize("area", AREAS)
-def test_probes(area: str, shared: Path, duvet_command: str, record_property: Record, tmp_path: Path) -> None:
+def test_probes_pass(area: str, shared: Path, duvet_command: str, record_property: Record, tmp_path: Path) -> None:
     # The runner adds `--upstream` to `duvet init`, which writes our own schema without it.
     folder = copy_with_links(shared / "probes" / "open" / area, tmp_path / area)
     cases = run_cases(shared / "probes" / "run.py", duvet_command, str(folder))
@@ -57,14 +57,16 @@ def test_probes(area: str, shared: Path, duvet_command: str, record_property: Re
         ("tools/oracle.py markdown", "Markdown files"),
     ],
 )
-def test_sets(words: str, noun: str, shared: Path, duvet_command: str, record_property: Record) -> None:
+def test_conformance_sets_pass(
+    words: str, noun: str, shared: Path, duvet_command: str, record_property: Record
+) -> None:
     program, folder = words.split()
     kind = [folder] if "oracle" in program else []
     cases = run_cases(shared / program, duvet_command, *kind, str(shared / folder))
     record_property(CONFORMANCE, (noun, cases))
 
 
-def test_departures(shared: Path, duvet_command: str, tmp_path: Path) -> None:
+def test_intended_differences_are_the_only_ones(shared: Path, duvet_command: str, tmp_path: Path) -> None:
     # Cases in which duvet means to differ, and what it does there; `tests/cli/test_defects.py` has the defects.
     folder = shared / "probes" / "departures"
     assert [case.name for case in folder.iterdir()] == ["config-path-no-upward-search"]

@@ -80,7 +80,7 @@ def run_report(command: str, folder: Path, text: bytes) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", GROWING)
-def test_a_run_ends(name: str, tea: Path, duvet_command: str) -> None:
+def test_a_run_on_hostile_markdown_ends(name: str, tea: Path, duvet_command: str) -> None:
     text, size = GROWING[name]
     code, message = run_report(duvet_command, tea, TEA + text(size))
     assert (code, "error" in message) == (0, False), message
@@ -118,7 +118,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_text(name: str, tea: Path, duvet_command: str) -> None:
+def test_broken_markdown_is_read_or_reported(name: str, tea: Path, duvet_command: str) -> None:
     data, code, problem = BROKEN[name]
     found, message = run_report(duvet_command, tea, data)
     assert (found, "error" in message) == (code, bool(problem)), message

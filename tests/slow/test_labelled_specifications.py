@@ -60,7 +60,7 @@ BY_ID, BY_KEYWORD = RequirementForm(any_case=True, needs_id=True), RequirementFo
 @pytest.mark.parametrize(
     ("group", "form", "least"), [("speckit", BY_ID, 0.98), ("other", BY_ID, 0.98), ("speckit", BY_KEYWORD, 0.95)]
 )
-def test_requirements(group: str, form: RequirementForm, least: float, shared: Path) -> None:
+def test_labelled_requirements_are_found(group: str, form: RequirementForm, least: float, shared: Path) -> None:
     precision, recall = compare(shared / "sdd", group, form, named=True)
     print(f"{group}: precision {precision:.3f}, recall {recall:.3f}")
     assert precision >= 0.98

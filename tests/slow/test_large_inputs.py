@@ -23,7 +23,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_a_source(name: str, kettle: Path, duvet: Run) -> None:
+def test_a_large_source_is_read_or_reported(name: str, kettle: Path, duvet: Run) -> None:
     data, code = LINES[name]
     (kettle / "src/b.rs").write_bytes(data)
     done = duvet("report", "--offline")
@@ -33,12 +33,12 @@ def test_a_source(name: str, kettle: Path, duvet: Run) -> None:
 
 
 @pytest.mark.parametrize("more", [b"x" * LARGE, b"MUST MAY " * 500_000], ids=["one word", "keywords"])
-def test_a_specification(more: bytes, kettle: Path, duvet: Run) -> None:
+def test_a_large_specification_is_read(more: bytes, kettle: Path, duvet: Run) -> None:
     (kettle / "spec.md").write_bytes(b"# Kettle\n\n## Heating\n\nThe kettle MUST boil water. " + more)
     assert duvet("-q", "report", "--offline") == Done(0, "", "")
 
 
-def test_requirements(kettle: Path, duvet: Run) -> None:
+def test_many_requirements_are_traced(kettle: Path, duvet: Run) -> None:
     (kettle / ".duvet/todos").mkdir()
     (kettle / ".duvet/todos/a.toml").write_bytes(b"target = " + b"x" * LARGE)
     done = duvet("-q", "report")

@@ -26,7 +26,7 @@ def golden(shared: Path, name: str) -> Project:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("name", GOLDEN)
-def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
+def test_mutated_citations_of_real_projects_are_reported(name: str, seed: int, shared: Path) -> None:
     project = golden(shared, name)
     counts = hold(project, Spoiler(project).spoil(random.Random(seed)))
     for how, least in LEAST.items():
@@ -38,7 +38,7 @@ def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "files"), [("h3-704b37a", 0), ("s2n-tls-132053b", 4)])
-def test_real_projects_as_they_are(name: str, files: int, shared: Path) -> None:
+def test_unchanged_real_projects_have_no_new_problems(name: str, files: int, shared: Path) -> None:
     """Correct citations are unchanged."""
     project = golden(shared, name)
     done = fix_project(project, lambda findings: findings.files, lambda *_: True)

@@ -79,7 +79,7 @@ def test_a_good_citation_is_committed(kettle: Path) -> None:
     assert git(kettle, "status", "--porcelain") == ""
 
 
-def test_a_bad_citation_stops_the_commit_until_it_is_mended(kettle: Path) -> None:
+def test_a_bad_citation_stops_the_commit_until_it_is_fixed(kettle: Path) -> None:
     assert called(kettle, "duvet", "-q", "report").returncode == 0
     assert committed(kettle).returncode == 0
     head = git(kettle, "rev-parse", "HEAD")

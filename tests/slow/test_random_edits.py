@@ -123,7 +123,7 @@ REPEATED = "# Tea\n\n" + "\n".join(
 
 
 @pytest.mark.parametrize("name", [*DOCUMENTS, "repeated.md"], ids=lambda name: "-".join(Path(name).parts[-4:]))
-def test_random_edits(name: str, shared: Path) -> None:
+def test_random_edits_change_what_they_should(name: str, shared: Path) -> None:
     traced = Traced(name, (shared / name).read_bytes() if name in DOCUMENTS else REPEATED.encode())
     right, cited = len(traced.right), len(traced.cited)
     assert right >= FEWEST_DONE * cited > 0
@@ -147,7 +147,7 @@ FORMS: dict[str, Edit] = {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_form_does_not_count(name: str, shared: Path) -> None:
+def test_layout_does_not_change_the_result(name: str, shared: Path) -> None:
     wrong, edits = [], 0
     for path in sorted((shared / "sdd" / "corpus").rglob("*.md")):
         traced = Traced(path.name, path.read_bytes())

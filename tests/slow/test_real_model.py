@@ -31,7 +31,7 @@ def model(tmp_path: Path) -> Iterator[str]:
         process.stdin.close()
 
 
-def test_a_real_model(model: str, duvet_command: str, tmp_path: Path) -> None:
+def test_a_real_model_answers_with_sources(model: str, duvet_command: str, tmp_path: Path) -> None:
     provider = {"baseUrl": f"{model}/v1", "defaultModel": "small", "timeout": 300, "discover": True}
     project = make(tmp_path / "tea", {**FILES, "duvet.config.json": json.dumps({"providers": {"local": provider}})})
     command = [duvet_command, "ask", QUESTION, "--format", "json"]

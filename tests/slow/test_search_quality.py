@@ -123,7 +123,7 @@ def test_names_find_what_is_declared(engine: SearchEngine, sources: Store, form:
         assert first >= SOME - 2 and among_five >= SOME - 1
 
 
-def test_questions(engine: SearchEngine) -> None:
+def test_questions_find_their_requirements(engine: SearchEngine) -> None:
     def is_at(where: tuple[str, ...]) -> Fits:
         return lambda chunk: chunk.artifact_path.startswith(where)
 

@@ -15,7 +15,7 @@ RANKS = {"/": 0, ".": 1, "..": 2}
 PATHS = st.lists(st.sampled_from(["/", "a", "b-", "b", ".", "..", ".c", "a.b"]), max_size=6).map("/".join)
 
 
-def test_path_parts() -> None:
+def test_paths_are_split_into_parts() -> None:
     paths = {
         "a/b.rs": "a b.rs",
         "/a//b/": "/ a b",
@@ -64,7 +64,7 @@ def test_text_has_to_be_utf8() -> None:
 
 
 @given(st.text(st.sampled_from("aé\n\r")))
-def test_lines(text: str) -> None:
+def test_lines_are_split(text: str) -> None:
     starts = texts.line_starts(text)
     assert [text[start:].partition("\n")[0] for start in starts] == text.split("\n")
     assert [texts.find_line_index(starts, at) for at in range(len(text))] == [
@@ -72,7 +72,7 @@ def test_lines(text: str) -> None:
     ]
 
 
-def test_places() -> None:
+def test_offsets_have_line_and_column() -> None:
     places = {
         (0, 2): (1, 1, 2),
         (4, 5): (2, 2, 1),
@@ -86,7 +86,7 @@ def test_places() -> None:
     }
 
 
-def test_words_for_people() -> None:
+def test_texts_are_measured_and_shortened() -> None:
     assert [texts.byte_length(text) for text in ("", "ab", "é日🩸")] == [0, 2, 9]
     assert [texts.format_count(count, "error") for count in (0, 1, 2)] == ["0 errors", "1 error", "2 errors"]
     assert texts.quote_text('a"\\\n\t\r\0\x07é\u2028') == r'"a\"\\\n\t\r\0\u{7}é\u{2028}"'
@@ -132,7 +132,7 @@ def plain_normalise(text: str) -> str:
         ("caf\u00e9 \u2014 th\u00e9", "caf\u00e9\u2014th\u00e9"),
     ],
 )
-def test_separators(text: str, normal: str) -> None:
+def test_white_space_is_normalised(text: str, normal: str) -> None:
     assert texts.normalise(text) == normal
     assert texts.normalise_with_map(text)[0] == normal
 

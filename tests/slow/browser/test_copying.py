@@ -67,7 +67,7 @@ def said(annotation: Annotation) -> tuple[Kind, str, str, str]:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_comments(visit: Visits, tea: Report, style: str) -> None:
+def test_a_citation_is_copied_as_a_comment(visit: Visits, tea: Report, style: str) -> None:
     ##= man/spec/page.md#working-with-the-report
     ##% A citation that the user copies from the report MUST cite the same requirement, as a comment in the style of the
     ##% source file or as TOML.
@@ -90,7 +90,7 @@ def test_comments(visit: Visits, tea: Report, style: str) -> None:
 
 
 @pytest.mark.parametrize("reason", [REASON, ""])
-def test_toml(visit: Visits, tea: Report, reason: str) -> None:
+def test_a_citation_is_copied_as_toml(visit: Visits, tea: Report, reason: str) -> None:
     page = opened(visit, tea)
     page.fill("#panel .reason", reason)
     text = copied(page, "exception", "toml") + copied(page, "todo", "toml")
@@ -130,7 +130,7 @@ def test_the_key_copies_from_the_list(visit: Visits, states: Report) -> None:
     assert clipboard(page) == "//= tea.md#milk\n//# The pot MUST be warm.\n"
 
 
-def test_without_a_clipboard(visit: Visits, tea: Report) -> None:
+def test_text_is_selected_without_a_clipboard(visit: Visits, tea: Report) -> None:
     page = opened(visit, tea)
     page.add_init_script(WITHOUT_CLIPBOARD)
     page.reload()
@@ -157,7 +157,7 @@ def test_text_is_selected_where_copying_fails(visit: Visits, tea: Report) -> Non
     expect(area).to_have_count(1)
 
 
-def test_a_new_issue(visit: Visits, tea: Report, states: Report) -> None:
+def test_an_issue_is_opened_with_the_requirement(visit: Visits, tea: Report, states: Report) -> None:
     page = opened(visit, tea)
     url = urlsplit(str(page.locator("#panel .issue a").get_attribute("href")))
     assert f"{url.scheme}://{url.netloc}{url.path}" == "https://git.example/org/tea/issues/new"

@@ -139,7 +139,7 @@ def test_choices_and_their_counts(visit: Visits, states: Report) -> None:
     expect(count).to_have_text("6 of 10 requirements")
 
 
-def test_sources(visit: Visits, states: Report) -> None:
+def test_results_are_filtered_by_source(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#sources")
     files, count = page.locator("#sources .file"), page.locator("#source-count")
     expect(count).to_have_text("2 files")

@@ -58,7 +58,7 @@ def is_whole(folder: Path) -> bool:
 
 
 @pytest.mark.parametrize("count", [2, 8])
-def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path) -> None:
+def test_parallel_runs_agree(count: int, duvet_command: str, tmp_path: Path) -> None:
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY})
     plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY})
     for text in TEXTS[:2]:
@@ -71,7 +71,7 @@ def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path)
         assert state(folder) == state(plain)
 
 
-def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Path) -> None:
+def test_parallel_runs_agree_while_a_source_changes(duvet_command: str, tmp_path: Path) -> None:
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY, "src/a.rs": TEXTS[0]})
     right: list[set[Answer]] = [set() for _ in range(8)]
     for text in TEXTS:
@@ -93,7 +93,7 @@ def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Pa
         assert (kept.code, state(folder)) == (run_here(folder, "--no-cache", "report", *options(number)).code, written)
 
 
-def test_one_clears_the_cache_that_others_use(duvet_command: str, tmp_path: Path) -> None:
+def test_clearing_the_cache_does_not_disturb_other_runs(duvet_command: str, tmp_path: Path) -> None:
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY})
     plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY})
     right = [without_cache(plain, number) for number in range(4)]

@@ -74,7 +74,7 @@ def killed_after(seconds: float, command: str, folder: Path, *args: str) -> int:
             return process.wait()
 
 
-def test_a_run_that_is_killed(duvet_command: str, tmp_path: Path) -> None:
+def test_a_killed_run_leaves_a_usable_cache(duvet_command: str, tmp_path: Path) -> None:
     twins = Twins(tmp_path, random_changes.fill, content=whole)
     choice = random.Random(KILLS)
     codes: list[int] = []

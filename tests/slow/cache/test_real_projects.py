@@ -73,7 +73,7 @@ ALL_REPORTS = ("--json", "out.json", "--json-v2", "out2.json", "--html", "page.h
 
 @pytest.mark.parametrize("seed", range(max(1, SEEDS // 3)))
 @pytest.mark.parametrize("name", GOLDEN)
-def test_random_edits_of_real_projects(name: str, seed: int, shared: Path, tmp_path: Path) -> None:
+def test_cached_answers_stay_right_in_real_projects(name: str, seed: int, shared: Path, tmp_path: Path) -> None:
     origin = shared / "golden" / name / "project"
 
     def fill(folder: Path) -> None:

@@ -16,7 +16,7 @@ from tests.unit.server.http.http_server import LONGEST, Where, asking
 pytestmark = pytest.mark.anyio
 
 
-async def test_two_hundred_clients(duvet_command: str, project: Path) -> None:
+async def test_two_hundred_clients_are_served(duvet_command: str, project: Path) -> None:
     with Command(duvet_command, project) as command:
         found: list[Any] = []
         with anyio.fail_after(2 * LONGEST):

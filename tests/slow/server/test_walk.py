@@ -50,7 +50,7 @@ def transport(request: pytest.FixtureRequest, duvet_command: str, h3: Path, url:
     return streamable_http_client(url) if request.param == "http" else InMemoryTransport(server_of(h3))
 
 
-async def test_every_version_over_every_transport(
+async def test_every_protocol_version_works_over_every_transport(
     transport: Transport, h3: Path, plan: Plan, version: str, walks: list[Walked]
 ) -> None:
     async with client_of(transport, version, cache=None) as client:

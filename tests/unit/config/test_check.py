@@ -127,7 +127,7 @@ CASES = {
 }
 
 
-def test_problems(snapshot: Snapshot) -> None:
+def test_problems_are_reported_with_place_and_hint(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each unknown key, missing key and value of the wrong type with its path and line, and SHOULD
     ##% suggest the most similar key.
@@ -140,7 +140,7 @@ def test_problems(snapshot: Snapshot) -> None:
     snapshot.assert_match("\n".join(found), "configuration.txt")
 
 
-def test_words_for_wrong_keys_and_types() -> None:
+def test_wrong_keys_and_types_are_described() -> None:
     assert fields.describe_unknown_field("x", ["a"]) == "unknown field `x`, expected `a`"
     assert fields.describe_unknown_field("x", []) == "unknown field `x`, there are no fields"
     assert fields.describe_duplicate_field("x") == "duplicate field `x`"

@@ -64,12 +64,12 @@ def refusal(text: str | bytes, ending: str) -> str:
 @pytest.mark.parametrize("ending", TEXTS)
 @pytest.mark.parametrize("before", ["", "\ufeff"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_places(ending: str, before: str, line_end: str) -> None:
+def test_values_have_places(ending: str, before: str, line_end: str) -> None:
     document = read(before + TEXTS[ending].replace("\n", line_end), ending)
     assert {keys: (document.key_place(*keys), document.value_place(*keys)) for keys in PLACES[ending]} == PLACES[ending]
 
 
-def test_values() -> None:
+def test_values_are_parsed() -> None:
     below = {"b c": [1, {"d": "x"}]}
     assert read(TEXTS["json"], "json").values == read(TEXTS["yaml"], "YML").values == {"é": below, "e": 'a"}'}
     assert read(TEXTS["toml"], "toml").values == {"é": below, "f": {}}
@@ -103,13 +103,13 @@ WORDS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_words_of_yaml(word: str) -> None:
+def test_yaml_words_have_their_types(word: str) -> None:
     value = read(f"a: {word}", "yaml").values["a"]
     assert (value, type(value)) == (WORDS[word], type(WORDS[word]))
     assert math.isnan(read("a: .nan", "yaml").values["a"])
 
 
-def test_aliases_of_yaml() -> None:
+def test_yaml_aliases_are_expanded() -> None:
     document = read("a: &x {y: [&z 1, *z]}\nb: *x\n", "yaml")
     assert document.values == {"a": {"y": [1, 1]}, "b": {"y": [1, 1]}}
     assert document.value_place("b", "y", 0) == Place(2, 4, 2)
@@ -129,7 +129,7 @@ REFUSED = {
 }
 
 
-def test_documents_that_are_refused(snapshot: Snapshot) -> None:
+def test_invalid_documents_are_refused(snapshot: Snapshot) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML by the core schema of YAML 1.2, and
     ##% refuse other tags and a second document.
@@ -160,14 +160,14 @@ def test_documents_that_are_refused(snapshot: Snapshot) -> None:
     ],
     ids=range(12),
 )
-def test_limits(text: str | bytes, ending: str, said: str) -> None:
+def test_documents_above_the_limits_are_refused(text: str | bytes, ending: str, said: str) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, that is nested more than 64 levels deep,
     ##% or whose aliases expand to more than 100,000 values or 4 Mi characters.
     assert refusal(text, ending) == said
 
 
-def test_documents_just_within_the_limits() -> None:
+def test_documents_just_within_the_limits_are_read() -> None:
     assert read('{"a":' * 64 + "1" + "}" * 64, "json").values
     assert read("{a: " * 64 + "1" + "}" * 64, "yaml").values
     assert read(b" " * ((1 << 20) - 2) + b"{}", "json").values == {}

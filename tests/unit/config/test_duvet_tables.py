@@ -25,7 +25,7 @@ NESTED = "a repetition inside a repetition can take exponential time"
         (r"[a", "not a regular expression: unterminated character set at position 0"),
     ],
 )
-def test_faults_of_patterns(pattern: str, fault: str) -> None:
+def test_invalid_patterns_are_reported(pattern: str, fault: str) -> None:
     ##= man/spec/trace.md#markdown
     ##% duvet MUST refuse an id pattern that can take exponential time to match.
     assert find_pattern_fault(pattern) == fault

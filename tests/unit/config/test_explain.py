@@ -38,7 +38,7 @@ def shown(setting: Setting) -> str:
     return " ".join([setting.key, str(setting.value), setting.origin, *filter(None, details)])
 
 
-def test_every_setting() -> None:
+def test_every_setting_is_explained_with_its_origin() -> None:
     ##= man/spec/trace.md#configuration
     ##% `duvet config` MUST show the value of each key and where the value comes from. The schema that `duvet config
     ##% schema` prints MUST accept exactly the keys and types of values that duvet accepts.
@@ -92,7 +92,7 @@ def test_every_setting() -> None:
     assert lines == ["report.html.issue-link https://issues command line --issue-link"]
 
 
-def test_the_file_that_is_explained() -> None:
+def test_the_explained_file_is_named() -> None:
     settings = explain_file(MemoryTree({"other.toml": TEXT.encode()}), "other.toml", ENVIRON)
     assert settings[:2] == (
         Setting("config-path", "other.toml", SettingOrigin.COMMAND_LINE, option="--config-path"),

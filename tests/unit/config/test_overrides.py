@@ -50,7 +50,7 @@ def test_a_variable_overrides_a_key(environ: dict[str, str], path: str, expected
     assert service.overrides == tuple(name for name in environ if name.startswith("DUVET_") and "__" in name)
 
 
-def test_other_places() -> None:
+def test_variables_override_keys_of_every_kind_of_table() -> None:
     environ = {"DUVET_PROVIDERS__A__API_KEY": "secret", "DUVET_SERVER__TITLE": "T", "DUVET_INGEST__STALE_DAYS": "5"}
     project = b'\'$schema\' = "duvet-cli/config/v1"\n[server]\nname = "n"\n'
     tree = MemoryTree({".duvet/config.toml": project})
@@ -79,7 +79,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "value", "message", "hint"), WRONG)
-def test_a_variable_that_overrides_nothing(name: str, value: str, message: str, hint: str) -> None:
+def test_a_variable_for_an_unknown_key_is_refused(name: str, value: str, message: str, hint: str) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse such a variable that names no key or has an invalid value.
     with pytest.raises(DuvetError) as error:

@@ -67,7 +67,7 @@ def read(text: str, schema: str = UPSTREAM) -> settings.Config:
     return structs.replace(config, toml=NO_TOML)
 
 
-def test_everything_in_upstreams_schema() -> None:
+def test_every_key_of_upstreams_schema_is_read() -> None:
     assert read(EVERYTHING) == structs.replace(
         DEFAULTS,
         sources=(
@@ -92,7 +92,7 @@ def test_everything_in_upstreams_schema() -> None:
 
 
 @pytest.mark.parametrize("name", ["v0.4.0.json", "v0.4.0.json#", "v0.4.json", "v0.4.json#"])
-def test_every_name_of_upstreams_schema(name: str) -> None:
+def test_every_name_of_upstreams_schema_is_accepted(name: str) -> None:
     schema = f"https://awslabs.github.io/duvet/config/{name}"
     assert read("", schema) == structs.replace(DEFAULTS, schema=schema)
 
@@ -145,7 +145,7 @@ def test_requirements_that_are_not_applicable() -> None:
         ("{ pattern = 'a/*', exclude = 'a/x' }", [settings.SourceRule(("a/*",), exclude=("a/x",))]),
     ],
 )
-def test_sources(text: str, sources: list[settings.SourceRule]) -> None:
+def test_sources_are_read(text: str, sources: list[settings.SourceRule]) -> None:
     ##= man/spec/trace.md#sources
     ##% With `language`, duvet MUST use the comment style and the patterns of that language, unless the source sets its
     ##% own.

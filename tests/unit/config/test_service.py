@@ -60,7 +60,7 @@ def test_each_of_eight_names_is_found_or_else_none() -> None:
     assert find_service_file(MemoryTree({"config.json": b""}), {}) == ServiceFile("", "defaults")
 
 
-def test_files_that_can_not_be_chosen() -> None:
+def test_files_that_can_not_be_chosen_are_errors() -> None:
     ##= man/spec/service.md#configuration
     ##% If several files could be the service configuration, or if a named file is missing, duvet MUST fail and name the
     ##% files.
@@ -87,7 +87,7 @@ def test_files_that_can_not_be_chosen() -> None:
     ]
 
 
-def test_the_defaults() -> None:
+def test_defaults_apply_without_a_configuration() -> None:
     read = load_service(MemoryTree({}), {})
     assert (read.config, read.rule) == (ServiceConfig(), ServerRule())
     assert (read.path, read.origin, read.document) == ("", "defaults", None)
@@ -129,7 +129,7 @@ def test_the_example_with_every_section() -> None:
     )
 
 
-def test_one_table_in_two_files() -> None:
+def test_one_table_in_two_files_is_an_error() -> None:
     ##= man/spec/service.md#configuration
     ##% If the same table is in the service configuration and in `.duvet/config.toml`, duvet MUST report an error that
     ##% names both places.
@@ -164,7 +164,7 @@ def test_packs_are_switched_off_and_on() -> None:
         ),
     ],
 )
-def test_files_that_can_not_be_read(ending: str, data: bytes, said: str) -> None:
+def test_unreadable_files_are_errors(ending: str, data: bytes, said: str) -> None:
     assert [line.partition("; ")[0] for line in show_service_problems(data, f"duvet.config.{ending}")] == [said]
     read = load("toolPacks: {x: {settings: {day: 2027-12-31}}}")
     assert read.config.tool_packs["x"].settings == {"day": "2027-12-31"}

@@ -59,7 +59,7 @@ VALUE_PLACES: list[tuple[tuple[str | int, ...], Place]] = [
 
 
 @pytest.mark.parametrize(("keys", "place"), VALUE_PLACES)
-def test_value_place(keys: tuple[str | int, ...], place: Place) -> None:
+def test_a_value_has_a_place(keys: tuple[str | int, ...], place: Place) -> None:
     assert parse_toml_bytes(DOCUMENT.encode(), "x.toml").value_place(*keys) == place
 
 
@@ -72,7 +72,7 @@ def test_places_of_keys_and_of_absent_ones() -> None:
     assert toml.key_place("absent") == Place(1, 1)
 
 
-def test_headers() -> None:
+def test_headers_of_tables_are_found() -> None:
     assert parse_toml_bytes(DOCUMENT.encode(), "x.toml").headers("source") == [8, 14]
     assert parse_toml_bytes(b"spec = [\n {a = 1},\n\n {}]", "x.toml").headers("spec") == [2, 4]
     assert parse_toml_bytes(b"spec = 1", "x.toml").headers("spec") == []
@@ -99,7 +99,7 @@ def test_a_byte_order_mark_and_windows_line_ends() -> None:
         (b"a = 'x'\nb\xff", "line 2, column 2: invalid utf-8 sequence of 1 bytes from index 9"),
     ],
 )
-def test_errors(data: bytes, message: str) -> None:
+def test_syntax_errors_have_a_place(data: bytes, message: str) -> None:
     with pytest.raises(DocumentError) as caught:
         parse_toml_bytes(data, "x.toml")
     assert caught.value.message == f"TOML parse error at {message}"

@@ -34,7 +34,7 @@ VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
 
 
 @pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
-def test_expands(template: str, expansion: document.TemplateExpansion) -> None:
+def test_variables_are_expanded(template: str, expansion: document.TemplateExpansion) -> None:
     ##= man/spec/trace.md#configuration
     ##% In a link, duvet MUST replace `${{ A || B || 'text' }}` with the value of the first environment variable that is
     ##% set, or else with the text.
@@ -52,7 +52,7 @@ def test_expands(template: str, expansion: document.TemplateExpansion) -> None:
         ("${{}}", f'{FAILED}""', "write an environment variable or a text in quotes: `${{ NAME || 'text' }}`"),
     ],
 )
-def test_a_template_without_a_value(template: str, message: str, hint: str) -> None:
+def test_a_variable_without_a_value_is_an_error(template: str, message: str, hint: str) -> None:
     with pytest.raises(document.ExpressionError) as error:
         document.expand_template(template, ENVIRON)
     assert (error.value.message, error.value.hint) == (message, hint)
@@ -93,7 +93,7 @@ def test_a_fallback_is_taken_where_the_variable_is_not_set(pieces: list[str], en
         ("${B:-x}${NO:-y $A}${EMPTY:-}.", "by $A."),
     ],
 )
-def test_texts(text: str, expected: str) -> None:
+def test_texts_are_expanded(text: str, expected: str) -> None:
     assert document.expand_variables(text, VARIABLES) == expected
 
 
@@ -106,12 +106,12 @@ def test_texts(text: str, expected: str) -> None:
         ("$ODD", "the environment variable `ODD` is not UTF-8"),
     ],
 )
-def test_texts_that_have_no_value(text: str, said: str) -> None:
+def test_texts_without_a_value_are_errors(text: str, said: str) -> None:
     with pytest.raises(document.VariableError) as error:
         document.expand_variables(text, VARIABLES)
     assert error.value.message == said
 
 
-def test_texts_that_are_a_single_variable() -> None:
+def test_a_single_variable_is_recognised() -> None:
     texts = ["$A", "${_a1}", "A", "$A ", "$A\n", "$$A", "${A", "$A}", "$1", "$A$B", "$É", ""]
     assert [text for text in texts if document.is_variable(text)] == ["$A", "${_a1}"]

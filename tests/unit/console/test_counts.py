@@ -19,7 +19,7 @@ class Counted(Struct):
     censuses: list[tuple[Specification, Census]]
 
 
-def test_a_lost_sentence_is_a_problem() -> None:
+def test_a_sentence_that_is_not_counted_is_a_problem() -> None:
     ##= man/spec/trace.md#count-check
     ##% `duvet report` MUST warn about a sentence with a keyword that it neither counts nor leaves out for a reason.
     library = Library(MemoryTree({"spec.md": b"# Pot\n"}), "d", forms={})

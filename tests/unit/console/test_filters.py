@@ -66,7 +66,7 @@ KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPT
         (tuple(f"--type={one}" for one in KINDS), RequirementFilter(kinds=tuple(KINDS.values()))),
     ],
 )
-def test_options(args: tuple[str, ...], wanted: RequirementFilter) -> None:
+def test_filter_options_become_filters(args: tuple[str, ...], wanted: RequirementFilter) -> None:
     ##= man/spec/trace.md#coverage
     ##% Commands, reports and tools MUST use the names of states in this section. Filters MUST also accept the names of
     ##% states of earlier versions.

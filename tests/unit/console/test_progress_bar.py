@@ -12,7 +12,7 @@ ENVIRON = {"DUVET_INTERNAL_CI": "true"}
 
 
 @pytest.mark.parametrize("colour", [False, True])
-def test_failed_downloads_are_over_and_add_nothing(colour: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_downloads_end_and_add_no_bytes(colour: bool, capsys: pytest.CaptureFixture[str]) -> None:
     bar = DownloadBar(ProgressLines(TerminalSettings(ENVIRON, colour=colour)), 2)
     with bar:
         bar.begin("https://host/a")
@@ -27,7 +27,7 @@ def test_failed_downloads_are_over_and_add_nothing(colour: bool, capsys: pytest.
     assert (" 2/2 1.5 kB" in written, "\x1b[1;36m" in written) == (True, colour)
 
 
-def test_nothing_is_said_where_nothing_came(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_size_is_shown_without_received_bytes(capsys: pytest.CaptureFixture[str]) -> None:
     bar = DownloadBar(ProgressLines(TerminalSettings(ENVIRON)), 1)
     with bar:
         bar.begin("https://host/a")

@@ -50,7 +50,7 @@ def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> 
         return make_report_data(project, finished, (), snapshot)
 
 
-def test_without_wishes(tmp_path: Path) -> None:
+def test_default_content_of_the_report(tmp_path: Path) -> None:
     # Entries of requirement files have no code.
     todo = 'target = "spec.md#pouring"\n\n[[todo]]\nquote = "The spout MAY drip."\n'
     found = page(make(tmp_path, {**KETTLE, ".duvet/todos/a.toml": todo}))
@@ -61,7 +61,7 @@ def test_without_wishes(tmp_path: Path) -> None:
     assert found.comments == (CommentStyle(label="src/**/*.rs", meta="//=", content="//#"),)
 
 
-def test_all_wishes(tmp_path: Path) -> None:
+def test_content_of_the_report_with_all_options(tmp_path: Path) -> None:
     folder = make(tmp_path, {**OURS, "src/a.rs": KETTLE["src/a.rs"].replace("{}", "{\n}")})
     found = page(folder)
     assert (found.title, found.logo, found.whole_text) == ("Kettle <2>", "ACME", True)
@@ -70,7 +70,7 @@ def test_all_wishes(tmp_path: Path) -> None:
     assert page(folder, wrong=True).embedded is None
 
 
-def test_without_a_configuration(tmp_path: Path) -> None:
+def test_content_without_a_configuration(tmp_path: Path) -> None:
     source = "/*\n *= spec.md#pouring\n *# The spout MAY drip.\n */\nx;\n"
     folder = make(tmp_path, {"spec.md": KETTLE["spec.md"], "x.c": source})
     found = page(folder, Options(sources=(parse_legacy_pattern("(*=,*#)*.c"),)))
@@ -78,7 +78,7 @@ def test_without_a_configuration(tmp_path: Path) -> None:
     assert (found.snippets, found.config_path) == ({0: "x;"}, "")
 
 
-def test_next_steps(tmp_path: Path) -> None:
+def test_next_steps_are_in_the_report(tmp_path: Path) -> None:
     ##= man/spec/page.md#overview
     ##% The overview MUST list the first ten requirements of `duvet prioritize`, with the reason for each rank.
     found = page(make(tmp_path / "a", KETTLE)).next
@@ -91,7 +91,7 @@ def test_next_steps(tmp_path: Path) -> None:
     assert [(row.rank, row.text) for row in many] == [(rank, f"It MUST do {rank - 1}.") for rank in range(1, 11)]
 
 
-def test_since_the_commit(tmp_path: Path) -> None:
+def test_changes_since_the_commit_are_in_the_report(tmp_path: Path) -> None:
     folder = history(tmp_path, {f"deep/{name}": text for name, text in KETTLE.items()}) / "deep"
     assert page(folder).since is None
     finished = Project(str(folder)).finished()
@@ -112,7 +112,7 @@ def test_since_the_commit(tmp_path: Path) -> None:
     assert page(folder).since is None
 
 
-def test_code_from_outside(tmp_path: Path) -> None:
+def test_code_outside_the_project_is_not_shown(tmp_path: Path) -> None:
     ##= man/spec/page.md#safety
     ##% The report MUST NOT contain text of files outside the project, even through symbolic links.
     secret = KETTLE["src/a.rs"].partition("\n\n")[0]
@@ -133,7 +133,7 @@ def test_code_from_outside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("now", [None, b"\xff", "fn gone".encode("utf-16")])
-def test_a_source_that_is_gone_meanwhile(tmp_path: Path, now: bytes | None) -> None:
+def test_a_source_removed_during_the_run_has_no_code(tmp_path: Path, now: bytes | None) -> None:
     project = Project(str(make(tmp_path, KETTLE)))
     finished = project.finished()
     (tmp_path / "src/a.rs").unlink()

@@ -78,7 +78,7 @@ LIFECYCLE = {
 }
 
 
-def test_lifecycle() -> None:
+def test_the_lifecycle_report_lists_stale_entries() -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` MUST list the documents that have not changed for `ingest.staleDays` days (30 by default),
     ##% and the requirements that are cited only by files unchanged for as long.
@@ -129,7 +129,7 @@ def test_fixed_and_fresh_entries_leave_the_report() -> None:
     assert len(make_lifecycle_report(facts(IngestRule(stale_days=99)), NOW).stale_docs) == 2
 
 
-def test_coverage() -> None:
+def test_the_coverage_report_lists_gaps() -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-coverage-summary` MUST list every indexed file, and give the reason if a file has no chunks. The totals of
     ##% `km-coverage-summary` MUST equal the sums of its lists.

@@ -189,7 +189,7 @@ RESULT = {
 }
 
 
-def test_the_whole_answer(tmp_path: Path) -> None:
+def test_a_search_answers_with_all_fields(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites and
     ##% an editor URI for each symbol.
@@ -294,7 +294,9 @@ def test_long_lists_in_the_graph_context_are_cut(tmp_path: Path) -> None:
         ("symbol_languages", ["go"], []),
     ],
 )
-def test_filters(name: str, values: list[str], expected: list[str], words: SearchEngine, both: SearchEngine) -> None:
+def test_filters_restrict_the_results(
+    name: str, values: list[str], expected: list[str], words: SearchEngine, both: SearchEngine
+) -> None:
     filters = {name: values}
     assert {*found(words, "boil water", filters=filters)} == {*expected}
     answer = ask(both, "boil water", filters=filters)
@@ -406,7 +408,7 @@ QUERIES = {
 }
 
 
-def test_queries(words: SearchEngine, both: SearchEngine) -> None:
+def test_queries_find_chunks(words: SearchEngine, both: SearchEngine) -> None:
     for query, expected in QUERIES.items():
         assert found(words, query) == expected
         assert all(one.scoring.vector_score <= 1 for one in ask(both, query).results)

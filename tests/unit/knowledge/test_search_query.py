@@ -27,7 +27,7 @@ FILTERS: dict[str, Any] = {
 DOCUMENTED = {"query": "a pipeline", "limit": 10, "include_graph": True, "filters": FILTERS, "sort_by_vector": False}
 
 
-def test_every_field() -> None:
+def test_every_field_of_a_request_is_read() -> None:
     asked = parse_search_request(DOCUMENTED)
     tuples: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in FILTERS.items()}
     assert asked == SearchRequest(query="a pipeline", filters=SearchFilters(**tuples))

@@ -54,7 +54,7 @@ async def test_a_discovered_model_is_used(
     assert sent == [*asked, *([] if task else asked[-1:])]
 
 
-async def test_no_model_to_choose(wire: Wire) -> None:
+async def test_choosing_without_a_model_is_an_error(wire: Wire) -> None:
     section = at(wire, discover=True)
     del section["defaultModel"]
     wire.files = {"/v1/models": models()}
@@ -82,7 +82,7 @@ async def test_no_model_to_choose(wire: Wire) -> None:
         ("<think>hm", None),
     ],
 )
-async def test_thoughts_are_no_answer(wire: Wire, text: str, answer: str | None) -> None:
+async def test_thoughts_are_removed_from_an_answer(wire: Wire, text: str, answer: str | None) -> None:
     ##= man/spec/ask.md#calls
     ##% duvet MUST remove the `<think>` block from a model's answer, and reject an answer that is larger than 4 MiB,
     ##% compressed, or without text.

@@ -178,5 +178,5 @@ LONG = f"## Models\n- [{'n' * 300}]({'u' * 900}): {'t' * 9000}\x00\n"
     ],
     ids=range(12),
 )
-def test_hints_of_llms_txt(text: str, found: tuple[ModelHint, ...]) -> None:
+def test_hints_are_read_from_llms_txt(text: str, found: tuple[ModelHint, ...]) -> None:
     assert parse_model_hints(text) == found

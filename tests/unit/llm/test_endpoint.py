@@ -47,7 +47,9 @@ SHORT = "a ]0;title b " + "c" * 186 + "…"
     ],
     ids=range(13),
 )
-async def test_refusals(reply: Reply, code: ModelFault, message: str, hint: str, wire: Wire) -> None:
+async def test_refused_requests_become_model_errors(
+    reply: Reply, code: ModelFault, message: str, hint: str, wire: Wire
+) -> None:
     error, waits = await fails(wire, reply)
     assert (error.code, error.message, error.hint, waits) == (code, message, hint, [])
     assert len(wire.asked) == 1
@@ -121,7 +123,7 @@ NONSENSE = ("soon", "-5", "9" * 400, "Sun, 99 Foo 2023", "Tue, 14 Nov 99999 22:1
         *((refuses(429, retry_after=after), 0.5) for after in (*NONSENSE, "\u0665".encode().decode("latin-1"))),
     ],
 )
-async def test_waits_before_a_retry(reply: Reply, wait: float, wire: Wire) -> None:
+async def test_each_retry_waits_first(reply: Reply, wait: float, wire: Wire) -> None:
     async with one(wire, reply, FINE) as made:
         assert ((await made.ask()).text, made.clock.waits) == ("Hi", [wait])
 
@@ -135,7 +137,7 @@ async def test_waits_before_a_retry(reply: Reply, wait: float, wire: Wire) -> No
         ("6", 5, "try again in 6 seconds"),
     ],
 )
-async def test_waits_that_are_too_long(after: str, timeout: int, hint: str, wire: Wire) -> None:
+async def test_no_retry_after_a_wait_that_is_too_long(after: str, timeout: int, hint: str, wire: Wire) -> None:
     error, waits = await fails(wire, refuses(429, "slow down", retry_after=after), FINE, timeout=timeout)
     assert (error.code, error.message) == (
         ModelFault.RATE_LIMITED,

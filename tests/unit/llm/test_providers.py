@@ -48,7 +48,9 @@ HEADERS: dict[str, dict[str, str | None]] = {
         ("anthropic", "/v1/messages", anthropic_says("Hi"), {"system": "Be brief.", "messages": SAID}),
     ],
 )
-async def test_requests(kind: str, path: str, reply: Reply, body: dict[str, Any], wire: Wire) -> None:
+async def test_requests_have_the_format_of_the_provider(
+    kind: str, path: str, reply: Reply, body: dict[str, Any], wire: Wire
+) -> None:
     async with one(wire, reply, kind=kind, apiKey="$K") as made:
         assert await made.ask(**FULL) == ModelResponse("Hi", "one", "small", USAGE)
     async with one(wire, reply, kind=kind) as made:

@@ -116,7 +116,7 @@ INVALID = ("ftp://example.com", "example.com", "https://[::1", "https://example.
 UNSAFE = (f"https://me:{KEY}@example.com", f"https://example.com/v1?key={KEY}", "https://example.com#x", "https://")
 
 
-def test_base_urls() -> None:
+def test_base_urls_are_checked() -> None:
     def section(base: str) -> dict[str, Any]:
         return {"providers": {"one": {"baseUrl": base, "defaultModel": "m"}}}
 

@@ -42,7 +42,7 @@ CHANGED = {
 
 @pytest.mark.parametrize("at_work", [False, True], ids=["between runs", "while a run is at work"])
 @pytest.mark.parametrize(("edit", "changed"), CHANGED.values(), ids=CHANGED)
-def test_changes(edit: Edit, changed: set[str], at_work: bool, kettle: Path, follow: Follow) -> None:
+def test_changes_are_noticed(edit: Edit, changed: set[str], at_work: bool, kettle: Path, follow: Follow) -> None:
     following = follow()
     project = following.project() if at_work else None
     edit(kettle)
@@ -62,7 +62,7 @@ NOTHING = {
 
 
 @pytest.mark.parametrize("edit", NOTHING.values(), ids=NOTHING)
-def test_no_changes(edit: Edit, kettle: Path, follow: Follow) -> None:
+def test_irrelevant_events_are_no_changes(edit: Edit, kettle: Path, follow: Follow) -> None:
     following = follow()
     edit(kettle)
     append("spec.md")(kettle)
@@ -77,7 +77,7 @@ def notice(following: Following, *steps: tuple[Edit, tuple[str, ...]]) -> None:
         following.read()
 
 
-def test_outside_the_project(kettle: Path, follow: Follow) -> None:
+def test_changes_outside_the_project_are_noticed(kettle: Path, follow: Follow) -> None:
     absolute = f"{kettle.parent}/more/coffee.md"
     names = "../specs/new/tea.md", absolute
     specifications = "".join(f"[[specification]]\nsource = '{name}'\n" for name in names)
@@ -94,7 +94,7 @@ def test_outside_the_project(kettle: Path, follow: Follow) -> None:
     )
 
 
-def test_behind_links_and_in_the_place_of_unreadable_files(kettle: Path, follow: Follow) -> None:
+def test_changes_behind_links_and_to_unreadable_files_are_noticed(kettle: Path, follow: Follow) -> None:
     make(kettle.parent / "other", {"y.rs": "// other\n", "z.rs": ""})
     for name, target in (("x.rs", "deep/x.rs"), ("more", ""), ("gone.rs", "none.txt")):
         link(f"src/{name}", f"../../elsewhere/{target}")(kettle)
@@ -113,7 +113,7 @@ def test_behind_links_and_in_the_place_of_unreadable_files(kettle: Path, follow:
     assert following.next() == ("src/b.rs",)
 
 
-def test_ignored_files(kettle: Path, follow: Follow) -> None:
+def test_changes_to_ignored_files_are_skipped(kettle: Path, follow: Follow) -> None:
     config = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
     config = config.replace("pattern =", "gitignore = true\npattern =")
     make(kettle, {".duvet/config.toml": config, ".gitignore": "generated\n", "src/generated/b.rs": ""})
@@ -123,7 +123,7 @@ def test_ignored_files(kettle: Path, follow: Follow) -> None:
     notice(following, (append(".gitignore", "a.rs\n"), (".gitignore",)))
 
 
-def test_folder_after_folder(follow: Follow) -> None:
+def test_changes_in_new_folders_are_noticed(follow: Follow) -> None:
     """The file is noticed, whether a new folder and its first file arrive in one notification or in two."""
     names = [f"src/{count}/{count}/a.rs" for count in range(20)]
     notice(follow(), *((create(name), (name,)) for name in names))
@@ -142,13 +142,13 @@ def test_one_change_of_many_files(kettle: Path, follow: Follow) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8")
-def test_a_name_that_is_not_utf_8(kettle: Path, follow: Follow) -> None:
+def test_a_changed_file_whose_name_is_not_utf_8_is_noticed(kettle: Path, follow: Follow) -> None:
     following = follow()
     (kettle / "src" / os.fsdecode(b"\xff.txt")).touch()
     notice(following, *[(append("src/a.rs"), ("src/a.rs",))] * 2)
 
 
-def test_the_project_is_gone(follow: Follow) -> None:
+def test_a_removed_project_is_reported(follow: Follow) -> None:
     notice(
         follow(),
         (move("", "../away"), (".", ".duvet/config.toml", "spec.md", "src/a.rs")),
@@ -157,7 +157,7 @@ def test_the_project_is_gone(follow: Follow) -> None:
     )
 
 
-def test_the_working_directory_is_gone(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_removed_working_directory_is_reported(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(kettle)
     following = Following(Path())
     delete("")(kettle)
@@ -166,12 +166,12 @@ def test_the_working_directory_is_gone(kettle: Path, monkeypatch: pytest.MonkeyP
     following.changes.__exit__(None, None, None)
 
 
-def test_polling(follow: Follow) -> None:
+def test_changes_are_noticed_by_polling(follow: Follow) -> None:
     following = follow({"WATCHFILES_FORCE_POLLING": "true", "WATCHFILES_POLL_DELAY_MS": "10"})
     notice(following, (append("src/a.rs"), ("src/a.rs",)))
 
 
-def test_stopping(follow: Follow) -> None:
+def test_a_watcher_can_be_stopped(follow: Follow) -> None:
     changes = follow().changes
     heard: list[object] = []
     thread = Thread(target=lambda: heard.append(changes.wait()))
@@ -181,7 +181,7 @@ def test_stopping(follow: Follow) -> None:
     assert heard == [None]
 
 
-def test_only_the_disk_changes() -> None:
+def test_only_a_project_on_disk_can_be_watched() -> None:
     files = {name: text.encode() for name, text in KETTLE.items()}
     with ChangeWatcher() as changes, pytest.raises(TypeError):
         changes.follow(Project(tree=MemoryTree(files)))
@@ -212,7 +212,7 @@ FOLDERS = {
 }
 
 
-def test_folders_of_paths(root: Path) -> None:
+def test_the_folders_of_paths_are_watched(root: Path) -> None:
     for path, expected in FOLDERS.items():
         assert places(root, path).folders == {str((root / name).resolve()) for name in expected}
     # Folders around the project are watched as far down as both are in.
@@ -238,7 +238,7 @@ HINTS: dict[str, tuple[FolderEvent, EventHints]] = {
 
 
 @pytest.mark.parametrize("event, expected", HINTS.values(), ids=HINTS)
-def test_hints(event: FolderEvent, expected: EventHints, root: Path) -> None:
+def test_hints_name_the_limit_of_the_system(event: FolderEvent, expected: EventHints, root: Path) -> None:
     disk = DiskTree(str(root))
     listed = {"src": make_file_stamp(disk.marks("src"))}
     record = TreeRecord(folders=listed, absent=dict.fromkeys(("src/a.rs", "link/b.rs", "b.rs")))

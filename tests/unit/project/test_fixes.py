@@ -31,7 +31,7 @@ def fix(folder: Path) -> tuple[Problem, ...]:
     return write_fixes(*fix_all(folder))
 
 
-def test_nothing_else_changes(folder: Path) -> None:
+def test_a_fix_changes_nothing_else(folder: Path) -> None:
     before = files(folder)
     project, found = fix_all(folder)
     assert (files(folder), found.citations) == (before, 9)
@@ -105,7 +105,7 @@ AND, SERVING = "and MUST NOT be washed with soap.", "'tea.md#serving'"
         (f"target = {SERVING}\nquote = 'The pot MUST be rinsed with water'", SERVING, '"tea.md#cleaning"'),
     ],
 )
-def test_requirement_files(before: str, old: str, new: str, folder: Path) -> None:
+def test_requirement_files_are_fixed(before: str, old: str, new: str, folder: Path) -> None:
     for kind, more in (("exception", "reason = 'so'\n"), ("todo", ""), ("spec", "level = 'MUST'\n")):
         text = f"target = 'tea.md#cleaning'\n\n[[{kind}]]\n{more}{{}}\n\n[[{kind}]]\nquote = 'MUST be rinsed'\n{more}"
         (folder / TOML).write_bytes(text.format(before).encode())

@@ -97,12 +97,12 @@ def _numbers(project: Project) -> dict[int, int]:
 
 @pytest.mark.seeded
 @pytest.mark.parametrize("seed", range(10 * SEEDS))
-def test_citations_of_a_small_project(seed: int, own: Project) -> None:
+def test_mutated_citations_of_a_small_project_are_reported(seed: int, own: Project) -> None:
     counts = hold(own, Spoiler(own).spoil(random.Random(seed)))
     # What goes on after a part of a sentence has no answer, nor has such a part that ends with two other words.
     assert {how for (how, what), count in counts.items() if what == LEFT} <= {"end", "swap"}
 
 
-def test_every_way_is_tried(own: Project) -> None:
+def test_every_kind_of_mutation_is_tried(own: Project) -> None:
     drawn = {how for seed in range(10 * SEEDS) for how in Spoiler(own).spoil(random.Random(seed)).how.values()}
     assert drawn == set(HOW)

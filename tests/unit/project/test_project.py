@@ -21,7 +21,7 @@ from tests.sample_project import CONFIG, FILES, TEA, in_memory, written
 
 
 @pytest.mark.parametrize("kind", ["disk", "memory"])
-def test_a_whole_project(kind: str, tmp_path: Path) -> None:
+def test_a_project_is_traced(kind: str, tmp_path: Path) -> None:
     tree = MemoryTree(FILES) if kind == "memory" else None
     project = Project(str(written(tmp_path)), tree=tree, environ={"COMMIT": "abc"})
     trace = project.trace
@@ -137,7 +137,7 @@ def test_a_trace_with_problems_is_still_a_trace() -> None:
     assert project.requirements == in_memory(FILES).requirements
 
 
-def test_patterns_that_mean_nothing_are_told_at_their_places() -> None:
+def test_invalid_patterns_are_reported_at_their_places() -> None:
     config = CONFIG.replace(b"lib/*.rs", b"lib/***").replace(b"more/**/*", b"more/[")
     problems = in_memory({**FILES, ".duvet/config.toml": config}).trace.problems
     assert [(one.code, one.path, one.place) for one in problems] == [
@@ -146,7 +146,7 @@ def test_patterns_that_mean_nothing_are_told_at_their_places() -> None:
     ]
 
 
-def test_requirement_files_that_cant_be_read(tmp_path: Path) -> None:
+def test_unreadable_requirement_files_are_reported(tmp_path: Path) -> None:
     root = written(tmp_path, {**FILES, "more/b.toml/c.toml": b"\xff", "more/d.toml": b"["})
     (root / "more/gone.toml").symlink_to("nothing")
     assert [(one.code, one.path) for one in Project(str(root)).trace.problems] == [
@@ -188,7 +188,7 @@ def test_one_configuration_has_one_name(tmp_path: Path, spelling: str) -> None:
     assert project.trace == Project(str(root)).trace
 
 
-def test_a_configuration_elsewhere(tmp_path: Path) -> None:
+def test_a_configuration_in_another_folder_is_read(tmp_path: Path) -> None:
     root = written(tmp_path / "project")
     (root / ".duvet/config.toml").rename(tmp_path / "other.toml")
     for name in ("../other.toml", f"{tmp_path}/other.toml"):
@@ -210,7 +210,7 @@ def test_the_root_of_all_no_configuration_and_links_that_are_given() -> None:
     assert links == [("https://html", "https://issues"), ("b", "")]
 
 
-def test_patterns_beside_the_configuration() -> None:
+def test_patterns_are_relative_to_the_configuration() -> None:
     options = Options(sources=(duvet.SourceRule(("other/*.c",), "*=", "*#"),), requirements=("r/*.toml", "r/a.*"))
     files = {
         "tea.md": TEA,
@@ -243,7 +243,7 @@ def test_a_wrong_configuration_is_raised_with_all_that_is_wrong() -> None:
         ("", ".: Is a directory (os error 21)"),
     ],
 )
-def test_a_configuration_that_cant_be_read(tmp_path: Path, named: str, message: str) -> None:
+def test_an_unreadable_configuration_is_an_error(tmp_path: Path, named: str, message: str) -> None:
     trees: list[duvet.Tree | None] = [None, MemoryTree(FILES)]
     for tree in trees:
         project = Project(str(written(tmp_path)), Options(config_path=named), tree=tree)
@@ -256,7 +256,7 @@ def test_a_configuration_that_cant_be_read(tmp_path: Path, named: str, message: 
         _ = Project(str(tmp_path)).trace
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError) as caught:
         _ = Project(str(tmp_path / "nowhere")).trace
     assert str(caught.value) == f"{tmp_path.as_posix()}/nowhere: no such folder"
@@ -309,7 +309,7 @@ def problems_of(path: str, times: int) -> tuple[duvet.Problem, ...]:
 
 
 @pytest.mark.parametrize("path", [path for path in LISTED if path != ".duvet/config.toml"])
-def test_a_file_that_goes_away_before_it_is_read(path: str) -> None:
+def test_a_file_removed_before_it_is_read_is_reported(path: str) -> None:
     found = [problem for problem in problems_of(path, 0) if problem.code == "DUV010"]
     assert [path in f"{problem.path}: {problem.message}" for problem in found] == [True]
     with pytest.raises(UnreadableError, match=r"\.duvet/config\.toml: No such file"):
@@ -317,7 +317,7 @@ def test_a_file_that_goes_away_before_it_is_read(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", LISTED)
-def test_a_file_that_goes_away_once_it_has_been_read(path: str) -> None:
+def test_a_file_removed_after_it_was_read_still_counts(path: str) -> None:
     assert [(problem.code, problem.path, problem.place.line) for problem in problems_of(path, 1)] == [
         ("DUV050", "src/a.rs", 1 if path == "src/a.rs" else 2)
     ]

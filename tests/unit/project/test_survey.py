@@ -78,7 +78,7 @@ def groups(*paths: str) -> Groups:
         (["include/x.h"], [("c", ("include/**/*.h",), 1, False, ())]),
     ],
 )
-def test_languages_and_tests(paths: list[str], expected: Groups) -> None:
+def test_languages_and_tests_are_found(paths: list[str], expected: Groups) -> None:
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST detect languages by file extensions and manifests, and skip hidden files, vendored folders and
     ##% files that git ignores.
@@ -123,7 +123,7 @@ def test_documents_that_are_no_specifications() -> None:
     assert survey_folder(broken, "/project").specifications == ()
 
 
-def test_requirements_without_keywords() -> None:
+def test_specifications_without_keywords_are_listed_apart() -> None:
     texts = {
         "docs/prd/requirements.md": "# Tea\n\n- FR1: The pot is hot.\n",
         "specs/001-x/spec.md": "# Tea\n\nWhen it boils, the pot shall whistle.\n",
@@ -135,7 +135,7 @@ def test_requirements_without_keywords() -> None:
     assert (found.specifications, found.unmarked) == ((lower,), ("docs/prd/requirements.md",))
 
 
-def test_keywords_in_lower_case() -> None:
+def test_keywords_in_lower_case_are_noticed() -> None:
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST set `keywords = "any"` for a Markdown specification that has `must`, `shall` or `should` only
     ##% in lower case.

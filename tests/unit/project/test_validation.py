@@ -72,7 +72,7 @@ OFFERS: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
-def test_hints_and_fixes(snapshot: Snapshot) -> None:
+def test_problems_have_hints_and_fixes(snapshot: Snapshot) -> None:
     ##= man/spec/validate.md#checks
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
     ##% differing words marked, and name another section that contains the quote.
@@ -202,7 +202,7 @@ def chosen(chosen_root: Path, *names: str) -> ChosenInputs:
         (".duvet/requirements/a.toml", (".duvet/requirements/a.toml",)),
     ],
 )
-def test_names_of_files_and_folders(name: str, paths: tuple[str, ...], chosen_root: Path) -> None:
+def test_files_and_folders_can_be_named(name: str, paths: tuple[str, ...], chosen_root: Path) -> None:
     (chosen_root.parent / "link").symlink_to(chosen_root)
     absolute = (str(chosen_root / name),) if "\\" not in name else ()
     assert chosen(chosen_root, name, *absolute) == ChosenInputs(paths)
@@ -212,7 +212,7 @@ def test_names_of_files_and_folders(name: str, paths: tuple[str, ...], chosen_ro
     assert normalise_input_name("/elsewhere/a.rs", str(chosen_root), disk) == "/elsewhere/a.rs"
 
 
-def test_names_that_are_no_inputs(chosen_root: Path) -> None:
+def test_names_that_are_no_inputs_are_reported(chosen_root: Path) -> None:
     (chosen_root / "empty").mkdir()
     found = chosen(chosen_root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s")
     hint = "write the path relative to the working directory"
@@ -246,7 +246,7 @@ ENTRIES = st.lists(st.tuples(TARGETS, TEXT), max_size=3).map(
 
 @settings(deadline=None)
 @given(SPECIFICATIONS, LINES, ENDS, ENTRIES)
-def test_any_input(specification: str, lines: list[str], end: str, entries: str) -> None:
+def test_any_input_is_validated(specification: str, lines: list[str], end: str, entries: str) -> None:
     files = {
         ".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'a.rs'\n"
         "[[specification]]\nsource = 'tea.md'\n",

@@ -131,7 +131,7 @@ def test_prompts_of_an_empty_project() -> None:
         ("nothing", "", []),
     ],
 )
-def test_completions(argument: str, value: str, found: list[str], tea: ProjectSnapshot) -> None:
+def test_arguments_are_completed(argument: str, value: str, found: list[str], tea: ProjectSnapshot) -> None:
     ##= man/spec/mcp.md#resources
     ##% The server MUST complete variables of resource templates and arguments of prompts with names from the project.
     assert library.complete_prompt_argument(tea.catalogue, argument, value) == found

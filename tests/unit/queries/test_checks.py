@@ -65,7 +65,7 @@ def states(query: AnnotationQuery, check: AnnotationCheck) -> dict[str, str]:
         (["b todo It", "b citation stop."], "mixed"),
     ],
 )
-def test_implementations(annotations: list[str], state: str) -> None:
+def test_the_implementation_check_reports_its_verdicts(annotations: list[str], state: str) -> None:
     ##= man/spec/query.md#checks
     ##% The check `implementation` MUST pass only if citations, implications and exceptions together quote each whole
     ##% requirement, and no todo quotes any part of it.
@@ -89,7 +89,7 @@ def test_implementations(annotations: list[str], state: str) -> None:
         (["b todo It MUST stop.", "b implication It MUST stop."], "none"),
     ],
 )
-def test_tests(annotations: list[str], state: str) -> None:
+def test_the_test_check_reports_its_verdicts(annotations: list[str], state: str) -> None:
     ##= man/spec/query.md#checks
     ##% The check `test` MUST pass only if tests quote the whole text that each citation quotes.
     asked = query("b citation It MUST stop.", "a citation ", *annotations)
@@ -112,7 +112,7 @@ def test_tests(annotations: list[str], state: str) -> None:
         (["b exception ", "b implication ", "a implication "], [(Kind.EXCEPTION, 1), (Kind.IMPLICATION, 2)]),
     ],
 )
-def test_duplicates(annotations: list[str], duplicates: list[tuple[Kind, int]]) -> None:
+def test_the_duplicates_check_reports_groups(annotations: list[str], duplicates: list[tuple[Kind, int]]) -> None:
     ##= man/spec/query.md#checks
     ##% The check `duplicates` MUST fail if other annotations of the same type quote the whole text of an annotation.
     found = query(*annotations).check_duplicates()
@@ -136,7 +136,7 @@ def test_duplicates(annotations: list[str], duplicates: list[tuple[Kind, int]]) 
         (("s.md#a",), ("stop", "boil"), ["It MUST boil."]),
     ],
 )
-def test_filters(sections: tuple[str, ...], quotes: tuple[str, ...], selected: list[str]) -> None:
+def test_filters_apply_to_checks(sections: tuple[str, ...], quotes: tuple[str, ...], selected: list[str]) -> None:
     ##= man/spec/query.md#filters
     ##% `--section` MUST select the annotations whose target, as written, is the given one. `--quote` MUST select the
     ##% annotations whose quote contains the given text, ignoring case. With `--section` and `--quote`, `duvet query`

@@ -17,7 +17,7 @@ from tests.cli.tea_project import TEA_PROJECT
 from tests.unit.queries.query_projects import make_catalogue
 
 
-def test_comment_styles() -> None:
+def test_comment_styles_are_listed() -> None:
     rules = [
         SourceRule(("src/**/*.rs", "x/*.rs")),
         SourceRule(("src/**/*.c", "src/**/*.ml", "src/**/*.h"), "*=", "*#"),
@@ -69,7 +69,7 @@ CODE_BELOW = {
 
 
 @pytest.mark.parametrize("case", CODE_BELOW)
-def test_the_code_below_an_annotation(case: str) -> None:
+def test_the_code_below_an_annotation_is_shown(case: str) -> None:
     ##= man/spec/page.md#requirements-and-citations
     ##% The report MUST show the code below each citation, up to the next annotation and at most `snippet-lines` lines.
     text, expected = CODE_BELOW[case]
@@ -105,7 +105,7 @@ COMMENT = "//= tea.md#pot\n//# It SHOULD be round, and nobody MAY drop it."
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_the_lines_around_a_citation(end: str) -> None:
+def test_the_lines_around_a_citation_are_shown(end: str) -> None:
     text = TEA_PROJECT["src/pot.rs"].replace("\n", end)
     (card,) = [one for one in make_catalogue({**TEA_PROJECT, "src/pot.rs": text}).citations if one.id == "src/pot.rs:5"]
     comment = tuple(COMMENT.split("\n"))

@@ -181,7 +181,9 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, str], dict[str, list[object]]
 
 
 @pytest.mark.parametrize(("then", "now", "expected"), CHANGES.values(), ids=CHANGES)
-def test_changes(then: dict[str, str], now: dict[str, str], expected: dict[str, list[object]]) -> None:
+def test_changes_between_two_traces_are_listed(
+    then: dict[str, str], now: dict[str, str], expected: dict[str, list[object]]
+) -> None:
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST NOT list a citation as changed because its file was renamed or its line moved.
     ##= man/spec/diff.md#differences

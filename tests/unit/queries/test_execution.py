@@ -49,7 +49,7 @@ DIRECT = "//= a\n//# A.\n\n// A comment.\nfn f() {\n    //= b\n    g();\n}\n//= 
         ((9, 9), {7: True, 0: True}, unknown(0)),
     ],
 )
-def test_direct(lines: tuple[int, int], hits: dict[int, bool], expected: Execution) -> None:
+def test_the_direct_model_judges_lines(lines: tuple[int, int], hits: dict[int, bool], expected: Execution) -> None:
     ##= man/spec/query.md#executed-lines
     ##% Except in Java files, an annotation MUST count as executed if the first line below it that is neither blank nor
     ##% in an annotation was executed.
@@ -115,7 +115,7 @@ class A {
         (6, {0: True, 11: True}, unknown(6)),
     ],
 )
-def test_java(above: int, hits: dict[int, bool], expected: Execution) -> None:
+def test_the_java_model_judges_declarations(above: int, hits: dict[int, bool], expected: Execution) -> None:
     ##= man/spec/query.md#executed-lines
     ##% In a Java file, `duvet query` MUST also treat the declarations, comments and blank lines directly above an
     ##% executed line as executed, up to the line that opens their block.
@@ -157,7 +157,7 @@ class A {
         (9, {12: True}, MISSED),
     ],
 )
-def test_labels(above: int, hits: dict[int, bool], expected: Execution) -> None:
+def test_the_java_model_judges_labels(above: int, hits: dict[int, bool], expected: Execution) -> None:
     assert judge(java(LABELS), hits, (above, above)) == expected
 
 
@@ -176,7 +176,7 @@ def test_java_that_cannot_be_parsed() -> None:
         (["opt/B.java"], ["/opt/B.java"], {"/opt/B.java": "opt/B.java"}),
     ],
 )
-def test_joining(entries: list[str], sources: list[str], joined: dict[str, str]) -> None:
+def test_coverage_reports_are_joined(entries: list[str], sources: list[str], joined: dict[str, str]) -> None:
     ##= man/spec/query.md#coverage-reports
     ##% `duvet query` MUST match an entry of a coverage report with the source whose absolute path ends with the path of
     ##% the entry. `duvet query` MUST refuse an entry that matches several sources, and a source that matches several

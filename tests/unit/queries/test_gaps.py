@@ -34,7 +34,7 @@ TEA = gaps.RequirementFilter(specifications=("tea",))
         (gaps.RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (State.TO_DO,), (Kind.TODO,)), [4]),
     ],
 )
-def test_filters(wanted: gaps.RequirementFilter, indexes: list[int]) -> None:
+def test_filters_select_gaps(wanted: gaps.RequirementFilter, indexes: list[int]) -> None:
     assert gaps.select_requirements(CATALOGUE, wanted) == indexes
 
 
@@ -96,7 +96,9 @@ def test_many_names_that_exist_are_cut() -> None:
         (replace(TEA, states=(State.DONE,)), gaps.Gap.CITATION, (), 10),
     ],
 )
-def test_gaps(wanted: gaps.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int) -> None:
+def test_gaps_of_each_kind_are_listed(
+    wanted: gaps.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int
+) -> None:
     ##= man/spec/queries.md#uncited
     ##% `duvet uncited` MUST list a requirement if only todos or no annotations cite it. With `--untested`, `duvet
     ##% uncited` MUST list a requirement if it needs tests and is not done. With `--todo`, `duvet uncited` MUST list a

@@ -66,7 +66,9 @@ def pool_of(*quotes: str, target: str = "s.md#a", config: str = CONFIG) -> tuple
         ("", ["", "it"], [], True),
     ],
 )
-def test_covering(quote: str, others: list[str], ids: list[int], is_full: bool) -> None:
+def test_an_annotation_is_covered_by_overlapping_ones(
+    quote: str, others: list[str], ids: list[int], is_full: bool
+) -> None:
     ##= man/spec/query.md#covered-text
     ##% With the schema of awslabs duvet, `duvet query` MUST compare only annotations with identical targets.
     ##= man/spec/query.md#covered-text
@@ -111,7 +113,9 @@ source = "s.md"
         ("", ["", "it"], [], True),
     ],
 )
-def test_bytes_of_the_specification(quote: str, others: list[str], ids: list[int], is_full: bool) -> None:
+def test_overlap_is_counted_in_bytes_of_the_specification(
+    quote: str, others: list[str], ids: list[int], is_full: bool
+) -> None:
     ##= man/spec/query.md#covered-text
     ##% Except with the schema of awslabs duvet, `duvet query` MUST compare annotations by the bytes of the
     ##% specification that they cite, even if their targets or quotes are spelled differently.
@@ -122,7 +126,7 @@ def test_bytes_of_the_specification(quote: str, others: list[str], ids: list[int
     sections.check()
 
 
-def test_many_quotes() -> None:
+def test_many_quotes_are_compared() -> None:
     words = [f"w{number}" for number in range(2000)]
     text = f"# S\n\n## A\n\n{' '.join(words)}\n"
     quotes = [" ".join(words[at : at + 3]) for at in range(1998)]

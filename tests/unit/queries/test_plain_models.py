@@ -80,7 +80,7 @@ def judge_plainly(classes: LineClasses, hits: dict[int, bool], after: int) -> Ex
 
 @settings(max_examples=300, deadline=None)
 @given(line_classes(), st.dictionaries(st.integers(1, LINES), st.booleans()))
-def test_executed_lines(classes: LineClasses, hits: dict[int, bool]) -> None:
+def test_executed_lines_equal_the_plain_rules(classes: LineClasses, hits: dict[int, bool]) -> None:
     lines = JavaModel(classes, []).apply(hits)
     for after in range(LINES + 1):
         assert lines.judge((after, after)) == judge_plainly(classes, hits, after)
@@ -99,7 +99,7 @@ def quotes(draw: st.DrawFn) -> str:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(quotes(), min_size=1, max_size=6))
-def test_covered_bytes(found: list[str]) -> None:
+def test_covered_bytes_equal_the_plain_rules(found: list[str]) -> None:
     sections, pool = pool_of(*found)
     assert isinstance(pool, WrittenPool)
     view = normalise(TEXT + " \u00e9tude MUST be fun.").encode()

@@ -222,11 +222,11 @@ def test_the_limit_leaves_the_total() -> None:
         ("brewing", RequirementFilter(levels=(Level.SHOULD,)), [BOIL]),
     ],
 )
-def test_filters(query: str, wanted: RequirementFilter, found: list[str]) -> None:
+def test_filters_restrict_the_results(query: str, wanted: RequirementFilter, found: list[str]) -> None:
     assert [row.text for row in search(query, wanted).rows] == found
 
 
-def test_raw_queries() -> None:
+def test_raw_queries_are_passed_to_fts5() -> None:
     assert marked(search("title : brewing NOT text : (kettle OR pot*)", is_raw=True)) == [BOIL]
     near = search("text : NEAR(server warm, 2)", is_raw=True)
     assert marked(near) == [WARM.replace("server", "**server**").replace("warm", "**warm**")]

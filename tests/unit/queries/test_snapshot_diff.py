@@ -49,7 +49,7 @@ def change(
     return SnapshotChange(specification=specification, section=section, text=text, before=before, after=after)
 
 
-def test_changes_of_lines() -> None:
+def test_changed_lines_are_listed() -> None:
     ##= man/spec/page.md#overview
     ##% If the commit `HEAD` contains a snapshot, the overview MUST list the coverage that was gained and lost since
     ##% that commit.
@@ -78,7 +78,7 @@ def test_changes_of_lines() -> None:
         ("implementation", "exception", True),
     ],
 )
-def test_losses(before: str, after: str, is_lost: bool) -> None:
+def test_lost_coverage_is_listed(before: str, after: str, is_lost: bool) -> None:
     then, now = (f"SPECIFICATION: s\n  SECTION: [S](#s)\n    TEXT[!MUST,{one}]: x\n" for one in (before, after))
     found = compare_snapshots(then, now)
     assert (len(found.lost), len(found.gained)) == (is_lost, not is_lost)

@@ -34,7 +34,7 @@ def comment(*sentences: str) -> str:
         "It MUST $x$ \\`escape\\` \\.",
     ],
 )
-def test_text_from_files(text: str) -> None:
+def test_text_from_files_is_escaped(text: str) -> None:
     ##= man/spec/diff.md#output
     ##% With `--format markdown`, `duvet diff` MUST escape text from files, stay within the size limit of a GitHub
     ##% comment, and say how much it left out.
@@ -45,7 +45,7 @@ def test_text_from_files(text: str) -> None:
     assert html.count("<code>") == 4
 
 
-def test_a_comment_that_is_too_long() -> None:
+def test_a_long_comment_is_cut() -> None:
     found = comment(*(f"Part {n:05} MUST be {'very ' * 40}hot." for n in range(2000)))
     shown = found.count("- `tea.md#tea` MUST")
     base = "Compared with `0123456789ab`, the merge base with `origin/main`.\n\n| | then | now |\n"
@@ -55,6 +55,6 @@ def test_a_comment_that_is_too_long() -> None:
     assert found.endswith(f"- and {2000 - shown:,} more, which exceed the size limit of a comment\n\n</details>\n")
 
 
-def test_a_sentence_that_is_too_long() -> None:
+def test_a_long_sentence_is_cut() -> None:
     found = comment(f"It MUST be {'very ' * 50_000}hot.")
     assert len(found) < 1000 and "very …`\n" in found

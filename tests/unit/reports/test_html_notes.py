@@ -50,7 +50,7 @@ VIEW = """\
 """
 
 
-def test_the_view() -> None:
+def test_the_view_of_pages_is_rendered() -> None:
     ##= man/spec/pages.md#in-the-html-report
     ##% The HTML report MUST show each page with its text, its outlinks and its backlinks, and leave out a text that is
     ##% too long. The HTML report MUST show with each requirement the pages that link to it.
@@ -112,7 +112,7 @@ MARKDOWN = {
 
 
 @pytest.mark.parametrize("text", MARKDOWN)
-def test_markdown(text: str) -> None:
+def test_markdown_of_pages_is_rendered(text: str) -> None:
     ##= man/spec/pages.md#in-the-html-report
     ##% The HTML report MUST render the links, tables and task lists of a page. The HTML report MUST escape HTML tags in
     ##% a page and leave out HTML comments. The HTML report MUST NOT link to other files.
@@ -134,7 +134,7 @@ LINKS = {
 }
 
 
-def test_targets_of_links() -> None:
+def test_links_between_pages_lead_to_their_targets() -> None:
     lines = "".join(f"Look {number}: {text}.\n\n" for number, text in enumerate(LINKS))
     page = written({"docs/in/own.md": f"{lines}| a |\n|---|\n| [[b c\\|d]] |\n", "docs/b c.md": "B"})
     found = re.findall(r"<p>Look \d+: (.*?)\.</p>", page)

@@ -33,7 +33,7 @@ def overview(report: Finished, **given: Any) -> str:
     return page(report, **given).partition('id="overview">\n')[2].partition('</section>\n<section class="view"')[0]
 
 
-def test_all_of_it(snapshot: Snapshot) -> None:
+def test_a_whole_overview_is_rendered(snapshot: Snapshot) -> None:
     report = finished(STATES, None, ISSUES)
     since = SnapshotDiff(
         gained=(line("The pot MUST be warm."),),
@@ -74,7 +74,9 @@ BROKEN = GateResult("citations", "every requirement is cited", 1)
         ),
     ],
 )
-def test_the_verdict(gates: tuple[GateResult, ...], problems: tuple[Problem, ...], verdict: str) -> None:
+def test_the_verdict_of_the_run_is_shown(
+    gates: tuple[GateResult, ...], problems: tuple[Problem, ...], verdict: str
+) -> None:
     ##= man/spec/page.md#overview
     ##% The overview MUST begin with the verdict of the run. In the overview, each number of requirements MUST link to a
     ##% list of them.

@@ -27,7 +27,7 @@ REPOSITORY, SPECIFICATION = "o/r: requirements report", "Requirements report: Te
 
 
 @pytest.mark.parametrize("name", ["all_of_it", "nothing", "not_applicable", "expired"])
-def test_whole_pages(name: str, snapshot: Snapshot) -> None:
+def test_whole_reports_match_their_golden_files(name: str, snapshot: Snapshot) -> None:
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the HTML report, both versions of JSON and the snapshot MUST list every `[[not-applicable]]` entry
     ##% with its target, reason, owner, expiry date and number of requirements.

@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 from tests.unit.reports.report_projects import TYPES, finished, json_v1_of
 
 
-def test_all_types(snapshot: Snapshot) -> None:
+def test_all_annotation_types_are_written(snapshot: Snapshot) -> None:
     found = json.loads(json_v1_of(finished(TYPES)))
     del found["refs"]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "json_v1"

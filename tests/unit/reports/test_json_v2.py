@@ -22,12 +22,12 @@ CITES = f"{ANNOTATIONS}cite"
 CITE = '{"source": {"src": "l"}, "target": {"src": "s", "ranges": []}, "type": "TEST"}'
 
 
-def test_all_types(snapshot: Snapshot) -> None:
+def test_all_annotation_types_are_written(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "json_v2"
     snapshot.assert_match(json_v2_of(finished()), "all_types.json")
 
 
-def test_nothing() -> None:
+def test_an_empty_project_is_written() -> None:
     assert json_v2_of(finished({})) == (
         '{\n  "version": "2.0",\n'
         f'  "sources": {{\n    "{SOURCES}inline": {{}},\n    "{SOURCES}linked": {{}}\n  }},\n'
@@ -37,7 +37,7 @@ def test_nothing() -> None:
     )
 
 
-def test_links() -> None:
+def test_links_are_written() -> None:
     pattern = 'pattern = "src/**/*.rs"'
     config = CONFIG.replace(pattern, f'{pattern}\nblob-link = "https://own.example/"')
     files, blobs = TYPES | {".duvet/config.toml": config}, "https://github.com/org/repo/blob/main"
@@ -96,7 +96,7 @@ def fault(data: bytes) -> str:
     return caught.value.message
 
 
-def test_round_trip() -> None:
+def test_a_report_survives_a_round_trip() -> None:
     report = json_v2.build_v2_report(finished(blob_link="https://b.example", issue_link="https://i.example"))
     assert json_v2.decode_v2_report(json_v2.encode_v2_report(report)) == report
 
@@ -143,7 +143,7 @@ def test_characters_are_escaped_as_upstream_does() -> None:
         (text().replace(b"2.0", b"1.0"), "unsupported report version '1.0', expected '2.0'"),
     ],
 )
-def test_bytes_that_are_no_report(data: bytes, message: str) -> None:
+def test_bytes_that_are_no_report_are_refused(data: bytes, message: str) -> None:
     assert fault(data).removeprefix("failed to parse JSON: ") == message
 
 

@@ -30,7 +30,7 @@ def lines(found: str, record: str) -> list[str]:
     return [line for line in found.splitlines() if line.startswith(record)]
 
 
-def test_the_whole_file() -> None:
+def test_a_whole_tracefile_is_written() -> None:
     body = HEAD + "".join(LINE.format(*hit) for hit in HITS)
     counts = "DA:5,0\nDA:6,0\nDA:3,1\nDA:6,1\nDA:5,0\nend_of_record\n"
     assert list(lcov.render_lcov(finished(files()))) == [("compliance.0.lcov", (body + counts).encode())]

@@ -54,7 +54,7 @@ def test_nothing_to_merge_and_one_report() -> None:
     assert merged(report) == report
 
 
-def test_union() -> None:
+def test_annotations_are_united() -> None:
     first = of(issue_links=("b", "a"), repositories={"repo-1": REPOSITORY}, inline={"src-1": INLINE})
     second = of(issue_links=("a",), inline={"src-1": INLINE}, linked={"lnk-1": LINKED}, section={"sec-1": SECTION})
     assert merged(first, second) == of(
@@ -123,7 +123,7 @@ BROKEN: list[tuple[v2.V2Record, dict[str, Any], str]] = [
     ("prefix", "record", "change", "words"),
     [("", *one) for one in SOFT] + [("internal invariant violation: ", *one) for one in BROKEN],
 )
-def test_conflicts(prefix: str, record: v2.V2Record, change: dict[str, Any], words: str) -> None:
+def test_conflicting_reports_are_refused(prefix: str, record: v2.V2Record, change: dict[str, Any], words: str) -> None:
     ##= man/spec/trace.md#reports
     ##% `duvet merge` MUST refuse reports that contradict each other, and list the contradictions. The result of `duvet
     ##% merge` MUST NOT depend on the order of its inputs.

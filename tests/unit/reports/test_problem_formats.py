@@ -60,7 +60,7 @@ VIEW = ProblemContext(read_line, folder="kettles/one")
 
 
 @pytest.mark.parametrize("format", ProblemFormat)
-def test_every_format(format: ProblemFormat, snapshot: Snapshot) -> None:
+def test_problems_are_written_in_every_format(format: ProblemFormat, snapshot: Snapshot) -> None:
     ##= man/spec/problems.md#formats
     ##% `--format` MUST select the format of problems: `text`, `json`, `sarif`, `github` or `junit`.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"

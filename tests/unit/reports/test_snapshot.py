@@ -51,5 +51,5 @@ POT = "1.  Pot\n\n   It may be.\n\n2.  Lid\n"
         ),
     ],
 )
-def test_snapshots(files: dict[str, str], expected: str) -> None:
+def test_snapshots_match_upstreams(files: dict[str, str], expected: str) -> None:
     assert snapshot_of(finished(files)) == expected

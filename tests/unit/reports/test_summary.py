@@ -48,7 +48,7 @@ FORTY = finished(
         *((f"width_{width}", FORTY) for width in (40, 60, 80, 120)),
     ],
 )
-def test_tables(name: str, report: Finished, snapshot: Snapshot) -> None:
+def test_summaries_match_their_golden_files(name: str, report: Finished, snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#reports
     ##% On a terminal, the summary MUST fit the width of the terminal, and show each state in its colour.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"

@@ -56,7 +56,7 @@ def with_names(texts: Mapping[str, str]) -> str:
 
 
 @pytest.mark.parametrize("format", list(tables.ListFormat))
-def test_every_format(format: str, snapshot: Snapshot) -> None:
+def test_rows_are_rendered_in_every_format(format: str, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = GOLD
     found = {
         "rows": shown(CUPS, format),
@@ -85,7 +85,7 @@ COLOURED = TableLook(100, colour=True)
 HEADING = "\x1b[1mname  place  text\x1b[0m\n"
 
 
-def test_colours() -> None:
+def test_colours_are_only_in_tables() -> None:
     row = "red   shelf  It holds \x1b[1;33mtea\x1b[0m.\n"
     assert shown(CUPS[:1], "table", COLOURED) == HEADING + row
     assert shown(CUPS[:1], "plain", COLOURED) == "red\tshelf\tIt holds \x1b[1;33mtea\x1b[0m.\n"
@@ -178,7 +178,7 @@ def test_each_column_stands_somewhere_and_fits(needs: list[int], data: st.DataOb
         assert all(width <= needs[index] for index, width in band.widths.items())
 
 
-def test_settings() -> None:
+def test_settings_are_rendered() -> None:
     settings = (
         Setting("config-path", "a.toml", SettingOrigin.COMMAND_LINE, option="--config-path"),
         Setting("source[0].pattern", ("ä/*", "b/*"), SettingOrigin.FILE, "a.toml", 3),

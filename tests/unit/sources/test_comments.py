@@ -20,7 +20,7 @@ def show(text: str, style: comments.SourceStyle = comments.SourceStyle()) -> lis
     return [(one.line, one.target, one.quote) for one in found]
 
 
-def test_every_field() -> None:
+def test_every_field_of_an_annotation_is_read() -> None:
     fields = "spec.md#pot|type=todo|level=SHOULD|format=markdown|feature=tea pots|tracking-issue=12"
     head = "".join(f"    //= {field}\n" for field in fields.split("|"))
     text = f"fn main() {{\n{head}    //# The pot MUST\n    //# be warm.\n}}\n"
@@ -60,7 +60,9 @@ def test_every_field() -> None:
         ("//= type=test\n//= source = a#1", comments.SourceStyle(), [(1, "a#1", "")]),
     ],
 )
-def test_annotations(text: str, style: comments.SourceStyle, expected: list[tuple[int, str, str]]) -> None:
+def test_annotations_are_read_from_comments(
+    text: str, style: comments.SourceStyle, expected: list[tuple[int, str, str]]
+) -> None:
     ##= man/spec/trace.md#annotations
     ##% Consecutive lines that start with one of the two prefixes of a comment style MUST form one annotation. A target
     ##% after quoted text MUST start the next annotation.
@@ -85,7 +87,7 @@ def test_the_type_of_the_source_counts_where_none_is_given() -> None:
 
 
 @given(st.text(st.sampled_from("//=//#\n\n =#ab\u00a0é"), max_size=60))
-def test_spans_hold_what_they_say(text: str) -> None:
+def test_spans_point_to_their_text(text: str) -> None:
     for found in comments.scan_comments("a.rs", text, comments.SourceStyle())[0]:
         source = found.source
         if source.target[0]:
@@ -154,7 +156,7 @@ STRAYS = [
 ]
 
 
-def test_problems(snapshot: Snapshot) -> None:
+def test_malformed_annotations_are_reported(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#annotations
     ##% duvet MUST report an annotation without a target with its path and line. duvet MUST report a key that is
     ##% unknown, repeated or not allowed for the type of the annotation with its path and line.
@@ -203,7 +205,9 @@ def tokens_in(text: str, meta: str, content: str) -> list[comments.LineToken]:
         ("\u3000*= a\n *# a\n%% b", ("\u3000*=", "%%"), [(3, False, "b", 15)]),
     ],
 )
-def test_tokens(text: str, prefixes: tuple[str, str], tokens: list[tuple[int, bool, str, int]]) -> None:
+def test_lines_are_split_into_tokens(
+    text: str, prefixes: tuple[str, str], tokens: list[tuple[int, bool, str, int]]
+) -> None:
     assert tokens_in(text, *prefixes) == [comments.LineToken(*token) for token in tokens]
 
 
@@ -246,7 +250,7 @@ def test_equals_the_plain_rules(text: str, style: tuple[str, str]) -> None:
     ("data", "expected"),
     [(b"x //= y", True), (b"x //# y", True), (b"// =", False), (b"", False), ("é//#".encode(), True)],
 )
-def test_whether_a_file_may_have_annotations(data: bytes, expected: bool) -> None:
+def test_files_without_annotations_are_recognised(data: bytes, expected: bool) -> None:
     assert comments.may_have_annotations(data, "//=", "//#") is expected
 
 
@@ -265,7 +269,9 @@ def test_whether_a_file_may_have_annotations(data: bytes, expected: bool) -> Non
         ("/\n= a\n# b", "/\n=", "#", [(3, 6, "# b")]),
     ],
 )
-def test_runs(text: str, meta: str, content: str, runs: list[tuple[int, int, str]]) -> None:
+def test_adjacent_lines_form_one_annotation(
+    text: str, meta: str, content: str, runs: list[tuple[int, int, str]]
+) -> None:
     assert [
         (run.line, run.start, run.text) for run in comments.find_runs(text, comments.make_finder(meta, content))
     ] == runs
@@ -347,7 +353,7 @@ UNUSUAL = (
 
 
 @pytest.mark.parametrize("text", UNUSUAL.split("|"))
-def test_any_other_form(text: str) -> None:
+def test_other_forms_are_not_taken_for_the_usual_one(text: str) -> None:
     assert in_usual_form(text, comments.SourceStyle()) == [None]
 
 

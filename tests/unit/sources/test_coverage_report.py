@@ -38,7 +38,7 @@ def read(text: str) -> dict[str, dict[int, bool]]:
         ([line(ci=18446744073709551615)], {1: True}),
     ],
 )
-def test_lines(lines: list[str], hits: dict[int, bool]) -> None:
+def test_executed_lines_are_read(lines: list[str], hits: dict[int, bool]) -> None:
     ##= man/spec/query.md#coverage-reports
     ##% `duvet query` MUST treat a line with branches as executed if a branch was covered, and a line without branches
     ##% as executed if an instruction was covered. `duvet query` MUST ignore a line without branches and instructions.
@@ -76,7 +76,7 @@ def test_ignored_elements(text: str) -> None:
     assert [*read(text).values()] == [{1: True}]
 
 
-def test_keys() -> None:
+def test_keys_are_read() -> None:
     assert [*read(report(name="A.java") + report(line(ci=1), name="/B.java"))] == ["p/A.java", "p//B.java"]
     assert [*read(report().replace('"p"', '""'))] == ["A.java"]
 

@@ -34,12 +34,12 @@ def requote(text: str, quote: str, style: SourceStyle = RUST) -> str:
     return editor.apply_edits(text, editor.make_comment_quote_edits(text, only(text, style), style, quote))
 
 
-def test_of_edits_that_meet_the_first_is_made() -> None:
+def test_the_first_of_overlapping_edits_is_made() -> None:
     edits = [Edit(1, 3, 1, 6, "Y"), Edit(1, 2, 1, 4, "X"), Edit(1, 4, 1, 4, "Z"), Edit(1, 2, 1, 4, "X")]
     assert editor.apply_edits("abcdefg\n", edits) == "aXZdefg\n"
 
 
-def test_a_new_annotation() -> None:
+def test_a_new_annotation_is_inserted() -> None:
     quote = "The kettle MUST stop heating when the water boils, and it MUST NOT start again before it is asked to."
     reason = "A speaker costs more than the kettle, says the one who has to pay for both of them in the end."
     fields = {"reason": reason}
@@ -113,7 +113,7 @@ fn f() {
         ),
     ],
 )
-def test_a_corrected_quote(quote: str, lines: str) -> None:
+def test_a_quote_is_corrected(quote: str, lines: str) -> None:
     parts = "stop heating when the water", "stop heating", "when the water", "then it SHOULD beep."
     body = "".join(f"    //# {line}".rstrip() + "\n" for line in lines.format(*parts).split("|"))
     after = f"fn f() {{\n    //= a.md#b\n{body}    let x = 1;\n"
@@ -199,7 +199,7 @@ inside
         ("let a = 'b' (* x\n*)\nlet c = \"(*\"\nlet d = '\"' and e' = '('\n(* f\n   g *)\n", ML, [2, 6]),
     ],
 )
-def test_lines_inside_a_comment(text: str, pair: editor.CommentPair, lines: list[int]) -> None:
+def test_lines_inside_a_comment_are_recognised(text: str, pair: editor.CommentPair, lines: list[int]) -> None:
     assert [line for line in range(1, text.count("\n") + 1) if editor.is_inside_comment(text, line, pair)] == lines
 
 
@@ -209,7 +209,7 @@ def inserted(
     return editor.insert_annotation(path, text, line, wanted, style, most).text
 
 
-def test_above_the_line_with_its_indentation() -> None:
+def test_lines_are_inserted_with_the_indentation_of_the_next() -> None:
     ##= man/spec/cite.md#inserting
     ##% `duvet cite` MUST insert the citation above the given line, in the comment style of the file and with the
     ##% indentation of the line, and leave out the annotation type if it is the file's default.
@@ -230,7 +230,7 @@ def test_above_the_line_with_its_indentation() -> None:
     assert inserted("a.py", "x()\n", 1, TITLE, PYTHON, most=5) == "\x23#= tea.md#pot\nx()\n"
 
 
-def test_types_and_fields() -> None:
+def test_types_and_fields_are_written() -> None:
     test = editor.NewAnnotation("tea.md#pot", "Warm.", Kind.TEST)
     lines = [editor.insert_annotation("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
     head, tail = "\x23#= tea.md#pot", "\x23#% Warm."
@@ -245,7 +245,7 @@ def test_types_and_fields() -> None:
     )
 
 
-def test_a_comment_that_begins_and_ends() -> None:
+def test_block_comments_are_opened_and_closed() -> None:
     text = "int f() {\n\treturn 1; /* one\n\t* two */\n}\n"
     warm = editor.NewAnnotation("tea.md#pot", "Warm.", Kind.CITATION)
     assert inserted("a.c", text, 2, warm, STARS) == (
@@ -274,7 +274,7 @@ def test_a_comment_that_begins_and_ends() -> None:
         ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 3, "this line is inside the annotation at a.rs:1"),
     ],
 )
-def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
+def test_invalid_lines_are_refused(text: str, line: int, words: str) -> None:
     ##= man/spec/cite.md#refusals
     ##% `duvet cite` MUST refuse a file that no source pattern matches, and a line that the file does not have. `duvet
     ##% cite` MUST refuse to insert a citation inside an annotation or inside a statement that continues on the next
@@ -284,7 +284,7 @@ def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
     assert (caught.value.message, caught.value.line) == (words, line)
 
 
-def test_lines_that_go_on() -> None:
+def test_lines_that_continue_are_refused() -> None:
     """In a macro or command, a comment would end it; after a continued comment, it would swallow code."""
     for end in ("\n", "\r\n"):
         text = end.join(("#define F \\", "  g(); \\", "  h()", "tea \\\\", "", "f();"))
@@ -310,7 +310,7 @@ def test_lines_that_go_on() -> None:
         ("f();\n", 1, editor.NewAnnotation("a#b", "C.", Kind.TODO, {"reason": "d"}), "invalid key for type TODO"),
     ],
 )
-def test_annotations_that_are_refused(text: str, line: int, wanted: editor.NewAnnotation, message: str) -> None:
+def test_invalid_annotations_are_refused(text: str, line: int, wanted: editor.NewAnnotation, message: str) -> None:
     with pytest.raises(DuvetError, match=message):
         inserted("a.rs", text, line, wanted)
 

@@ -45,7 +45,7 @@ LINES = st.lists(st.sampled_from(TOKENS), max_size=6).map("".join)
         ("a\\\n!\n/\n//\n", [], [], ["a"]),
     ],
 )
-def test_one_file(text: str, ignored: list[str], kept: list[str], unknown: list[str]) -> None:
+def test_patterns_of_one_file_apply(text: str, ignored: list[str], kept: list[str], unknown: list[str]) -> None:
     hides = parse_gitignore(text.encode())
     assert {path: hides(path) for path in (*ignored, *kept, *unknown)} == {
         **dict.fromkeys(ignored, True),
@@ -99,7 +99,9 @@ def write(path: Path, lines: list[str]) -> None:
 @example(["[]-a]", "[!^]*"], ["[\\]]", "[[-b]"], ["[--a]", "[a-\\b]"])
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(LINES, max_size=4), st.lists(LINES, max_size=3), st.lists(LINES, max_size=2))
-def test_equals_git(repository: Path, top: list[str], inner: list[str], innermost: list[str]) -> None:
+def test_ignored_files_equal_those_of_git(
+    repository: Path, top: list[str], inner: list[str], innermost: list[str]
+) -> None:
     ##= man/spec/trace.md#sources
     ##% duvet MUST skip the files that `exclude` matches. With `gitignore`, duvet MUST skip the files that git ignores.
     write(repository / ".gitignore", top)

@@ -50,7 +50,7 @@ PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", 
         ("a\0b", 1, "paths can't contain NUL characters"),
     ],
 )
-def test_a_pattern_that_means_nothing(pattern: str, position: int, reason: str) -> None:
+def test_an_invalid_pattern_is_an_error(pattern: str, position: int, reason: str) -> None:
     with pytest.raises(PatternError) as caught:
         compile_pattern(pattern)
     shown = pattern.replace("\0", "\\0")
@@ -85,7 +85,7 @@ def test_a_pattern_that_means_nothing(pattern: str, position: int, reason: str) 
         ("[***]", "*", "a"),
     ],
 )
-def test_a_name(name: str, matching: str, other: str) -> None:
+def test_name_patterns_match_names(name: str, matching: str, other: str) -> None:
     matches = compile_pattern(name).components[0].matches
     assert matches is not None
     assert [one for one in f"{matching} {other}".split() if matches(one)] == matching.split()
@@ -102,7 +102,7 @@ def test_a_name(name: str, matching: str, other: str) -> None:
         ("{a,b}/]", "", ["{a,b}", "]"]),
     ],
 )
-def test_components(pattern: str, root: str, literals: list[str | None]) -> None:
+def test_patterns_are_split_into_components(pattern: str, root: str, literals: list[str | None]) -> None:
     compiled = compile_pattern(pattern)
     assert (compiled.root, [component.literal for component in compiled.components]) == (root, literals)
 
@@ -121,7 +121,7 @@ def test_components(pattern: str, root: str, literals: list[str | None]) -> None
         ([], "", "a"),
     ],
 )
-def test_any_of(patterns: list[str], matching: str, other: str) -> None:
+def test_any_of_several_patterns_matches(patterns: list[str], matching: str, other: str) -> None:
     covers = match_any(map(compile_pattern, patterns))
     assert [one for one in f"{matching} {other}".split() if covers(one)] == matching.split()
 
@@ -207,7 +207,7 @@ def found(tree: Tree, pattern: str) -> list[str]:
         *((pattern, []) for pattern in ("nothing/*", "src/a.rs/*", ".")),
     ],
 )
-def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
+def test_matching_files_are_found(tmp_path: Path, pattern: str, paths: list[str]) -> None:
     ##= man/spec/trace.md#sources
     ##% `**` MUST match any number of folders, including hidden folders and symbolic links to folders. duvet MUST enter
     ##% a folder that contains a link to itself only once.
@@ -345,7 +345,7 @@ def test_any_text_is_a_pattern_or_an_error(text: str) -> None:
         ("(,a,,b,c)x", SourceRule(("x",), "a", "b")),
     ],
 )
-def test_source_rule(pattern: str, rule: SourceRule) -> None:
+def test_a_legacy_pattern_becomes_a_source_rule(pattern: str, rule: SourceRule) -> None:
     assert parse_legacy_pattern(pattern) == rule
 
 

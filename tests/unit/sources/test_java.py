@@ -80,7 +80,7 @@ C   | }
 """,
     ],
 )
-def test_declarations(text: str) -> None:
+def test_lines_of_declarations_are_classified(text: str) -> None:
     check(text)
 
 
@@ -178,16 +178,16 @@ S   |   1);
 """,
     ],
 )
-def test_bodies(text: str) -> None:
+def test_lines_of_bodies_are_classified(text: str) -> None:
     check(text, "class A {\nvoid f() {\n", "}\n}\n")
 
 
-def test_comments_behind_code() -> None:
+def test_comments_behind_code_are_recognised() -> None:
     check("Cc  | } // end", "class A {\n", "")
     check("OC  | } { // next", "class A {\n{\n", "}\n}\n")
 
 
-def test_scopes() -> None:
+def test_scopes_are_listed() -> None:
     text = "class A {\n  void f() {\n    if (a) { b(); }\n    g(() -> { h(); });\n  }\n  int x; }\n"
     assert classify_java(text, "A.java").scopes == tuple(
         LineScope(*lines) for lines in ((3, 3), (4, 4), (2, 5), (1, 6))
@@ -195,7 +195,7 @@ def test_scopes() -> None:
     assert classify_java("import a;\n\n", "A.java").scopes == (LineScope(1, 2),)
 
 
-def test_line_ends() -> None:
+def test_every_line_end_is_counted() -> None:
     assert classify("class A {\r\n\r\n  int a;\r\n}") == ["DO", "B", "D", "C"]
     assert classify("") == []
 
@@ -208,12 +208,12 @@ def test_line_ends() -> None:
         ("class A {\n", (1,)),
     ],
 )
-def test_parse_errors(text: str, faults: tuple[int, ...]) -> None:
+def test_parse_errors_are_reported(text: str, faults: tuple[int, ...]) -> None:
     found = classify_java(text, "A.java")
     assert (found.faults, found.scopes, set(found.properties)) == (faults, (), {0})
 
 
-def test_deeply_nested_code() -> None:
+def test_deeply_nested_code_is_parsed() -> None:
     depth = 3000
     text = "class A { void f() {\n" + "{\n" * depth + "}\n" * depth + "} }\n"
     found = classify_java(text, "A.java")

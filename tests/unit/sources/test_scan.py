@@ -69,7 +69,7 @@ def test_a_rule_excludes_named_files_but_not_those_of_other_rules() -> None:
     assert found(SourceRule(("src/gen/c.rs", "top.rs"), exclude=("src/gen",))) == ["top.rs"]
 
 
-def test_ignored_files() -> None:
+def test_ignored_files_are_not_scanned() -> None:
     files = {
         ".gitignore": b"target/\n*.gen.rs\n",
         "src/.gitignore": b"!keep.gen.rs\n/local/\n",
@@ -85,7 +85,7 @@ def test_ignored_files() -> None:
     assert found(both, tree=tree) == ["a.rs"]
 
 
-def test_patterns_that_mean_nothing() -> None:
+def test_invalid_patterns_are_reported() -> None:
     problems: list[Problem] = []
     place: Callable[[str, int], Place] = lambda key, index: Place(len(key), index + 1)
     rule = SourceRule(("src/*.rs", "a**"), exclude=("[", "src/b.rs", "***"))
@@ -111,13 +111,13 @@ def refused(path: str, tree: MemoryTree) -> str:
     return show_problem(scan.make_unreadable_problem(error.value))
 
 
-def test_a_file_in_two_styles() -> None:
+def test_a_file_may_have_two_comment_styles() -> None:
     data = b"//= a#1\n//# one\n*= a#2\n*# two\n//= a#3\n"
     found, problems = scanned(data, SourceStyle(), SourceStyle("*=", "*#"), SourceStyle("%=", "%#"))
     assert (found, problems) == ([(1, "a#1", "one"), (5, "a#3", ""), (3, "a#2", "two")], [])
 
 
-def test_problems_of_a_file() -> None:
+def test_problems_of_a_file_have_its_path() -> None:
     assert scanned('fn main() { "é" }\n'.encode()) == ([], [])
     found, problems = scanned(b"//= a#1\n//= type=x\n//# one\n\n//# two\n")
     assert found == []
@@ -155,7 +155,7 @@ FILTERED = scan.FilteredTree(
 )
 
 
-def test_a_filtered_tree(tmp_path: Path) -> None:
+def test_a_filtered_tree_is_scanned(tmp_path: Path) -> None:
     assert [entry.name for entry in FILTERED.entries("")] == ["a.rs"]
     assert [FILTERED.exists(path) for path in ("a.rs", "b", "b/c.rs", "nothing")] == [True, False, False, False]
     assert [FILTERED.is_file(path) for path in ("a.rs", "b/c.rs", "nothing")] == [True, False, False]

@@ -45,7 +45,7 @@ from duvet.specs.locator import make_anchor
         ("★ Stars ✓ ① ❓", "stars"),
     ],
 )
-def test_anchors(title: str, anchor: str) -> None:
+def test_titles_have_anchors(title: str, anchor: str) -> None:
     assert make_anchor(title) == anchor
 
 

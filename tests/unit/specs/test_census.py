@@ -100,7 +100,7 @@ RFC 7                    A pot MUST be here                    May 2001
 """
 
 
-def test_ietf_text() -> None:
+def test_sentences_of_ietf_text_are_counted() -> None:
     found = count(TEXT, path="rfc7.txt")
     reasons = {
         "above the first heading": (3,),
@@ -114,7 +114,7 @@ def test_ietf_text() -> None:
     assert found.reasons[0].description == "1 above the first heading (line 3)"
 
 
-def test_a_lost_sentence() -> None:
+def test_a_lost_sentence_is_found() -> None:
     text = b"# Pot\n\nThe pot MUST be warm.\nIt MUST be blue.\n"
     library = Library(MemoryTree({"spec.md": text}), "d", forms={})
     known = library.load(locate_specification("spec.md"))
@@ -163,13 +163,13 @@ def test_a_keyword_that_does_not_count_has_a_reason(text: str, reason: str) -> N
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=30).map("".join), st.booleans(), st.booleans())
-def test_nothing_is_lost(text: str, any_case: bool, needs_id: bool) -> None:
+def test_no_sentence_is_lost(text: str, any_case: bool, needs_id: bool) -> None:
     assert count(text, RequirementForm(any_case=any_case, needs_id=needs_id)).lost == ()
 
 
 @pytest.mark.parametrize("folder", ["rfc", "markdown", "sdd"])
 @pytest.mark.parametrize("form", [RequirementForm(), RequirementForm(any_case=True), RequirementForm(needs_id=True)])
-def test_nothing_is_lost_in_real_documents(folder: str, form: RequirementForm, shared: Path) -> None:
+def test_no_sentence_of_real_documents_is_lost(folder: str, form: RequirementForm, shared: Path) -> None:
     library = Library(DiskTree(), "", forms=_Same(form))
     paths = sorted([*(shared / folder).rglob("*.md"), *(shared / folder).rglob("rfc*.txt")])
     found = {path.name: take_census(library.load(locate_specification(str(path)))).lost for path in paths}

@@ -61,7 +61,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["good", "moved"])
-def test_a_text_is_kept(kind: str, held: Held, path: Path) -> None:
+def test_a_download_is_stored(kind: str, held: Held, path: Path) -> None:
     assert fetch(f"{held.url}/{kind}/pot", path) == text("pot")
     assert content(path.parent) == {"tea.txt": text("pot")}
     assert held.client == ("text/plain", f"duvet/{version('duvet-cli')}")
@@ -80,7 +80,7 @@ def test_a_text_is_kept(kind: str, held: Held, path: Path) -> None:
         ("ftp://example.com/tea.txt", Policy(), "downloads over ftp are not supported"),
     ],
 )
-def test_refusals(held: Held, path: Path, name: str, policy: Policy, why: str) -> None:
+def test_unsafe_downloads_are_refused(held: Held, path: Path, name: str, policy: Policy, why: str) -> None:
     ##= man/spec/trace.md#specifications
     ##% With `--offline`, duvet MUST NOT download anything.
     ##= man/spec/trace.md#specifications
@@ -127,7 +127,7 @@ def test_a_file_or_a_folder_in_the_way_stays(held: Held, path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_as_many_as_may_be_are_under_way_at_once(held: Held, tmp_path: Path) -> None:
+def test_downloads_run_in_parallel_up_to_the_limit(held: Held, tmp_path: Path) -> None:
     names = [f"n{index}" for index in range(2 * MAX_PARALLEL_DOWNLOADS)]
     held.meeting = Barrier(MAX_PARALLEL_DOWNLOADS)
     found = downloaded(held, {f"/good/{name}": tmp_path / f"{name}.txt" for name in names})
@@ -136,7 +136,7 @@ def test_as_many_as_may_be_are_under_way_at_once(held: Held, tmp_path: Path) -> 
     assert (held.most, sorted(held.seen)) == (MAX_PARALLEL_DOWNLOADS, sorted(found))
 
 
-def test_a_slow_one_holds_nothing_back(held: Held, tmp_path: Path) -> None:
+def test_a_slow_download_does_not_delay_others(held: Held, tmp_path: Path) -> None:
     class Release(Progress):
         def end(self, outcome: str) -> None:
             ended.append(outcome.rpartition("/")[2])
@@ -151,7 +151,7 @@ def test_a_slow_one_holds_nothing_back(held: Held, tmp_path: Path) -> None:
     assert (ended[-1], sorted(ended)) == ("slow", sorted(names))
 
 
-def test_those_that_never_end_make_room(held: Held, tmp_path: Path) -> None:
+def test_endless_downloads_make_room_for_others(held: Held, tmp_path: Path) -> None:
     stuck = [f"/good/stuck{index}" for index in range(MAX_PARALLEL_DOWNLOADS)]
     held.held = set(stuck)
     files = {path: tmp_path / path[1:] for path in [*stuck, "/good/late"]}
@@ -167,13 +167,17 @@ def test_those_that_never_end_make_room(held: Held, tmp_path: Path) -> None:
         (["/bad/a", "/good/b", "/good/c"], {"/bad/a": "the server answered 404 Not Found", "/good/b": text("b")}),
     ],
 )
-def test_one_file_is_filled_once(held: Held, tmp_path: Path, paths: list[str], found: dict[str, str | bytes]) -> None:
+def test_one_file_is_downloaded_once(
+    held: Held, tmp_path: Path, paths: list[str], found: dict[str, str | bytes]
+) -> None:
     assert downloaded(held, dict.fromkeys(paths, tmp_path / "tea.txt")) == found
     assert (held.seen, content(tmp_path)) == (list(found), {"tea.txt": list(found.values())[-1]})
 
 
 @pytest.mark.parametrize("names", [["tea", "tea/pot"], ["tea/pot", "tea"]])
-def test_of_a_file_and_a_folder_of_one_name_the_first_stays(held: Held, tmp_path: Path, names: list[str]) -> None:
+def test_a_file_and_a_folder_of_one_name_conflict_and_the_first_wins(
+    held: Held, tmp_path: Path, names: list[str]
+) -> None:
     paths = [f"/good/{name}" for name in names]
     urls = {f"{held.url}{path}": str(tmp_path / path[1:]) for path in paths}
     first, second = download_texts(urls, HTTP, Progress()).values()
@@ -195,7 +199,7 @@ def test_forbidden_downloads_start_no_thread(held: Held, tmp_path: Path) -> None
     assert (progress.lines, held.seen) == ([f"Downloading {url}" for url in urls], [])
 
 
-def test_progress_of_each_download(held: Held, tmp_path: Path) -> None:
+def test_each_download_reports_progress(held: Held, tmp_path: Path) -> None:
     class Amounts(Downloads):
         def amount(self, url: str, size: int) -> None:
             progress.lines.append(f"{url} {size}")
@@ -221,7 +225,7 @@ def test_progress_of_each_download(held: Held, tmp_path: Path) -> None:
     ]
 
 
-def test_an_interruption_waits_for_nothing(held: Held, tmp_path: Path) -> None:
+def test_an_interruption_does_not_wait_for_downloads(held: Held, tmp_path: Path) -> None:
     class Interrupting(Progress):
         def end(self, outcome: str) -> None:
             raise KeyboardInterrupt

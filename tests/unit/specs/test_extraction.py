@@ -35,7 +35,9 @@ LONG, SHORT = "a" * 240, "a" * 50
         ("/w/in/req.md", "", "", "w/in/req"),
     ],
 )
-def test_requirements_folder(source: str, out: str, downloads: str, folder: str) -> None:
+def test_the_folder_of_a_specification_is_named_as_upstream_does(
+    source: str, out: str, downloads: str, folder: str
+) -> None:
     assert extraction.requirements_folder(source, out, downloads) == folder
 
 
@@ -52,7 +54,7 @@ def test_requirements_folder(source: str, out: str, downloads: str, folder: str)
         (f"{LONG}c", f"r/{SHORT}-a7424959e7c2.toml"),
     ],
 )
-def test_requirements_file(id: str, path: str) -> None:
+def test_the_file_of_a_section_is_named_as_upstream_does(id: str, path: str) -> None:
     ##= man/spec/trace.md#requirements
     ##% `duvet extract` MUST write the same requirement files as awslabs duvet, in the folder of the specification, and
     ##% MUST NOT rewrite a file that has not changed.
@@ -82,14 +84,14 @@ def stale(files: dict[str, bytes]) -> list[str]:
     return list(extraction.find_stale_files(*extracted(files)))
 
 
-def test_each_section_that_asks_for_something_has_a_file() -> None:
+def test_each_section_with_requirements_has_a_file() -> None:
     found, _ = extracted({})
     assert list(found.files) == list(found.annotations) == [f"{FOLDER}/pot.toml"]
     (problem,) = found.problems
     assert (problem.code, problem.path, problem.place) == ("DUV010", ".duvet/config.toml", Place(5, 10, 9))
 
 
-def test_a_file_that_nothing_asks_for() -> None:
+def test_a_file_without_requirements_is_reported() -> None:
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed. With `--prune`, duvet MUST remove exactly
     ##% the requirement files that are no longer needed.
@@ -113,5 +115,5 @@ def test_a_file_that_nothing_asks_for() -> None:
         (CUP, b"\xff"),
     ],
 )
-def test_files_that_people_wrote_or_changed_are_theirs(path: str, data: bytes) -> None:
+def test_edited_files_are_not_stale(path: str, data: bytes) -> None:
     assert stale({path: data}) == []

@@ -35,7 +35,7 @@ def body(text: str) -> list[str]:
     return lines
 
 
-def test_a_section_whole() -> None:
+def test_a_section_has_title_lines_and_offsets() -> None:
     lines = ("   é MUST", "", "   be.")
     section = Section("section-1", "Über", (4, 9), "Über", lines, (11, 22, 25))
     assert ietf.parse_ietf("1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()) == (section,)
@@ -53,7 +53,7 @@ def test_a_section_whole() -> None:
         *("Index\n\n", "\nIndex\n", "\nIndex", "a\nIndex\n\n", "\nIndex\na\n", "\f\nIndex\n\n"),
     ],
 )
-def test_no_sections(text: str) -> None:
+def test_text_without_headings_has_no_sections(text: str) -> None:
     assert outline(text) == []
 
 
@@ -89,7 +89,7 @@ SECTIONS: dict[str, Outline] = {
 
 
 @pytest.mark.parametrize(("text", "expected"), SECTIONS.items())
-def test_sections(text: str, expected: Outline) -> None:
+def test_sections_are_found(text: str, expected: Outline) -> None:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
     ##% as `References`, by title.
@@ -133,19 +133,19 @@ def test_titles_without_a_number(title: str) -> None:
         ("   a\n\u3000\u2028\n   b", ["   a", "", "   b"]),
     ],
 )
-def test_lines(text: str, lines: list[str]) -> None:
+def test_blank_and_indented_lines_are_kept(text: str, lines: list[str]) -> None:
     assert body(text) == lines
 
 
 @pytest.mark.parametrize("line", [*HEADS.split("|"), *LINES.split("|")])
-def test_headers_and_footers(line: str) -> None:
+def test_page_headers_and_footers_are_removed(line: str) -> None:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave page headers and page footers out of sections.
     kept = [] if line in HEADS.split("|") else [line]
     assert body(f"   a\n{line}\n   b") == ["   a", *kept, "   b"]
 
 
-def test_offsets() -> None:
+def test_offsets_point_into_the_text() -> None:
     text = "1. A\r\n\r\n   a\r\n   b\r\n\f\r\nhead\r\n\r\nIndex\r\n\r\n   c\r\n[Page 1]\r\n"
     first, second = ietf.parse_ietf(text.encode())
     assert (first.lines, first.starts, first.heading) == (("   a", "   b"), (8, 14), (3, 4))
@@ -188,7 +188,7 @@ def test_offsets() -> None:
         ("Appendix 3 Title", "appendix-3", (3,), "Title", 11),
     ],
 )
-def test_headings(line: str, id: str, numbers: tuple[int, ...], title: str, column: int) -> None:
+def test_headings_are_recognised(line: str, id: str, numbers: tuple[int, ...], title: str, column: int) -> None:
     assert ietf.parse_heading(line) == ietf.NumberedHeading(id, numbers, title, column)
 
 
@@ -201,7 +201,7 @@ NO_HEADINGS = (
 
 
 @pytest.mark.parametrize("line", NO_HEADINGS.split("|"))
-def test_no_headings(line: str) -> None:
+def test_other_lines_are_no_headings(line: str) -> None:
     assert ietf.parse_heading(line) is None
 
 
@@ -219,7 +219,7 @@ OUT_OF_ORDER = {"1": ["1", "3"], "1.1": ["1.3"], "2": ["1"], "7": ["B"], "A": ["
 
 
 @pytest.mark.parametrize(("table", "expected"), [(ORDER, True), (OUT_OF_ORDER, False)])
-def test_order_of_numbers(table: dict[str, list[str]], expected: bool) -> None:
+def test_section_numbers_must_be_in_order(table: dict[str, list[str]], expected: bool) -> None:
     for last, numbers in table.items():
         for number in numbers:
             before, after = ietf.parse_heading(f"{last}. x"), ietf.parse_heading(f"{number}. x")
@@ -283,7 +283,7 @@ WIDE = "A Title That Is as Wide as the Page, to the Last Column: Tea and Pots of
         (f"{HEADER}\f\n                     Next Page\n", ""),
     ],
 )
-def test_titles_of_first_pages(page: str, title: str) -> None:
+def test_the_title_is_read_from_the_first_page(page: str, title: str) -> None:
     assert ietf.find_front_title(page) == title
 
 
@@ -306,7 +306,7 @@ TITLES = {
 }
 
 
-def test_titles_of_real_pages(shared: Path) -> None:
+def test_the_titles_of_real_documents_are_read(shared: Path) -> None:
     files = (shared / "rfc").glob("rfc*.txt")
     found = {int(file.stem[3:]): ietf.find_front_title(file.read_text("utf-8")) for file in files}
     assert {number: found[number] for number in TITLES} == TITLES

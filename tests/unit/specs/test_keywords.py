@@ -24,7 +24,7 @@ def quotes(*lines: str, breaks: frozenset[int] = frozenset()) -> list[str]:
     return [quote for _, quote in extract(*lines, breaks=breaks)]
 
 
-def test_a_requirement_whole() -> None:
+def test_a_requirement_has_level_and_pieces() -> None:
     section = Section("s", "S", (0, 0), "S", ("  This MUST be  ", "\there. And so on."), (0, 17))
     assert extract_requirements(section) == (ExtractedSentence(Level.MUST, ("This MUST be", "here.")),)
 
@@ -37,7 +37,7 @@ def test_a_requirement_whole() -> None:
         *((keyword, "MAY") for keyword in ("MAY", "OPTIONAL")),
     ],
 )
-def test_each_keyword(keyword: str, level: str) -> None:
+def test_each_keyword_has_its_level(keyword: str, level: str) -> None:
     ##= man/spec/trace.md#requirements
     ##% Each sentence and each item of a Markdown list with a keyword of RFC 2119 MUST be a requirement, with the level
     ##% of its strongest keyword.
@@ -90,7 +90,7 @@ def test_keywords_are_words_of_their_own(text: str) -> None:
         ("It MUST\nbe. It MUST be. It MUST  be.", ["It MUST|be.", "It MUST be."]),
     ],
 )
-def test_sentences(text: str, expected: list[str]) -> None:
+def test_sentences_are_split(text: str, expected: list[str]) -> None:
     assert quotes(*text.split("\n")) == expected
 
 
@@ -122,7 +122,7 @@ def test_breaks_end_sentences() -> None:
     ],
     ids=range(7),
 )
-def test_levels(lines: list[str], expected: list[str]) -> None:
+def test_sentences_have_levels(lines: list[str], expected: list[str]) -> None:
     ##= man/spec/trace.md#requirements
     ##% Sentences of a section that differ only in line breaks, or in white space around punctuation, MUST be one
     ##% requirement. Line breaks MUST NOT change the id of a requirement.

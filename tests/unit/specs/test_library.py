@@ -166,5 +166,5 @@ def test_ietf_name(path: str, front: str, name: str) -> None:
     ],
     ids=["short and safe in paths", "unique"],
 )
-def test_ids(specifications: Iterable[Specification], ids: dict[str, str]) -> None:
+def test_each_specification_has_a_short_id(specifications: Iterable[Specification], ids: dict[str, str]) -> None:
     assert [(one.locator.name, one.id) for one in assign_ids(specifications)] == [*ids.items()]

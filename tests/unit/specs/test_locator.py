@@ -38,7 +38,7 @@ NAMES = st.text(st.sampled_from("abc-"), max_size=8)
         *((spec, "/top/w", None) for spec in ("", "nope.md", "docs", "near.md", "spec.md\0")),
     ],
 )
-def test_paths(spec: str, base: str, name: str | None) -> None:
+def test_targets_are_resolved(spec: str, base: str, name: str | None) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% If a specification is not at its path, duvet MUST look for the path in the folders above the project or, for an
     ##% entry of a requirement file, in the folders above that file.
@@ -75,11 +75,11 @@ def test_locate_takes_a_path_as_it_is() -> None:
 
 
 @given(st.permutations(IN_ORDER))
-def test_order(locators: list[Locator]) -> None:
+def test_locators_are_ordered(locators: list[Locator]) -> None:
     assert sorted(locators, key=locator.locator_key) == IN_ORDER
 
 
-def test_displayed() -> None:
+def test_paths_are_displayed_relative_to_the_project() -> None:
     locators = [Locator("/w/a.md"), Locator("/worse/a.md"), Locator("a.md"), Locator("https://w/", True)]
     shown = [locator.format_locator(one, "/w") for one in locators]
     assert shown == ["a.md", "/worse/a.md", "a.md", "https://w/"]
@@ -101,7 +101,7 @@ def test_displayed() -> None:
         ("other://Host/S", "other://Host/S"),
     ],
 )
-def test_normalise_url(text: str, normal: str) -> None:
+def test_urls_are_normalised(text: str, normal: str) -> None:
     assert locator.normalise_url(text) == normal
 
 
@@ -175,7 +175,7 @@ def test_every_address_of_an_rfc_is_one(url: str, canonical: str) -> None:
         ("other://Host", "d/Host.txt"),
     ],
 )
-def test_cache_path(url: str, path: str) -> None:
+def test_a_download_has_a_path_in_the_cache(url: str, path: str) -> None:
     assert locator.cache_path(url, "d") == path
 
 
@@ -283,7 +283,7 @@ def test_sections_of_markdown() -> None:
         ("\x0b\u2028\n", locator.PhysicalLines(["\x0b\u2028"], [0], [4])),
     ],
 )
-def test_physical_lines(text: str, rows: locator.PhysicalLines) -> None:
+def test_texts_are_split_into_rows(text: str, rows: locator.PhysicalLines) -> None:
     assert locator.split_rows(text) == rows
 
 

@@ -55,7 +55,7 @@ def test_a_document_has_a_title_a_description_and_sections() -> None:
     )
 
 
-def test_nothing_comes_from_nothing() -> None:
+def test_an_empty_document_has_no_sections() -> None:
     assert parse_markdown(b"") == parse_markdown(b"\n \n") == MarkdownDocument("", "", ())
 
 
@@ -103,7 +103,7 @@ def test_nothing_comes_from_nothing() -> None:
         ("a\n {#b}\n===", "b", "a "),
     ],
 )
-def test_titles(heading: str, id: str, title: str) -> None:
+def test_headings_become_titles(heading: str, id: str, title: str) -> None:
     ##= man/spec/trace.md#specifications
     ##% Each heading of a Markdown specification MUST start a section with a unique id.
     assert titles(heading + "\n") == [(id, title)]
@@ -143,7 +143,7 @@ def test_the_title_of_the_document_is_the_first_of_level_one() -> None:
         ("- # A\none\ntwo\nthree\n===\nx\n", [("a", "A", 4, 5, ["two"]), ("three", "three", 14, 19, ["x"])]),
     ],
 )
-def test_sections(text: str, expected: list[Shown]) -> None:
+def test_headings_divide_sections(text: str, expected: list[Shown]) -> None:
     assert sections(text) == expected
 
 
@@ -172,7 +172,7 @@ def test_sections(text: str, expected: list[Shown]) -> None:
         ("\nx\n- ```\n\n\ny\n", ["x", None, "- ```", "", "", None, "y"]),
     ],
 )
-def test_lines_and_breaks(text: str, expected: list[str | None]) -> None:
+def test_line_breaks_are_kept(text: str, expected: list[str | None]) -> None:
     assert lines(f"# A{text}") == expected
 
 
@@ -188,7 +188,7 @@ def test_lines_and_breaks(text: str, expected: list[str | None]) -> None:
         ("x" * 500, "x" * 399 + "…"),
     ],
 )
-def test_descriptions(text: str, description: str) -> None:
+def test_the_first_paragraph_is_the_description(text: str, description: str) -> None:
     assert parse_markdown(text.encode()).description == description
 
 
@@ -208,7 +208,7 @@ def test_markdown_on_which_the_parser_fails(text: str, line: int, capfd: pytest.
     assert capfd.readouterr() == ("", "")
 
 
-def test_recorded_documents(shared: Path) -> None:
+def test_recorded_documents_are_parsed_as_before(shared: Path) -> None:
     folder = shared / "markdown"
     with gzip.open(folder / "expected.jsonl.gz", "rt", encoding="utf-8") as expected:
         records = [json.loads(line) for line in expected]

@@ -124,7 +124,7 @@ def test_code_comments_and_front_matter_hold_no_requirements() -> None:
          ["\u5b83 MUST \u8bb0\u5f55\u3002", "\u5b83 MAY \u505c\u6b62\u3002"]),
     ],
 )  # fmt: skip
-def test_ends_of_sentences(text: str, expected: list[str]) -> None:
+def test_ends_of_sentences_are_found(text: str, expected: list[str]) -> None:
     ##= man/spec/trace.md#markdown
     ##% duvet MUST NOT end a sentence after an abbreviation such as "e.g.", or within code, quotation marks or
     ##% parentheses.

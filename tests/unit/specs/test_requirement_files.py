@@ -53,7 +53,7 @@ def read(text: str) -> tuple[list[Annotation], list[str]]:
     return annotations, [show_problem(problem) for problem in problems]
 
 
-def test_every_key() -> None:
+def test_every_key_is_read() -> None:
     ##= man/spec/trace.md#annotations
     ##% duvet MUST accept every table name that awslabs duvet accepts in a requirement file. If an entry of a
     ##% requirement file has no target, duvet MUST use the target of the file. duvet MUST report each problem in a
@@ -140,7 +140,7 @@ MISTAKES = [
 ]
 
 
-def test_problems(snapshot: Snapshot) -> None:
+def test_malformed_entries_are_reported(snapshot: Snapshot) -> None:
     found: list[str] = []
     for text in MISTAKES:
         found += [*text.splitlines(), *read(HEAD + text)[1], ""]
@@ -205,14 +205,14 @@ FILES = st.lists(st.one_of(*[TABLES] * 9, WRONG_STATEMENTS), max_size=4).map("".
 
 
 @given(BEGINNINGS, FILES)
-def test_agreement(beginning: str, statements: str) -> None:
+def test_both_readers_agree(beginning: str, statements: str) -> None:
     data = (beginning + statements).encode()
     found = read_requirements_plain("x.toml", data)
     assert found is None or (found, []) == read_requirements_checked("x.toml", data)
 
 
 @pytest.mark.parametrize("path", [".duvet/requirements", "compliance"])
-def test_agreement_on_real_files(path: str, shared: Path) -> None:
+def test_both_readers_agree_on_real_files(path: str, shared: Path) -> None:
     files = [file for file in shared.glob("golden/*/*/") for file in (file / path).rglob("*.toml")]
     assert files
     for file in files:

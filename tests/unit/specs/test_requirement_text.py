@@ -28,7 +28,7 @@ DOOR = section("Door", ["It MUST be", "closed.  It MAY", "", "squeak."])
 FOUND = (must("It MUST be", "closed."), ExtractedSentence(Level.MAY, ("It MAY",)))
 
 
-def test_toml() -> None:
+def test_requirements_are_written_as_toml() -> None:
     assert render_toml_file(TARGET, DOOR, FOUND).decode() == (
         'target = "oven.md#door"\n\n# Door\n#\n# It MUST be\n# closed.  It MAY\n# \n# squeak.\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nIt MUST be\nclosed.\n'''\n\n"
@@ -36,7 +36,7 @@ def test_toml() -> None:
     )
 
 
-def test_rust() -> None:
+def test_requirements_are_written_as_rust() -> None:
     assert requirement_files.render_rust_file(TARGET, DOOR, FOUND).decode() == (
         "//! oven.md#door\n//!\n//! Door\n//!\n//! It MUST be\n//! closed.  It MAY\n//! \n//! squeak.\n\n"
         "//= oven.md#door\n//= type=spec\n//= level=MUST\n//# It MUST be\n//# closed.\n\n"

@@ -54,7 +54,7 @@ NOWHERE = [
 ]
 
 
-def test_references_that_lead_nowhere(snapshot: Snapshot) -> None:
+def test_references_to_missing_targets_are_reported(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a quote that its section does not contain.
     found: list[str] = []
@@ -67,7 +67,7 @@ def test_references_that_lead_nowhere(snapshot: Snapshot) -> None:
     snapshot.assert_match("\n".join(found), "references.txt")
 
 
-def test_a_quote_that_is_off_by_one() -> None:
+def test_a_quote_with_one_wrong_character_is_found() -> None:
     trace = traced("//= tea.md#tea\n//# The pot MUST bee warm.\n", "//= tea.md#tea\n//# The pot MUST bee warm.\n")
     warning = (
         ":2:5+22 warning DUV051 this quote differs from the specification by one character [one character differs]; "
@@ -133,7 +133,7 @@ def test_spellings_and_formats_are_specifications_of_their_own() -> None:
         ),
     ],
 )
-def test_two_spellings_of_one_text(comments: list[str], expected: str) -> None:
+def test_two_spellings_of_one_specification_are_reported(comments: list[str], expected: str) -> None:
     assert [show_problem(one) for one in traced(*comments).problems if one.code != "DUV050"] == [expected]
 
 

@@ -117,7 +117,7 @@ def state_in_words(text: str, stated: Annotation, annotations: tuple[Annotation,
 
 
 @given(cited_texts())
-def test_states(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+def test_coverage_decides_the_state(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be `done` if each of its bytes is implied, or both implemented and tested. A requirement MUST
     ##% be `excepted` if exceptions with a reason cover each byte that is neither implied nor both implemented and

@@ -97,7 +97,7 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
         ([citing(FRONT), citing(FRONT, Kind.TEST)], ["DUV062", "DUV063"]),
     ],
 )
-def test_a_requirement_of_two_parts(others: list[Annotation], codes: list[str]) -> None:
+def test_each_part_of_a_requirement_must_be_covered(others: list[Annotation], codes: list[str]) -> None:
     found = stated(citing(TEXT, Kind.SPEC), *others)
     problems = *find_unimplemented(found), *find_untested(found)
     assert [one.code for one in problems] == codes

@@ -46,7 +46,7 @@ def read(text: str, found: FoundQuote | None) -> tuple[list[str], Fit]:
         ("日🩸. x", ["日🩸.", ""], Fit.EXACT),
     ],
 )
-def test_quotes(quote: str, texts: list[str], fit: Fit) -> None:
+def test_quotes_are_found(quote: str, texts: list[str], fit: Fit) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST find a quote in its section even if its line breaks, the white space around punctuation, or one byte
     ##% differ. If one byte of a quote differs, duvet SHOULD warn.
@@ -139,7 +139,7 @@ def plain_pieces(chars: list[tuple[str, int, int]]) -> tuple[Piece, ...]:
         (b"ab", b"", None),
     ],
 )
-def test_the_first_stretch(quote: bytes, text: bytes, found: tuple[int, int] | None) -> None:
+def test_the_first_of_equal_stretches_is_found(quote: bytes, text: bytes, found: tuple[int, int] | None) -> None:
     assert search_text.find_one_edit(quote, search_text.SearchText(text)) == found
 
 
@@ -169,7 +169,7 @@ def plain_find(quote: bytes, text: bytes) -> tuple[int, int] | None:
 @given(SHORT_TEXTS.filter(bool), SHORT_TEXTS)
 @example("é", "🩸")
 @example("ab", "bab")
-def test_equals_the_textbook(quote: str, text: str) -> None:
+def test_edit_distances_equal_the_textbook_algorithm(quote: str, text: str) -> None:
     if quote not in text:
         assert search_text.find_one_edit(quote.encode(), search_text.SearchText(text.encode())) == plain_find(
             quote.encode(), text.encode()
@@ -260,7 +260,7 @@ def test_quotes_are_cut_into_two_parts(text: str, quote: str) -> None:
 
 @given(FEW_WORDS, st.text(st.sampled_from("ab é"), min_size=1))
 @example("a " * 600, "a a b")
-def test_one_edit_is_found_alike(text: str, quote: str) -> None:
+def test_an_ordered_text_finds_the_same_edit(text: str, quote: str) -> None:
     data, wanted = text.encode(), quote.encode()
     if wanted not in data:
         assert search_text.find_one_edit(wanted, search_text.OrderedText(data)) == plain_find(wanted, data)
@@ -293,7 +293,7 @@ def test_one_matcher_finds_as_much_as_many() -> None:
             assert matcher.find(quote) == match.QuoteMatcher(section).find(quote), number
 
 
-def test_views_and_their_pieces() -> None:
+def test_views_map_back_to_the_text() -> None:
     view = match.make_section_view(SECTION)
     assert view == match.SectionView(SECTION, "ab cé\u2003 d x".encode(), [0, 3, 4], [0, 3, 12, 14])
     empty = section_of("\n \n")

@@ -86,7 +86,7 @@ def test_a_known_sentence_is_whole() -> None:
         "A frame of type F MUST be ignored by all servers.",
     ],
 )
-def test_no_answer_is_clear(quote: str) -> None:
+def test_an_unclear_result_has_no_answer(quote: str) -> None:
     frames = "A frame of type A MUST be ignored by all servers. A frame of type B MUST be ignored by all servers."
     assert find_nearest(quote, f"{TEXT} {frames}") is None
     assert find_nearest(quote, "") is None
@@ -97,7 +97,7 @@ def test_no_answer_is_clear(quote: str) -> None:
     ("score", "second", "is_clear"),
     [(75, 0, True), (74, 0, False), (80, 60, True), (80, 61, False), (99, 94, True), (99, 95, False), (100, 95, True)],
 )
-def test_clear_results(score: float, second: float, is_clear: bool) -> None:
+def test_clear_results_are_recognised(score: float, second: float, is_clear: bool) -> None:
     ##= man/spec/validate.md#fixes
     ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, if
     ##% there is exactly one correction.
@@ -172,7 +172,7 @@ def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
         ),
     ],
 )
-def test_the_best_section(text: str, quote: str, found: tuple[str, str, bool] | None) -> None:
+def test_the_most_similar_section_is_found(text: str, quote: str, found: tuple[str, str, bool] | None) -> None:
     one = make_neighbourhood(text)
     best = one.find_anywhere(quote)
     assert (best and (one.section_name(best[0]), best[1].text, best[1].is_clear)) == found
@@ -193,5 +193,5 @@ def test_rare_words_tell_where_to_look() -> None:
         *(("a b", "a\n b  c", "a b {+c+}"), ("", "", "")),
     ],
 )
-def test_word_diff(old: str, new: str, shown: str) -> None:
+def test_a_word_diff_marks_changes(old: str, new: str, shown: str) -> None:
     assert make_word_diff(old, new) == shown

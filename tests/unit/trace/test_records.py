@@ -52,7 +52,7 @@ STATES: dict[State, list[tuple[str, str, str]]] = {
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_states(state: State) -> None:
+def test_each_tally_has_a_state(state: State) -> None:
     for signs in STATES[state]:
         (requirement,) = found(WRAPPED, SPEC, *cited(*signs))
         assert requirement.state is state, signs
@@ -70,7 +70,7 @@ def test_states_have_an_order_and_words() -> None:
     ]
 
 
-def test_every_field() -> None:
+def test_every_field_of_a_requirement_is_set() -> None:
     annotations = citing(FRONT), SPEC, citing(TEXT, Kind.TEST)
     trace = trace_of(WRAPPED, *annotations)
     (requirement,) = list_requirements(trace.coverages[0], annotations)

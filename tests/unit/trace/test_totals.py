@@ -63,7 +63,7 @@ HALF = "3 uncited, 1 to do, 2 in progress, 1 needs code, 4 need tests"
         ((1, *(0,) * 5, 999, 0), 1000, "99 % (999 of 1,000)", "1 uncited"),
     ],
 )
-def test_totals(counts: tuple[int, ...], applicable: int, words: str, left: str) -> None:
+def test_totals_count_each_state(counts: tuple[int, ...], applicable: int, words: str, left: str) -> None:
     ##= man/spec/trace.md#coverage
     ##% duvet MUST NOT count an excepted requirement as done.
     total = totals.Total(None, None, counts)
@@ -96,7 +96,7 @@ SKIPPED = totals.GateResult("citations", "every requirement is cited", None)
         ([ERROR, WARNING], (SKIPPED,), 3, "fail", ("1 warning", "FAIL: citations: not checked because of 1 error")),
     ],
 )
-def test_verdicts(
+def test_a_run_is_judged(
     problems: list[Problem], gates: tuple[totals.GateResult, ...], annotations: int, outcome: str, lines: tuple[str]
 ) -> None:
     ##= man/spec/gates.md#verdicts
@@ -109,7 +109,7 @@ def test_verdicts(
 
 
 @given(st.lists(MADE))
-def test_sums_are_sums(made: list[records.Requirement]) -> None:
+def test_sums_equal_the_sum_of_their_parts(made: list[records.Requirement]) -> None:
     *groups, overall = totals.group_totals(totals.compute_totals(made))
     for group in (*groups, overall):
         levels = [total.counts for total in group[:-1]]

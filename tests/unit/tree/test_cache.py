@@ -91,7 +91,7 @@ def test_work_is_done_once_in_each_way(
 
 
 @pytest.mark.parametrize("run", [run_of_file, run_of_tree])
-def test_a_clock_that_jumps_back(run: Callable[..., str], root: Path) -> None:
+def test_a_clock_that_jumps_back_is_tolerated(run: Callable[..., str], root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##% duvet MUST give the same answer with and without the cache.
     work = Work()
@@ -179,7 +179,7 @@ def test_the_cache_that_stores_nothing(root: Path) -> None:
     assert work.done == 9
 
 
-def test_work_that_asked_for_variables(root: Path) -> None:
+def test_results_depend_on_the_variables_that_were_read(root: Path) -> None:
     work = Work()
     for value in ("secret", "secret", "other"):
         run_of_tree(root, work, NAME=value)
@@ -191,7 +191,7 @@ def test_work_that_asked_for_variables(root: Path) -> None:
         assert work.done == done
 
 
-def test_work_that_asked_whether_a_day_is_over(root: Path) -> None:
+def test_results_expire_when_the_day_ends_if_they_depend_on_it(root: Path) -> None:
     work, done, day = Work(), [], date(2030, 1, 30)
     for number in (30, 31, 31, 30, None, 1, 1, 31):
         today = None if number is None else date(2030, 2 if number == 1 else 1, number)
@@ -207,7 +207,7 @@ def test_work_that_asked_whether_a_day_is_over(root: Path) -> None:
     assert done == [1, 2, 2, 3, 3, 4, 4, 4]
 
 
-def test_a_fault_is_not_kept(root: Path) -> None:
+def test_a_failure_is_not_cached(root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##% duvet MUST NOT cache the result of a run in which a file could not be read, a download failed, or a file changed
     ##% during the run.

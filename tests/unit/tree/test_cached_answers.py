@@ -29,7 +29,7 @@ if sys.platform != "win32":
 
 @pytest.mark.seeded
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_random_edits(seed: int, tmp_path: Path) -> None:
+def test_cached_answers_stay_right_after_random_edits(seed: int, tmp_path: Path) -> None:
     twins = Twins(tmp_path, fill)
     choice = random.Random(seed)
     usual = choice.sample(OPTIONS, 2)
@@ -43,7 +43,7 @@ def test_random_edits(seed: int, tmp_path: Path) -> None:
         twins.check(history, *options, now=now, day=day, **environ)
 
 
-def test_days_pass(tmp_path: Path) -> None:
+def test_cached_answers_stay_right_when_days_pass(tmp_path: Path) -> None:
     twins = Twins(tmp_path, lambda folder: make(folder, {**HOUSE, ".duvet/config.toml": NOT_OWED}))
     days = (None, *DAYS, *DAYS[::-1])
     expired = [twins.check(day, now=LATER + run, day=day).err.count("[DUV080]") for run, day in enumerate(days)]
@@ -125,7 +125,7 @@ CHANGES: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_at_any_moment(name: str, tmp_path: Path) -> None:
+def test_cached_answers_stay_right_after_a_change_during_a_run(name: str, tmp_path: Path) -> None:
     choice = random.Random(name)
     for number in range(SAMPLES):
         folder = start(tmp_path / str(number))
@@ -223,7 +223,9 @@ def answer(folder: Path, now: int) -> tuple[Done, dict[str, object]]:
 
 @pytest.mark.parametrize("name", ["report", "annotations", "all"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file(damage: str, name: str, right: tuple[Done, dict[str, object]], tmp_path: Path) -> None:
+def test_cached_answers_stay_right_with_a_damaged_cache_file(
+    damage: str, name: str, right: tuple[Done, dict[str, object]], tmp_path: Path
+) -> None:
     folder = used(tmp_path / "kettle")
     for one in NAMES if name == "all" else (name,):
         DAMAGES[damage](f"{CACHE}/{one}")(folder)
@@ -246,7 +248,9 @@ PLACES: dict[str, Damage] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_something_in_the_place_of_the_cache(place: str, right: tuple[Done, dict[str, object]], tmp_path: Path) -> None:
+def test_answers_stay_right_when_the_cache_is_not_a_folder(
+    place: str, right: tuple[Done, dict[str, object]], tmp_path: Path
+) -> None:
     folder = used(tmp_path / "kettle")
     (folder / CACHE).rename(folder.with_name("elsewhere"))
     PLACES[place](folder)
@@ -256,7 +260,7 @@ def test_something_in_the_place_of_the_cache(place: str, right: tuple[Done, dict
     assert answer(folder, LATER + 4) == right
 
 
-def test_the_cache_of_another_project(right: tuple[Done, dict[str, object]], tmp_path: Path) -> None:
+def test_the_cache_of_another_project_is_ignored(right: tuple[Done, dict[str, object]], tmp_path: Path) -> None:
     """It describes files with the same names, some of which are even the same files."""
     other = used(tmp_path / "other")
     (other / "spec.md").write_text("# Kettle\n")

@@ -88,7 +88,9 @@ HEARD: dict[str, tuple[Edit, set[tuple[int, str]]]] = {
 
 
 @pytest.mark.parametrize("edit, heard", HEARD.values(), ids=HEARD)
-def test_events(edit: Edit, heard: set[tuple[int, str]], folder: Path, descriptor: InotifyDescriptor) -> None:
+def test_file_system_events_are_reported(
+    edit: Edit, heard: set[tuple[int, str]], folder: Path, descriptor: InotifyDescriptor
+) -> None:
     (folder / "b" / "new").touch()
     assert descriptor.is_silent()
     edit(folder)

@@ -45,14 +45,14 @@ def test_spellings_of_files_and_folders(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize("path", ["b.rs", "src/nothing", "s", "src/b.rs/x", ".rs"])
-def test_nothing_is_there(tree: Tree, path: str) -> None:
+def test_a_missing_path_is_not_found(tree: Tree, path: str) -> None:
     assert (tree.is_file(path), tree.exists(path), list(tree.entries(path))) == (False, False, [])
     with pytest.raises(UnreadableError) as caught:
         tree.read(path)
     assert caught.value.message in ("No such file or directory (os error 2)", "Not a directory (os error 20)")
 
 
-def test_absolute_paths_in_memory() -> None:
+def test_a_memory_tree_accepts_absolute_paths() -> None:
     tree = MemoryTree({"/p/a.rs": b"a", "../q/b.rs": b"b", "c.rs": b"c"})
     assert (tree.read("/p/a.rs"), tree.read("../q/b.rs"), tree.exists("p")) == (b"a", b"b", False)
     folders = [[name for name, _, _ in listed(tree, folder)] for folder in ("", "/", "/p", "../q")]

@@ -68,7 +68,7 @@ def test_the_same_answers_as_on_disk(path: str, checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "src/b.rs", "link/../up", "../top.md", "nothing"])
-def test_absolute_paths(path: str, checkout: Path, tmp_path: Path) -> None:
+def test_a_git_tree_accepts_absolute_paths(path: str, checkout: Path, tmp_path: Path) -> None:
     (tmp_path / "other name").symlink_to(checkout.parent)
     for folder in (checkout, tmp_path / "other name" / "sub"):
         with tree_of(folder) as tree:
@@ -86,7 +86,7 @@ def test_a_loop_of_folders_is_seen(checkout: Path) -> None:
             tree.identity("loop")
 
 
-def test_the_disk_is_not_looked_at(checkout: Path) -> None:
+def test_a_revision_is_read_without_the_disk(checkout: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
     ##% `duvet diff` MUST read a specification that a revision lacks from disk and say so, but MUST NOT read sources
     ##% from disk that the revision lacks.
@@ -158,7 +158,7 @@ def test_repositories_of_every_kind(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
-def test_a_real_project(name: str, shared: Path, tmp_path: Path) -> None:
+def test_a_real_project_is_read_from_git(name: str, shared: Path, tmp_path: Path) -> None:
     shutil.copytree(shared / "golden" / name / "project", tmp_path / "r")
     folder = history(tmp_path / "r", {})
     with tree_of(folder) as tree:

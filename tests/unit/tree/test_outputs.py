@@ -29,7 +29,7 @@ def listed(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_all_or_none(tmp_path: Path) -> None:
+def test_all_outputs_are_written_or_none(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError) as caught, store_together() as write:
@@ -85,7 +85,7 @@ def test_files_in_progress_are_kept(tmp_path: Path) -> None:
     assert listed(tmp_path) == {"a": b"slow", "b": b"quick"}
 
 
-def test_elsewhere_the_age_decides(tmp_path: Path) -> None:
+def test_leftovers_are_removed_by_age_without_process_ids(tmp_path: Path) -> None:
     """In a shared folder, other machines have their own process ids."""
     elsewhere, folder = (tmp_path / f".a.{1 << 40}-01234567{number}.new" for number in ("89abcdef", "fedcba98"))
     elsewhere.touch()

@@ -103,7 +103,9 @@ CHANGES: dict[str, tuple[Change, list[str], list[str]]] = {
 
 @TIMES
 @pytest.mark.parametrize(("change", "paths", "folders"), CHANGES.values(), ids=CHANGES)
-def test_a_change(change: Change, paths: list[str], folders: list[str], now: int, root: Path) -> None:
+def test_a_changed_file_invalidates_a_recording(
+    change: Change, paths: list[str], folders: list[str], now: int, root: Path
+) -> None:
     tree = asked(root, now)
     assert same(tree, now) and same(tree)
     assert altered(tree) == list(recorder.find_refilled_folders(tree.record, tree)) == []
@@ -134,7 +136,7 @@ def test_other_paths_and_a_selection_of_answers(root: Path) -> None:
     assert altered(tree) == ["folder"]
 
 
-def test_times_that_prove_nothing(root: Path) -> None:
+def test_recent_times_are_not_trusted(root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##% duvet MUST compare contents, not timestamps, of a file that changed after duvet read it, or less than two
     ##% seconds before.
@@ -159,7 +161,7 @@ def test_files_compared_by_content_are_trusted_later(root: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_a_fault_is_no_answer(root: Path) -> None:
+def test_a_failed_read_is_not_recorded(root: Path) -> None:
     os.mkfifo(root / "pipe.rs")
     tree = asked(root)
     with pytest.raises(UnreadableError):
@@ -196,7 +198,7 @@ def test_duvets_own_data_is_not_part_of_a_tree(root: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("mark", ["size", "modified", "changed", "inode"])
-def test_each_mark_tells(mark: str, root: Path) -> None:
+def test_each_stamp_of_a_file_reveals_a_change(mark: str, root: Path) -> None:
     tree = asked(root)
     for looks in (tree.record.files, tree.record.folders):
         path, seen = next(iter(looks.items()))
@@ -222,7 +224,7 @@ def test_files_that_the_work_writes_and_removes_are_no_changes(root: Path) -> No
     assert altered(tree) == ["c.rs", A]
 
 
-def test_written_files(root: Path) -> None:
+def test_files_written_by_the_run_are_recorded(root: Path) -> None:
     tree = record(root)
     for text, expected in (("done", True), ("gone", False)):
         (root / "out").write_text(text)
@@ -232,7 +234,7 @@ def test_written_files(root: Path) -> None:
     assert tree.note_written("nowhere/out", b"") is None and not tree.record.settled
 
 
-def test_newer_answers(root: Path) -> None:
+def test_newer_answers_replace_older_ones(root: Path) -> None:
     tree = record(root)
     newer = record(root)
     for one, text in ((tree, "one"), (newer, "another")):

@@ -16,7 +16,7 @@ def calling(name: str, *called: str) -> Workflow:
     return workflow(*(tool(f"s{number}", f"workflow.{one}") for number, one in enumerate(called)), name=name)
 
 
-def test_nothing_is_wrong() -> None:
+def test_a_valid_workflow_has_no_faults() -> None:
     first = search(
         "a-b",
         params={"query": "${vars.q} $${x}", "most": "${vars.n}", "level": "MUST", "paths": ["a"]},
@@ -37,7 +37,7 @@ def test_nothing_is_wrong() -> None:
     assert faults(*steps, variables=variables, outputs={"a": ["${steps.p.result.outputs}", "$${"]}) == []
 
 
-def test_everything_that_is_wrong_is_listed() -> None:
+def test_all_faults_are_listed() -> None:
     ##= man/spec/workflows.md#checks
     ##% duvet MUST check a workflow without running it. The check of a workflow MUST list every problem with the path of
     ##% its key.

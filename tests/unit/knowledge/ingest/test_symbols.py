@@ -58,7 +58,7 @@ a.go: module p 1-1, type S 2-2, interface I 3-3, type X 5-5, interface Y 6-6, me
 
 
 @pytest.mark.parametrize("path", SYMBOLS)
-def test_symbols(path: str) -> None:
+def test_symbols_of_each_language_are_found(path: str) -> None:
     found = find_symbols(path, SYMBOLS[path].encode())
     shown = [f"{one.kind} {one.qualified_name} {one.line_start}-{one.line_end}" for one in found]
     lines = [line.removeprefix(f"{path}: ") for line in EXPECTED.splitlines() if line.startswith(f"{path}: ")]

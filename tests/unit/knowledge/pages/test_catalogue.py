@@ -45,7 +45,7 @@ LINKS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), LINKS.values(), ids=LINKS)
-def test_links(text: str, expected: list[str]) -> None:
+def test_links_of_pages_are_listed(text: str, expected: list[str]) -> None:
     ##= man/spec/pages.md#links
     ##% The outlinks of a page MUST be the slugs of the pages that it links to and the names of missing pages, each
     ##% once, in order, and without links in code, HTML and comments.

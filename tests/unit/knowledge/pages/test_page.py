@@ -95,7 +95,7 @@ FILTERED = [
 
 
 @pytest.mark.parametrize(("tag", "folder", "since", "expected"), FILTERED)
-def test_filters(tag: str, folder: str, since: str, expected: str) -> None:
+def test_pages_are_filtered(tag: str, folder: str, since: str, expected: str) -> None:
     ##= man/spec/pages.md#tools
     ##% `list_pages` and `duvet pages list` MUST filter pages by tag, including the tags below it, by folder and by date.
     files = {
@@ -131,7 +131,7 @@ def test_prefixes_of_patterns() -> None:
     assert {pattern: find_pattern_prefix(pattern) for pattern in prefixes} == prefixes
 
 
-def test_titles() -> None:
+def test_the_title_of_a_page_is_found() -> None:
     ##= man/spec/pages.md#files
     ##% The title of a page MUST be the unchanged title in its front matter, or else a heading of level 1 that opens its
     ##% text, or else the name of its file.
@@ -231,7 +231,7 @@ SPELLINGS = ('"slug" : x', "'slug': x", "{slug: x}", "-a: b\nslug: x", "a b:\nsl
 LONG_LINES = ("a" + " " * 65_000, " " * 65_000, "a:" * 30_000 + "a", "#\n" * 30_000, "-" * 65_000)
 
 
-def test_spellings_of_front_matter() -> None:
+def test_values_of_front_matter_are_read_in_every_spelling() -> None:
     for front in ("slug: x", "# why\n\nslug: x", *SPELLINGS):
         files = {"docs/a.md": f"---\n{front}\n---\n"}
         assert (slugs(files), list_problems(files)) == (["x"], [])

@@ -30,7 +30,7 @@ FILES["docs/green.md"] = "---\ncreated: 2025-01-04\naliases: Brewing tips\n---\n
 
 
 @pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=map(ascii, QUERIES))
-def test_queries(query: str, expected: str) -> None:
+def test_queries_find_pages(query: str, expected: str) -> None:
     ##= man/spec/pages.md#search
     ##% `search` MUST find words in any case, width and form, with or without accents, and in texts without blanks
     ##% between words.
@@ -50,7 +50,7 @@ RANKED: dict[str, str | bytes] = {
 }
 
 
-def test_the_order_of_pages() -> None:
+def test_pages_are_ordered_by_relevance() -> None:
     ##= man/spec/pages.md#search
     ##% `search` MUST look in names, titles, headings, tags, aliases and texts, and rank a match in a name highest and
     ##% one in the text lowest.
@@ -95,7 +95,7 @@ EXCERPTS = {
 
 
 @pytest.mark.parametrize(("text", "query", "expected"), EXCERPTS.values(), ids=EXCERPTS)
-def test_excerpts(text: str, query: str, expected: str) -> None:
+def test_results_have_excerpts(text: str, query: str, expected: str) -> None:
     assert search.make_excerpt(text, search.extract_stems(query)) == expected
 
 

@@ -133,7 +133,7 @@ async def test_a_call_needs_the_scope_of_its_tool(server: DuvetServer, token: st
         assert await http_server.post(client, "fix") == (status, error)
 
 
-async def test_statuses(http: httpx2.AsyncClient) -> None:
+async def test_failures_have_their_http_status(http: httpx2.AsyncClient) -> None:
     status, missing = await http_server.post(http, "get_requirement_status", req_identifier="ffff")
     assert (status, missing["code"]) == (404, "not_found")
     odd = await http.put(http_server.API)
