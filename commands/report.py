@@ -93,7 +93,7 @@ def watch_reports(
         while True:
             ##= man/spec/watch.md#noticing-changes
             ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed,
-            ##% moved or removed, or when the patterns match other files.
+            ##% moved or removed, even during a run, or when the patterns match other files.
             project, reported = run_watched_report(options, request, output, opens=opens)
             changes.follow(project)
             # The browser shows the report; opening it again would only add a tab.
@@ -121,8 +121,8 @@ def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[st
         changed = changes.wait() or ()
         only_reports = bool(changed) and changes.are_outputs(changed)
         ##= man/spec/watch.md#reporting-again
-        ##% `duvet report --watch` SHOULD restore a report that another program has changed or removed. `duvet report
-        ##% --watch` MUST NOT restore the same report twice unless an input has changed in between.
+        ##% `duvet report --watch` SHOULD restore a report that another program has changed or removed, but MUST NOT
+        ##% restore the same report twice unless an input has changed in between.
         # Else two processes that watch with different options would overwrite one report forever.
         if not (only_reports and restored):
             return changed, only_reports

@@ -148,8 +148,7 @@ def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap
 def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:
     ##= man/spec/queries.md#uncited
     ##% With `--fail-on LEVEL`, `duvet uncited` MUST exit with 1 if it finds a requirement of this or a stronger level,
-    ##% even if `--limit` hides the requirement. With `--fail-on`, `duvet uncited` MUST exit with 1 if the project has
-    ##% errors.
+    ##% even if `--limit` hides it, or if the project has errors.
     if failing:
         print_notice(f"FAIL: --fail-on {fail_on}: {format_count(failing, 'requirement')}\n")
         return FAILED

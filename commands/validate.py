@@ -170,8 +170,8 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     pages = find_page_problems(project)
     ##= man/spec/validate.md#safe-fixes
     ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
-    ##% ask about each unsafe fix, and show the changed words and the code around the citation. Without a terminal,
-    ##% `duvet validate --interactive` MUST refuse to run.
+    ##% ask about each unsafe fix, showing the changed words and the code around the citation, and refuse to run without
+    ##% a terminal.
     approve: Callable[[Problem, str], bool] = FixPrompt().approve if request.interactive else is_safely_fixed
     fixes = fix_project(
         project,
@@ -247,7 +247,8 @@ def _report_findings(
     if found_problems and output.prints_text:
         print_remark("")
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST skip a file that is not an input of the project, and name it in a notice. `duvet validate`
+    ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
+    ##% project if none are named, and skip, with a notice, a file that is not an input of the project. `duvet validate`
     ##% MUST fail for a path that does not exist.
     if skipped := selected.others:
         names = ", ".join(escape_cell(show_path(name)) for name in skipped[:_MAX_SKIPPED_NAMES])
@@ -272,7 +273,7 @@ def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: M
     """Return the files that the request names, or all; the files in `texts` need not exist on disk."""
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
-    ##% project if none are named.
+    ##% project if none are named, and skip, with a notice, a file that is not an input of the project.
     inputs = findings.trace.files
     if not request.names:
         return ChosenInputs(tuple(inputs))

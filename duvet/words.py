@@ -17,8 +17,8 @@ _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+")
 _COMPOSED = re.compile(r"(?<![^\W_])[^\W_]++(?:_++[^\W_]++)++")
 
 ##= man/spec/search.md#queries
-##% `duvet search` MUST ignore very common words, except the keywords of RFC 2119. If a query has only words that are
-##% ignored, `duvet search` MUST say so.
+##% `duvet search` MUST ignore very common words, except the keywords of RFC 2119, and say so if a query has no other
+##% words.
 # `not` is left out, too: a search for "must not" means it.
 _COMMON = """
     a about after all also an and any are aren as at be because been before being between both but by can could couldn d
@@ -151,7 +151,7 @@ def fold_text(text: str) -> str:
 def split_unspaced(text: str) -> str:
     """Separate the pairs of characters in text without blanks: `abc` becomes `ab bc c`."""
     ##= man/spec/pages.md#search
-    ##% `search` MUST find words in any case, width and form, with or without accents, and in texts without blanks
+    ##% `search` MUST find words in any case, width and form, with or without accents, and in text without spaces
     ##% between words.
     if text.isascii():
         return text

@@ -158,9 +158,7 @@ def _render_case(problem: Problem, view: ProblemContext) -> Iterator[str]:
 def _format_attributes(facts: dict[str, str]) -> str:
     ##= man/spec/problems.md#github-and-junit
     ##% JUnit MUST be well-formed XML 1.0 with a failing test case for each error and a passing test case for each
-    ##% warning.
-    ##= man/spec/problems.md#github-and-junit
-    ##% If there are no problems, JUnit MUST contain one passing test case.
+    ##% warning, or one passing test case if there are no problems.
     # XML allows no control characters and lone surrogates, not even escaped.
     lines = {key: Markup("&#10;").join(map(escape_cell, value.splitlines())) for key, value in facts.items()}
     return Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in lines.items())

@@ -63,8 +63,8 @@ def _make_results(problems: Sequence[Problem], codes: list[str], view: ProblemCo
         print_ = blake3("\0".join(parts).encode(errors="surrogatepass")).hexdigest(16)
         seen[print_] += 1
         ##= man/spec/problems.md#sarif
-        ##% A SARIF result MUST contain the edits that fix its problem. The fingerprint of a SARIF result MUST NOT
-        ##% change when its line moves.
+        ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its
+        ##% line moves.
         rule = {"ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
         text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
         result: JsonObject = {
@@ -74,8 +74,8 @@ def _make_results(problems: Sequence[Problem], codes: list[str], view: ProblemCo
             "message": {"text": text},
         }
         ##= man/spec/problems.md#sarif
-        ##% Each SARIF result MUST have a location, by default the configuration. The URI of a location MUST be relative
-        ##% to the root of the repository, or absolute for a file outside the repository.
+        ##% Each SARIF result MUST have a location, by default the configuration, with a URI relative to the root of the
+        ##% repository, or an absolute URI for a file outside the repository.
         # GitHub rejects the whole log if one result has no location.
         path = make_root_relative(problem.path or CONFIG_PATH, view.folder)
         if _WINDOWS.match(path):

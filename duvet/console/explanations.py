@@ -103,7 +103,8 @@ def _load_rule_page(name: str) -> str:
     codes = [rule.code for rule in list_rules().values() if key in (rule.code.casefold(), rule.name)]
     text = load_rule_page(codes[0]).text if codes else ""
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST show the specification that the examples of a rule page cite.
+    ##% A rule page MUST explain the problem, why it matters and how to fix it, with a bad and a good example and the
+    ##% specification that the examples cite.
     if "spec.md#" in text and "```markdown spec.md" not in text:
         return text.replace("## Bad\n", f"{example_specification()}## Bad\n")
     return text

@@ -199,8 +199,8 @@ class ProblemOutput(Struct, frozen=True):
         sources = sources or SourceLines()
         try:
             ##= man/spec/problems.md#formats
-            ##% duvet MUST write problems to the file that `--output` names. Without `--output`, duvet MUST write
-            ##% problems as text to standard error, and in any other format to standard output.
+            ##% duvet MUST write problems to the file that `--output` names, or else as text to standard error and in
+            ##% any other format to standard output.
             ##= man/spec/problems.md#formats
             ##% In a format other than `text`, duvet MUST write a result even if there are no problems.
             if self.output is not None:
@@ -221,8 +221,8 @@ class ProblemOutput(Struct, frozen=True):
     def fail(self, error: DuvetError) -> int:
         """Write the error that ended a run, and return the exit code."""
         ##= man/spec/problems.md#formats
-        ##% duvet MUST write an error that ends the run in the requested format. If duvet cannot write the problems, it
-        ##% MUST say so.
+        ##% duvet MUST write an error that ends the run in the requested format. duvet MUST say so if it cannot write
+        ##% the problems, and refuse to write two results to standard output.
         self.write(list_error_problems(error))
         return FAILED
 
@@ -257,7 +257,7 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
     else:
         result = ProblemOutput()
     ##= man/spec/problems.md#formats
-    ##% duvet MUST refuse to write two results to standard output.
+    ##% duvet MUST say so if it cannot write the problems, and refuse to write two results to standard output.
     if on_stdout > 1:
         raise click.UsageError("two results would be written to standard output; write one of them to a file")
     return result

@@ -63,8 +63,8 @@ def make_report_data(
     ##% The same inputs MUST produce the same report, whatever the folder, the locale, the time zone and the time.
     # So the data contains neither the date nor the path of the project.
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo. Without a configured title, the title of the report MUST be
-    ##% the name of the repository in its links, or else the names of its specifications.
+    ##% The report MUST have the configured title and logo; without a configured title, its title MUST be the name of
+    ##% the repository in its links, or else the names of its specifications.
     return ReportData(
         finished=finished,
         catalogue=catalogue,

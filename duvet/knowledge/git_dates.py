@@ -192,8 +192,8 @@ def _read_first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, fl
         elif word.lstrip("\n").startswith("R"):
             ##= man/spec/pages.md#files
             ##% The date of a page MUST be the date in its front matter (`created`, `date`, `created_at` or `date
-            ##% created`), or else the date of its first commit under any name, or else the birth time of the file.
-            ##% duvet MUST find the first commit of a page regardless of the user's git configuration.
+            ##% created`), or else the date of its first commit under any name, whatever the user's git configuration,
+            ##% or else the birth time of the file.
             before, after = next(words), next(words)
             heirs[before] = {*heirs.get(before, ()), *heirs.pop(after, ()), after}
         elif word:

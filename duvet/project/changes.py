@@ -224,7 +224,7 @@ class FollowedReading:
             return self.everything(anew=True)
         ##= man/spec/watch.md#noticing-changes
         ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved
-        ##% or removed, or when the patterns match other files.
+        ##% or removed, even during a run, or when the patterns match other files.
         changed = self.answers.altered_among(hints.paths)
         if not hints.listing:
             return changed
@@ -280,7 +280,8 @@ class ChangeWatcher:
         self._answers = RecordedAnswers(project)
         self._followed = FollowedReading(self._answers, self._watcher)
         ##= man/spec/watch.md#noticing-changes
-        ##% `duvet report --watch` MUST notice changes that happen during a run. `duvet report --watch` MUST ignore
+        ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved
+        ##% or removed, even during a run, or when the patterns match other files. `duvet report --watch` MUST ignore
         ##% files that it wrote itself, and changes that do not affect the result.
         self._changed = self._followed.everything()
 

@@ -96,8 +96,9 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
             paths.update(dict.fromkeys(found))
         elif exists:
             ##= man/spec/validate.md#choosing-files
-            ##% `duvet validate` MUST skip a file that is not an input of the project, and name it in a notice. `duvet
-            ##% validate` MUST fail for a path that does not exist.
+            ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of
+            ##% the project if none are named, and skip, with a notice, a file that is not an input of the project.
+            ##% `duvet validate` MUST fail for a path that does not exist.
             others[name] = None
         else:
             message, hint = "no such file or folder", "write the path relative to the working directory"

@@ -179,7 +179,8 @@ def _correct_named_quote(annotation: Annotation, spot: ResolvedTarget) -> Correc
     found = [spot.near.find_near_named(one, quote) for one in spot.named]
     best = max(found, key=lambda one: load_rapidfuzz().fuzz.ratio(quote, one.text))
     ##= man/spec/names.md#targets
-    ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing words.
+    ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing
+    ##% words, and say that the requirement has changed only if git or the snapshot contains the quoted words.
     return Correction(_show_change(quote, best.text), quote=best.text if len(found) == 1 else None, name=name)
 
 
@@ -288,7 +289,8 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
         (id,) = named
         return Correction(f"did you mean #{id}?", f"{name}#{id}")
     ##= man/spec/names.md#targets
-    ##% If a requirement's id changed but not its text, `duvet validate --fix` MUST replace the id in targets.
+    ##% `duvet validate --fix` MUST add the missing quote, and replace the id in targets if a requirement's id changed
+    ##% but not its text.
     series = section.rstrip(_DIGITS)
     renumbered = {one.name for one in spot.near.names.find_containing(remove_quote_markup(annotation.quote))}
     if len(renumbered) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS:
@@ -412,8 +414,8 @@ class AnnotationFixer:
         """Return the correction with a hint that says whether the requirement has changed."""
         spot = self.texts.spot(annotation)
         ##= man/spec/names.md#targets
-        ##% `duvet validate` MUST say that the requirement has changed only if git or the snapshot contains the quoted
-        ##% words.
+        ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing
+        ##% words, and say that the requirement has changed only if git or the snapshot contains the quoted words.
         has_changed = spot is not None and self.history.find_source(spot.near.specification, annotation.quote)
         verb = "has changed" if has_changed else "reads"
         return correction._replace(hint=f"{correction.name} {verb}:\n{correction.hint}")
@@ -445,7 +447,8 @@ class AnnotationFixer:
         if differs_in_form(old, new):
             return ""
         ##= man/spec/validate.md#safe-fixes
-        ##% A fix that changes a keyword, a negation or a number MUST be unsafe.
+        ##% A fix that changes words MUST be safe only if it does not change a keyword, a negation or a number, and git
+        ##% or the snapshot shows that the specification did not change since the citation was written.
         if old and (changed := describe_changed_meaning(old, new)):
             return changed.partition(";")[0]
         spot = self.texts.spot(replace(annotation, target=correction.target or annotation.target))

@@ -158,7 +158,7 @@ def _find_cited_exceptions(trace: Trace, places: AnnotationPlaces) -> Iterator[F
 
 def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn about a requirement that the annotations of a type quote
+    ##% With duvet's own schema, `duvet validate` MUST warn about a requirement that the annotations of one type quote
     ##% only in part, and show the words that they leave out.
     trace = project.trace
     reported: set[tuple[str, int]] = set()
@@ -178,7 +178,7 @@ def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Itera
             label = "covers no whole requirement"
             yield Finding(rules.QUOTE_PARTIAL.problem(message, annotation.path, place, label=label, hint=hint), id)
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn once for each file about quotes that contain no words of any
+    ##% With duvet's own schema, `duvet validate` MUST warn once for each file about quotes that contain no word of a
     ##% requirement, and list their lines.
     others: dict[str, list[int]] = {}
     for id in sorted(id for coverage in trace.coverages for id in find_other_quotes(coverage)):
@@ -304,8 +304,8 @@ def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
     if problems:
         return tuple(problems)
     ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, and keep its permissions and symbolic links.
-    ##% `duvet validate --fix` MUST NOT write a file that is read-only or has changed since duvet read it.
+    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and symbolic links, and
+    ##% skip a file that is read-only or has changed since duvet read it.
     try:
         with store_together() as write:
             for path, data in found.after.items():

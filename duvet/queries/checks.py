@@ -36,9 +36,8 @@ class QueryFilter(Struct, frozen=True):
     def select(self, trace: Trace, kinds: Iterable[Kind]) -> list[int]:
         """Return the ids of the annotations of these types that pass the filter."""
         ##= man/spec/query.md#filters
-        ##% `--section` MUST select the annotations whose target, as written, is the given one. `--quote` MUST select
-        ##% the annotations whose quote contains the given text, ignoring case. With `--section` and `--quote`, `duvet
-        ##% query` MUST select the annotations that match both.
+        ##% `--section` MUST select the annotations whose target, as written, is the given one; `--quote` those whose
+        ##% quote contains the given text, ignoring case; and both together those that match both.
         quotes = tuple(quote.lower() for quote in self.quotes)
         sections = [section.partition("#") for section in self.sections]
         whole = {path for path, hash_sign, _ in sections if not hash_sign}
@@ -211,8 +210,8 @@ class AnnotationQuery:
             if covering is None or (only_executed and execution.outcome is Outcome.NOT_EXECUTED):
                 continue
             ##= man/spec/query.md#checks
-            ##% The check `coverage` MUST pass only if each test and each implementation that quotes the same text ran.
-            ##% The check `coverage` MUST fail for a test that quotes text that no implementation quotes.
+            ##% The check `coverage` MUST pass only if each test and each implementation that quotes the same text ran,
+            ##% and an implementation quotes the text of each test.
             if not covering.groups:
                 unimplemented.append(test)
             else:

@@ -258,8 +258,8 @@ def join_sources(entries: Iterable[str], sources: Sequence[str], root: str) -> d
         found = [entry for start in range(len(parts)) for entry in by_name.get("/".join(parts[start:]), ())]
         ##= man/spec/query.md#coverage-reports
         ##% `duvet query` MUST match an entry of a coverage report with the source whose absolute path ends with the
-        ##% path of the entry. `duvet query` MUST refuse an entry that matches several sources, and a source that
-        ##% matches several entries.
+        ##% path of the entry, and refuse an entry that matches several sources or a source that matches several
+        ##% entries.
         if len(found) > 1:
             raise DuvetError(
                 f"coverage is ambiguous for {source}: its path matches multiple report entries "

@@ -72,8 +72,8 @@ class RequirementIndex:
         rows = _query(self._connection, _SCORES, expression)
         scores = sorted((float(f"{score:.6g}"), index) for index, score in rows)
         ##= man/spec/search.md#results
-        ##% `duvet search` MUST list the best matches first, and equally good matches in the order of the report. `duvet
-        ##% search` MUST give a word in a title more weight than a word in the text.
+        ##% `duvet search` MUST list the best matches first, with a word in a title weighing more than a word in the
+        ##% text, and equally good matches in the order of the report.
         # In sqlite, the lowest score is the best.
         return {index: -score for score, index in scores}
 

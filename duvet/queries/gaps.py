@@ -107,8 +107,8 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
     spots: list[_Spot] = [(index, id) for index, card in cards for id in find_sections(card, section)]
     if not spots:
         ##= man/spec/names.md#references
-        ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
-        ##% requirement's hash.
+        ##% duvet MUST accept a requirement id, or `SPEC#ID`, wherever it accepts the first digits of the requirement's
+        ##% hash.
         found = catalogue.named.get(section) or catalogue.named_in_any_case.get(section.casefold(), ())
         named = [catalogue.requirements[index] for index in found]
         spots = [(one.specification, "", one.name) for one in named if one.specification in dict(cards)]
@@ -175,9 +175,8 @@ def _has_gap(catalogue: Catalogue, card: RequirementCard, gap: Gap) -> bool:
     match gap:
         case Gap.CITATION:
             ##= man/spec/queries.md#uncited
-            ##% `duvet uncited` MUST list a requirement if only todos or no annotations cite it. With `--untested`,
-            ##% `duvet uncited` MUST list a requirement if it needs tests and is not done. With `--todo`, `duvet
-            ##% uncited` MUST list a requirement if a todo cites it.
+            ##% `duvet uncited` MUST list the requirements that only todos or no annotations cite, with `--untested`
+            ##% those that need tests and are not done, and with `--todo` those that a todo cites.
             return card.state <= State.TO_DO
         case Gap.TEST:
             return card.state is State.NEEDS_TESTS or (card.state < State.EXCEPTED and Kind.TEST not in kinds)

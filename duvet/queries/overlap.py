@@ -44,7 +44,7 @@ class SectionText:
     def __init__(self, section: Section) -> None:
         ##= man/spec/query.md#covered-text
         ##% With the schema of awslabs duvet, `duvet query` MUST report a quote that differs from its section in
-        ##% anything but white space.
+        ##% anything but white space, and compare only annotations with identical targets.
         self._text = SearchText(normalise(make_section_view(section).data.decode()).encode())
         self._known: dict[str, list[int]] = {}
 
@@ -200,7 +200,8 @@ class WrittenPool:
             self.sections.unfound.append((id,))
             return None
         ##= man/spec/query.md#covered-text
-        ##% With the schema of awslabs duvet, `duvet query` MUST compare only annotations with identical targets.
+        ##% With the schema of awslabs duvet, `duvet query` MUST report a quote that differs from its section in
+        ##% anything but white space, and compare only annotations with identical targets.
         key = (annotation.target, *section)
         if key not in self._occurrences:
             ids = self._by_target.get(annotation.target, ())

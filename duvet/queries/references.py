@@ -100,7 +100,7 @@ def find_by_name(
         )
 
     ##= man/spec/names.md#references
-    ##% duvet MUST ignore case in the id of a requirement if no id matches exactly.
+    ##% duvet MUST ignore case in a requirement id if no id matches exactly.
     found = select(catalogue.named.get(name, ())) or select(catalogue.named_in_any_case.get(name.casefold(), ()))
     cards = [catalogue.requirements[index] for index in found]
     if len({card.specification for card in cards}) > 1:
@@ -143,7 +143,7 @@ def find_requirements_by_id(
     `files` is needed to recognise ids of earlier versions.
     """
     ##= man/spec/show.md#references
-    ##% duvet MUST accept each prefix of a requirement id that is unambiguous and has at least four digits.
+    ##% duvet MUST accept each unambiguous prefix of a requirement id with at least four digits.
     prefix = digits.lower()
     if len(prefix) < _MIN_DIGITS:
         raise NotFoundError(f"{quote_text(digits)} is too short for an id", hint=f"give at least {_MIN_DIGITS} digits")
@@ -265,10 +265,10 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | Requirement
     if spec and hash_sign:
         (specification, *_) = locations.require_specification(catalogue, spec)
         ##= man/spec/names.md#references
-        ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
-        ##% requirement's hash.
+        ##% duvet MUST accept a requirement id, or `SPEC#ID`, wherever it accepts the first digits of the requirement's
+        ##% hash.
         ##= man/spec/names.md#references
-        ##% If a name is both the exact name of a section and the id of a requirement, duvet MUST use the section.
+        ##% If a name is both the exact name of a section and a requirement id, duvet MUST use the section.
         if locations.find_section(catalogue.specifications[specification], section) is None:
             found = find_by_name(catalogue, section, [specification])
             if found is not None:
@@ -323,7 +323,8 @@ def _find_citation(
     if numbers:
         return CitationRef(numbers)
     ##= man/spec/show.md#references
-    ##% For a line without an annotation, duvet MUST name the nearest annotations in the file.
+    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
+    ##% the file, and a line of a specification to the requirement that begins on it.
     raise NotFoundError(f"no annotation at {path}:{line}", hint=_list_nearest(path, lines, line))
 
 
@@ -339,8 +340,8 @@ def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locat
     if not inside:
         return None
     ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations directly above it, and a line of a specification to the
-    ##% requirement that begins on it.
+    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
+    ##% the file, and a line of a specification to the requirement that begins on it.
     found = [index for index in inside if catalogue.requirements[index].line == place.line]
     path = catalogue.specification_of(catalogue.requirements[inside[0]]).path
     if not found:

@@ -118,8 +118,8 @@ def find_hits(
         text = request.query[:MAX_QUERY_CHARACTERS]
         near = vectors().find_nearest(text, len(catalogue.requirements), sorted(allowed) if is_filtered else None)
         ##= man/spec/search.md#queries
-        ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors. With and without
-        ##% `--semantic`, `duvet search` MUST find the same requirements for a reference.
+        ##% With `--semantic`, `duvet search` MUST rank requirements by both words and vectors, but find the same
+        ##% requirements for a reference as without it.
         words = index()
         shares = {one: share for one, share in words.shares(query).items() if one in allowed}
         most = max(request.limit, _DEPTH) if request.limit else len(catalogue.requirements)
@@ -127,14 +127,14 @@ def find_hits(
         found = SearchHits([*scores], scores, partial(words.marks, query.some_of_it))
     elif query.terms:
         ##= man/spec/search.md#queries
-        ##% `duvet search` MUST list the requirements that contain every word of the query. If no requirement contains
-        ##% every word, `duvet search` MUST list the requirements that contain some of the words, and say so.
+        ##% `duvet search` MUST list the requirements that contain every word of the query or, if there are none, those
+        ##% that contain some of the words, and say so.
         needs_all = bool(named) or is_reference(request.query)
         found = _match(index(), [query.all_of_it, *(() if needs_all else [query.some_of_it])], allowed)
         found = _add_unspaced(found, catalogue, query.terms, allowed)
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST ignore very common words, except the keywords of RFC 2119. If a query has only words that
-    ##% are ignored, `duvet search` MUST say so.
+    ##% `duvet search` MUST ignore very common words, except the keywords of RFC 2119, and say so if a query has no
+    ##% other words.
     dropped = () if query.terms or named else query.dropped
     indexes = [*dict.fromkeys([*named, *found.scores])]
     return SearchHits(indexes, found.scores, found.marks, found.is_loose, dropped, query.is_cut)

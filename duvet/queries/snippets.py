@@ -87,8 +87,8 @@ def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]
     for rule in rules:
         for pattern in rule.patterns:
             ##= man/spec/page.md#working-with-the-report
-            ##% A citation that the user copies from the report MUST cite the same requirement, as a comment in the
-            ##% style of the source file or as TOML.
+            ##% A citation copied from the report MUST cite the same requirement, as a comment in the style of the
+            ##% source file or as TOML.
             pair = find_comment_pair(pattern, rule.meta) or CommentPair("", "")
             found.setdefault((rule.meta, rule.content, pair, rule.kind), {})[pattern] = None
     return tuple(

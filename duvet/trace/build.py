@@ -141,8 +141,8 @@ class TargetResolver:
         named: tuple[NamedText, ...] = ()
         if index is None:
             ##= man/spec/names.md#targets
-            ##% If a target has the id of a requirement in place of a section, duvet MUST resolve it to that
-            ##% requirement.
+            ##% If a target has a requirement id in place of a section, duvet MUST resolve the target to that
+            ##% requirement or, if the id occurs in several sections, report the target and list these sections.
             named = tuple(self.names_of(locator).find(section))
             index, *others = dict.fromkeys([one.section for one in named]) or [
                 self._find_headed(specification, section)
@@ -184,8 +184,7 @@ class TargetResolver:
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
         if is_stated_name(specification, section):
             ##= man/spec/names.md#targets
-            ##% If a target names a requirement id, but its specification is not configured, duvet MUST say that the
-            ##% specification is not configured.
+            ##% If a target names a requirement id, but its specification is not configured, duvet MUST say so.
             message = f"{quote_text(section)} is the id of a requirement, but {locator.name} is not configured"
             hint = f"add a `[[specification]]` table with `source = {quote_text(locator.name)}`"
             return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
@@ -274,8 +273,8 @@ def _locate_numbered(specification: Specification, section: Section) -> str:
 
 def _make_ambiguous_failure(specification: Specification, named: Sequence[NamedText]) -> records.Failure:
     ##= man/spec/names.md#targets
-    ##% If the requirement id in a target occurs in several sections, duvet MUST report the target and list these
-    ##% sections.
+    ##% If a target has a requirement id in place of a section, duvet MUST resolve the target to that requirement or, if
+    ##% the id occurs in several sections, report the target and list these sections.
     name = specification.locator.name
     sections = dict.fromkeys(specification.sections[one.section].name for one in named)
     message = f"{quote_text(named[0].name)} is the id of requirements in {len(sections)} sections of {name}"
@@ -337,8 +336,8 @@ def link_annotations(
             # Many targets may name requirements of one section.
             shared[place] = matcher
         ##= man/spec/names.md#targets
-        ##% If a target names a requirement id, its quote MUST be a part of that requirement. If a quote is not in the
-        ##% requirement that its target names, but in another requirement, duvet MUST name the other requirement.
+        ##% If a target names a requirement id, its quote MUST be a part of that requirement; if the quote is in another
+        ##% requirement, duvet MUST name that one.
         matchers = [matcher.restrict(one.text, one.name) for one in target.named] or [matcher]
         names = targets.names_of(locator) if target.named else NO_NAMES
         find_equal = partial(_find_in_equal_section, target, nears, matcher_of) if target.equal else None
@@ -383,7 +382,8 @@ def _match_quotes(
         elif target.named and fit is records.Fit.TITLE:
             ##= man/spec/names.md#targets
             ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing.
-            ##% `duvet validate --fix` MUST add the missing quote.
+            ##% `duvet validate --fix` MUST add the missing quote, and replace the id in targets if a requirement's id
+            ##% changed but not its text.
             message = f"this annotation has no quote of {target.named[0].name}, so it covers nothing"
             failures.append((records.Failure(rules.NAME_UNQUOTED, message, "quote the requirement"), ids))
     return matches, failures

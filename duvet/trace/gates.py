@@ -191,7 +191,7 @@ class RequirementsByTarget:
             spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
             if not spots:
                 ##= man/spec/names.md#references
-                ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
+                ##% duvet MUST accept a requirement id, or `SPEC#ID`, wherever it accepts the first digits of the
                 ##% requirement's hash.
                 ids = {card.id for card in cards}
                 named = {

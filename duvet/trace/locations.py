@@ -151,8 +151,8 @@ def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText
     code in between, belong to the same code.
     """
     ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations directly above it, and a line of a specification to the
-    ##% requirement that begins on it.
+    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
+    ##% the file, and a line of a specification to the requirement that begins on it.
     own = tuple(one.number for one in found if one.first <= line <= one.last)
     if own:
         return own

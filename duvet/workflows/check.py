@@ -81,8 +81,7 @@ def list_step_tools(workflow: records.Workflow) -> Iterator[str]:
 def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
     """Return all faults, in the order of the workflow."""
     ##= man/spec/workflows.md#checks
-    ##% duvet MUST check a workflow without running it. The check of a workflow MUST list every problem with the path of
-    ##% its key.
+    ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
     # A value that is too deep can't be checked further.
     return list(_check_sizes(workflow)) or [
         *_check_defaults(workflow),

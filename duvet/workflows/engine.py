@@ -162,8 +162,8 @@ class _Run:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"the step took longer than {limit:g} s"
             ##= man/spec/workflows.md#steps
-            ##% A wait MUST repeat its call at the given interval until its condition is met, an error occurs or its
-            ##% time limit expires. A wait MUST NOT end because of the error `upstream_error`.
+            ##% A wait MUST repeat its call at the given interval until its condition is met, its time limit expires, or
+            ##% an error other than `upstream_error` occurs.
             raise WorkflowError(records.FailureCode.TIMEOUT, self._runner.attempts.fault or message)
         return found
 

@@ -177,8 +177,8 @@ def preview_value(value: object) -> str:
 def are_equal_values(one: object, other: object) -> bool:
     """Compare two values as JSON, in which 1 and true differ."""
     ##= man/spec/workflows.md#steps
-    ##% A check MUST compare values as JSON, and distinguish null from a missing value. If a check fails, its step MUST
-    ##% fail with `assert_failed`, the path and both values.
+    ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
+    ##% `assert_failed`, the path and both values.
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(are_equal_values(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -230,8 +230,7 @@ def split_references(text: str) -> list[str | Reference]:
     at = 0
     while mark := _MARK.search(text, at):
         ##= man/spec/workflows.md#references
-        ##% The engine MUST replace `$${` with a literal `${`. The engine MUST NOT evaluate references in inserted
-        ##% values.
+        ##% The engine MUST replace `$${` with a literal `${`, and MUST NOT evaluate references in inserted values.
         literal = mark[0] == "$${"
         found.append(text[at : mark.start()] + ("${" if literal else ""))
         at = mark.end()
@@ -316,9 +315,8 @@ class _Expansion:
         try:
             found = split_references(text)
             ##= man/spec/workflows.md#references
-            ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value. If a
-            ##% reference is a part of a longer text, the engine MUST insert a string unchanged, and any other value as
-            ##% JSON.
+            ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value;
+            ##% otherwise it MUST insert a string unchanged and any other value as JSON.
             if len(found) == 1 and isinstance(found[0], Reference):
                 return self._look_up(found[0])
             return "".join(piece if isinstance(piece, str) else format_value(self._look_up(piece)) for piece in found)

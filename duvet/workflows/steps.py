@@ -99,8 +99,8 @@ def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
         fault = _find_check_fault(check, scope, keys)
         if fault:
             ##= man/spec/workflows.md#steps
-            ##% A check MUST compare values as JSON, and distinguish null from a missing value. If a check fails, its
-            ##% step MUST fail with `assert_failed`, the path and both values.
+            ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
+            ##% `assert_failed`, the path and both values.
             raise references.WorkflowError(workflow.FailureCode.ASSERT_FAILED, fault)
 
 
@@ -286,8 +286,8 @@ class StepRunner(msgspec.Struct, frozen=True):
             if is_last or left <= 0 or left < took:
                 raise references.WorkflowError(workflow.FailureCode.TIMEOUT, self.attempts.fault)
             ##= man/spec/workflows.md#steps
-            ##% A wait MUST repeat its call at the given interval until its condition is met, an error occurs or its
-            ##% time limit expires. A wait MUST NOT end because of the error `upstream_error`.
+            ##% A wait MUST repeat its call at the given interval until its condition is met, its time limit expires, or
+            ##% an error other than `upstream_error` occurs.
             least = min(_MARGIN * took, left)
             room = left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
             is_last = room < step.interval

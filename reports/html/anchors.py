@@ -112,8 +112,8 @@ class ReportPlaces(Struct, frozen=True):
     def of(self, citation: CitationCard) -> AnchorLink | None:
         """Return the place of the text that a citation cites; None if the citation is invalid."""
         ##= man/spec/page.md#links
-        ##% A link into the report MUST open the place that its anchor names. If an anchor no longer exists, a link to
-        ##% it MUST open the nearest place in the report and show a notice.
+        ##% A link into the report MUST open the place that its anchor names or, if the anchor no longer exists, the
+        ##% nearest place with a notice.
         if citation.requirements:
             return self.requirements[citation.requirements[0]]
         return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
@@ -136,8 +136,8 @@ def assign_places(page: ReportData) -> ReportPlaces:
         place = sections[card.specification][card.section]
         place.requirements.append(index)
         ##= man/spec/page.md#links
-        ##% Each specification, each shown section and each requirement MUST have a unique anchor. The anchor of a
-        ##% requirement MUST consist of its specification, its section and the first 12 digits of its id.
+        ##% Each specification, each shown section and each requirement MUST have a unique anchor, which for a
+        ##% requirement consists of its specification, its section and the first 12 digits of its id.
         requirements.append(_list_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
     own = list(specifications.values())
     ##= man/spec/names.md#references
@@ -162,7 +162,8 @@ def _list_shown_sections(page: ReportData) -> Iterable[Iterable[str]]:
     for number, coverage in enumerate(page.finished.trace.coverages):
         sections = coverage.specification.sections
         ##= man/spec/page.md#requirements-and-citations
-        ##% With `spec-text = "full"`, the report MUST show all sections of each cited specification.
+        ##% The report MUST show the number of sections that it leaves out, and with `spec-text = "full"` all sections
+        ##% of each cited specification.
         whole = page.whole_text or number in stating
         yield (
             [section.id for section in sections]

@@ -84,8 +84,8 @@ class ReferenceWriter:
         ##= man/spec/page.md#size-and-accessibility
         ##% Each citation MUST add at most 200 bytes to the report, not counting the code that is shown.
         ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST list the citations of each file and of each requirement, with place, type, target, reason,
-        ##% feature, tracking issue and tags.
+        ##% The report MUST list the citations of each file and of each requirement, each with place, type, target,
+        ##% reason, feature, tracking issue and tags.
         annotation = self.citations[number]
         url, shown = self.file(annotation.path, annotation.blob_link)
         line = annotation.line

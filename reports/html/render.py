@@ -49,8 +49,8 @@ def make_header_view(page: anchors.ReportData) -> HeaderView:
 def make_report_title(page: anchors.ReportData) -> str:
     """Return the configured title, or one made from links and specifications; it never reveals local paths."""
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo. Without a configured title, the title of the report MUST be
-    ##% the name of the repository in its links, or else the names of its specifications.
+    ##% The report MUST have the configured title and logo; without a configured title, its title MUST be the name of
+    ##% the repository in its links, or else the names of its specifications.
     if page.title:
         return page.title
     if repository := _find_repository(page.finished.blob_link) or _find_repository(page.finished.issue_link):
@@ -182,7 +182,7 @@ def render_html(page: anchors.ReportData, out: BinaryIO) -> None:
 
 def _encode(piece: str) -> bytes:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
+    ##% The report MUST be valid HTML for every input, and readable without scripts.
     data = piece.encode(errors="replace").translate(_ALLOWED)
     if not data.isascii():
         for first, pattern in _FORBIDDEN_BEYOND_ASCII.items():

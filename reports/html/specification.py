@@ -180,7 +180,7 @@ class ArticleWriter:
             written.append(text)
             elements += size
         ##= man/spec/page.md#size-and-accessibility
-        ##% When a browser opens the report, the report MUST NOT create more than 20,000 HTML elements.
+        ##% The report MUST NOT create more than 20,000 HTML elements when a browser opens it.
         is_later = elements > self.room
         if not is_later:
             self.room -= elements
@@ -286,5 +286,5 @@ class ArticleWriter:
 def _replace_noscript(text: str) -> str:
     """Replace `noscript` elements, because the article is itself kept in an element that can't contain them."""
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
+    ##% The report MUST be valid HTML for every input, and readable without scripts.
     return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")

@@ -25,8 +25,8 @@ const behindG = { o: 'overview', r: 'requirements', s: 'sources', p: 'problems' 
 
 /*
 ##= man/spec/page.md#working-with-the-report
-##% The user MUST be able to turn off keyboard shortcuts. Keyboard shortcuts MUST NOT work in input fields, or together
-##% with Ctrl, Alt or Meta.
+##% The user MUST be able to turn off keyboard shortcuts, which MUST NOT work in input fields or together with Ctrl, Alt
+##% or Meta.
 */
 on(window, 'keydown', event => {
   const { key, target, ctrlKey, metaKey, altKey } = event;

@@ -51,8 +51,7 @@ const check = ([name, value]) => {
 
 /*
 ##= man/spec/page.md#links
-##% The report MUST store the filters of a list in its URL. The report MUST show the number of requirements that match
-##% the filters.
+##% The report MUST store the filters of a list in its URL, and show the number of requirements that match the filters.
 */
 function filterRequirements() {
   const form = new FormData(filters);

@@ -55,7 +55,8 @@ def test_rules_states_and_keys_are_explained(duvet: Run) -> None:
     ##% `duvet explain` MUST print the page of a rule, a state, a level or a configuration key, and suggest similar
     ##% names for an unknown one.
     ##= man/spec/problems.md#rules
-    ##% `duvet explain` MUST show the specification that the examples of a rule page cite.
+    ##% A rule page MUST explain the problem, why it matters and how to fix it, with a bad and a good example and the
+    ##% specification that the examples cite.
     rule = (ROOT / "templates/rules/DUV050.md").read_text(encoding="utf-8")
     specification = f"## Specification\n\n```markdown spec.md\n{SPECIFICATION}```\n\n"
     rule = rule.replace("## Bad\n", f"{specification}## Bad\n")

@@ -58,8 +58,8 @@ def test_a_typo_is_fixed(quote: str, fixed: str, change: str, tmp_path: Path, du
     ##% A fix MUST be safe if it changes only the target of a quote that moved, or only white space, markup or the case
     ##% of the first letter.
     ##= man/spec/validate.md#safe-fixes
-    ##% A fix of other words MUST be safe only if git or the snapshot shows that the specification did not change since
-    ##% the citation was written.
+    ##% A fix that changes words MUST be safe only if it does not change a keyword, a negation or a number, and git or
+    ##% the snapshot shows that the specification did not change since the citation was written.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(quote)})
     assert run(duvet_command, folder, "validate", "--fix") == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
     assert quoted(folder) == [fixed]
@@ -92,8 +92,8 @@ def test_a_changed_requirement(tmp_path: Path, duvet_command: str) -> None:
     assert sarif["fixes"][0]["properties"] == {"applicability": "unsafe"}
     ##= man/spec/validate.md#safe-fixes
     ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
-    ##% ask about each unsafe fix, and show the changed words and the code around the citation. Without a terminal,
-    ##% `duvet validate --interactive` MUST refuse to run.
+    ##% ask about each unsafe fix, showing the changed words and the code around the citation, and refuse to run without
+    ##% a terminal.
     assert duvet("validate", "--unsafe-fixes") == Done(0, "", f"{LISTED}{change}\n{FIXED}{OK}")
     assert quoted(folder) == [new]
 
@@ -129,7 +129,8 @@ def run_git_log(folder: Path) -> str:
 def test_words_that_change_the_meaning(quote: str, noun: str, change: str, tmp_path: Path, duvet_command: str) -> None:
     """These fixes are unsafe even if the specification never changed, because the code follows the old words."""
     ##= man/spec/validate.md#safe-fixes
-    ##% A fix that changes a keyword, a negation or a number MUST be unsafe.
+    ##% A fix that changes words MUST be safe only if it does not change a keyword, a negation or a number, and git or
+    ##% the snapshot shows that the specification did not change since the citation was written.
     folder = history(tmp_path, {**TEXTS, "src/a.py": cite(quote)})
     done = run(duvet_command, folder, "validate", "--fix")
     assert done == Done(1, "", f"{drifted(quote, change, f'{noun} differs; {STEP}')}{UNSAFE}{WRONG}")
@@ -283,8 +284,8 @@ Apply this fix? (y)es, (n)o, (s)kip this file, (q)uit: """
 def test_fixes_are_confirmed_interactively(reworded: Path, duvet_command: str) -> None:
     ##= man/spec/validate.md#safe-fixes
     ##% With `--unsafe-fixes`, `duvet validate` MUST apply safe and unsafe fixes. `duvet validate --interactive` MUST
-    ##% ask about each unsafe fix, and show the changed words and the code around the citation. Without a terminal,
-    ##% `duvet validate --interactive` MUST refuse to run.
+    ##% ask about each unsafe fix, showing the changed words and the code around the citation, and refuse to run without
+    ##% a terminal.
     code, said = answered(duvet_command, reworded, "y\nmaybe\nno\nY\n", "validate", "--interactive")
     assert said.startswith(ASKED.replace("COMMIT", run_git_log(reworded)[:12]))
     assert said.count("Apply this fix?") == 4

@@ -62,13 +62,14 @@ RIGHT = SOURCE.partition("\n\n\n")[0] + "\n"
 def test_problems_and_fixes(format: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/names.md#targets
     ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing
-    ##% words.
+    ##% words, and say that the requirement has changed only if git or the snapshot contains the quoted words.
     gold.assert_match(duvet("validate", "--format", format, "--output", "-").out, f"validate.{format}")
 
 
 def test_a_changed_requirement(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#targets
-    ##% `duvet validate` MUST say that the requirement has changed only if git or the snapshot contains the quoted words.
+    ##% If the requirement with the target's id does not contain the quote, `duvet validate` MUST mark the differing
+    ##% words, and say that the requirement has changed only if git or the snapshot contains the quoted words.
     (folder / "login.rs").write_text(
         "//= login.md#FR-002\n//# System MUST lock an account after 5 failures.\nfn lock();\n"
     )
@@ -84,8 +85,7 @@ def test_a_changed_requirement(duvet: Run, folder: Path) -> None:
 
 def test_an_id_of_a_specification_that_is_not_configured(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#targets
-    ##% If a target names a requirement id, but its specification is not configured, duvet MUST say that the
-    ##% specification is not configured.
+    ##% If a target names a requirement id, but its specification is not configured, duvet MUST say so.
     (folder / "other.md").write_text(SPECIFICATION)
     (folder / "login.rs").write_text(
         "//= other.md#FR-002\n//# System MUST lock an account after 5 failures.\nfn lock();\n"
@@ -103,7 +103,8 @@ def test_an_id_of_a_specification_that_is_not_configured(duvet: Run, folder: Pat
 def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#targets
     ##% duvet MUST warn about a citation that names a requirement id without a quote, because it covers nothing. `duvet
-    ##% validate --fix` MUST add the missing quote.
+    ##% validate --fix` MUST add the missing quote, and replace the id in targets if a requirement's id changed but not
+    ##% its text.
     for line in ("//= login.md#FR-003", "    //= login.md#fr-003\n    //= type=test"):
         (folder / "login.rs").write_text(f"{line}\nfn mail();\n")
         assert duvet("validate", "--fix").code == 0
@@ -115,7 +116,8 @@ def test_a_missing_quote_is_added(duvet: Run, folder: Path) -> None:
 def test_a_wrong_id_is_corrected(duvet: Run, folder: Path) -> None:
     """The quote is correct, so the fix keeps the kind of target that the author chose."""
     ##= man/spec/names.md#targets
-    ##% If a requirement's id changed but not its text, `duvet validate --fix` MUST replace the id in targets.
+    ##% `duvet validate --fix` MUST add the missing quote, and replace the id in targets if a requirement's id changed
+    ##% but not its text.
     (folder / "login.md").write_text(SPECIFICATION.replace("FR-003", "FR-009"))
     (folder / "login.rs").write_text(
         "//= login.md#FR-003\n//# System **SHOULD** mail the owner of a locked account.\nfn mail();\n"
@@ -172,8 +174,8 @@ def test_ids_are_completed(words: str, duvet: Run, folder: Path) -> None:
 
 def test_entries_may_name_an_id(duvet: Run, folder: Path) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST accept the id of a requirement, or `SPEC#ID`, wherever it accepts the first digits of the
-    ##% requirement's hash.
+    ##% duvet MUST accept a requirement id, or `SPEC#ID`, wherever it accepts the first digits of the requirement's
+    ##% hash.
     entry = '[[not-applicable]]\ntarget = "login.md#FR-002"\nreason = "There are no accounts."\n'
     make(folder, {".duvet/config.toml": CONFIG + entry, "login.rs": RIGHT})
     rows = json.loads(duvet("prioritize", "--all", "--format", "json").out)

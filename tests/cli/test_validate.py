@@ -83,7 +83,7 @@ NAMES = [f"{number:02}.txt" for number in range(12)]
 def test_checked_files(names: tuple[str, ...], code: int, said: str, folder: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
-    ##% project if none are named.
+    ##% project if none are named, and skip, with a notice, a file that is not an input of the project.
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless `--quiet` is given.
     make(folder, dict.fromkeys(NAMES, ""))
@@ -95,7 +95,8 @@ def test_checked_files(names: tuple[str, ...], code: int, said: str, folder: Pat
 
 def test_a_path_that_does_not_exist(duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST skip a file that is not an input of the project, and name it in a notice. `duvet validate`
+    ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
+    ##% project if none are named, and skip, with a notice, a file that is not an input of the project. `duvet validate`
     ##% MUST fail for a path that does not exist.
     done = failed("no such file or folder [DUV010]", "src/gone.rs", "write the path relative to the working directory")
     counted = done._replace(err=f"{done.err}\nchecked 1 annotation in 1 file: 1 error\n")

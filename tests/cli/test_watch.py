@@ -27,7 +27,7 @@ HEATING = ".duvet/requirements/spec/heating.toml"
 def test_output_of_each_run(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
     ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved or
-    ##% removed, or when the patterns match other files.
+    ##% removed, even during a run, or when the patterns match other files.
     ##= man/spec/watch.md#reporting-again
     ##% `duvet report --watch` SHOULD run only once for simultaneous changes, and MUST first name some of the changed
     ##% files.
@@ -71,7 +71,8 @@ def test_a_change_starts_a_run(edit: Edit, told: tuple[str, int, str], kettle: P
 @pytest.mark.parametrize("options", [(), ("--no-cache",)], ids=["cache", "no cache"])
 def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##% `duvet report --watch` MUST notice changes that happen during a run. `duvet report --watch` MUST ignore files
+    ##% Until it is interrupted, `duvet report --watch` MUST report again when a file that it read is changed, moved or
+    ##% removed, even during a run, or when the patterns match other files. `duvet report --watch` MUST ignore files
     ##% that it wrote itself, and changes that do not affect the result.
     # Patterns look through the folders that the reports are written to.
     text = (
@@ -233,8 +234,8 @@ class Scripted(ChangeWatcher):
 
 def test_a_report_is_restored_once_before_an_input_changes() -> None:
     ##= man/spec/watch.md#reporting-again
-    ##% `duvet report --watch` SHOULD restore a report that another program has changed or removed. `duvet report
-    ##% --watch` MUST NOT restore the same report twice unless an input has changed in between.
+    ##% `duvet report --watch` SHOULD restore a report that another program has changed or removed, but MUST NOT restore
+    ##% the same report twice unless an input has changed in between.
     changes = Scripted(("report",), ("report",), ("report",), ("a.rs", "report"), ("report",))
     first = wait_for_change(changes, restored=False)
     second = wait_for_change(changes, restored=first[1])

@@ -80,8 +80,8 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
         else:
             ##= man/spec/pages.md#files
             ##% The date of a page MUST be the date in its front matter (`created`, `date`, `created_at` or `date
-            ##% created`), or else the date of its first commit under any name, or else the birth time of the file.
-            ##% duvet MUST find the first commit of a page regardless of the user's git configuration.
+            ##% created`), or else the date of its first commit under any name, whatever the user's git configuration,
+            ##% or else the birth time of the file.
             created = parsed.created
             if created is None:
                 created = dates.first.get(path)
@@ -89,12 +89,13 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
                 known = earlier and path in earlier.births and earlier.rows[path][1] is parsed
                 created = births[path] = earlier.births[path] if earlier and known else _find_birth(project, path)
             ##= man/spec/pages.md#files
-            ##% The title of a page MUST be the unchanged title in its front matter, or else a heading of level 1 that
+            ##% The title of a page MUST be the title in its front matter, unchanged, or else a heading of level 1 that
             ##% opens its text, or else the name of its file.
             title = parsed.title or make_name(path)
             pages[slug] = Page(path=path, slug=slug, title=title, created=created, content=parsed)
     ##= man/spec/pages.md#tools
-    ##% `list_pages` and `duvet pages` MUST list all pages, newest first.
+    ##% `list_pages` and `duvet pages list` MUST list all pages, newest first, or those that match a tag (including the
+    ##% tags below it), a folder and a date.
     ordered = tuple(sorted(pages.values(), key=lambda page: (-page.created, page.slug)))
     linked, folders = _find_linked_files(project.tree, ordered, {*files.prefixes, *files.others})
     targets = LinkTargets(
@@ -172,8 +173,8 @@ class _PageReader:
 
 def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
     ##= man/spec/pages.md#files
-    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or leads out of its folder.
-    ##% duvet MUST report two pages with the same slug.
+    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or points outside its
+    ##% folder. duvet MUST report two pages with the same slug.
     message = f"the slug `{slug}` is already used by {other}"
     return rules.PAGE_SLUG_CLASH.problem(message, path, hint="change `slug` in the front matter of one page")
 
@@ -226,8 +227,8 @@ class PageCollection:
         page = self.by_slug.get(normalise_slug(slug))
         if page is None:
             ##= man/spec/pages.md#tools
-            ##% The tools for pages MUST answer `not_found` for an unknown page, and suggest the most similar slug. The
-            ##% tools for pages MUST reject an empty required argument.
+            ##% The tools for pages MUST answer `not_found` for an unknown page and suggest the most similar slug, and
+            ##% reject an empty required argument.
             hint = self.suggest(slug) or "list the pages to see all slugs"
             raise errors.NotFoundError(f"Page '{shorten_text(slug)}' not found", hint=hint)
         return page

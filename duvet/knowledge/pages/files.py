@@ -59,8 +59,8 @@ class PagePatterns(Struct, frozen=True):
 
     def _specifications(self) -> Iterator[str]:
         ##= man/spec/pages.md#files
-        ##% duvet MUST read pages from the Markdown files that the configuration names, by default from the Markdown
-        ##% files in `docs` that are not specifications.
+        ##% duvet MUST read pages from the Markdown files that the configuration names, by default the Markdown files in
+        ##% `docs` that are not specifications.
         for rule in self.config.specifications if self.config else ():
             if not is_url(rule.source):
                 yield posixpath.normpath(rule.source)
@@ -83,7 +83,7 @@ class _PageWalk:
 
         def report_unmatched(problem: model.Problem) -> None:
             ##= man/spec/pages.md#checks
-            ##% duvet MUST warn about a configured pattern of pages that matches no file.
+            ##% duvet MUST warn about a configured page pattern that matches no file.
             if reports_unmatched:
                 self._problems.append(replace(problem, hint="correct the pattern, or remove it"))
 
@@ -100,7 +100,9 @@ class _PageWalk:
         found = [path for path in beside if matches and matches(path.rpartition("/")[2])]
         for path in found or find(pattern, self._problems.append, report_unmatched):
             ##= man/spec/pages.md#hostile-input
-            ##% duvet MUST skip a page behind a symbolic link that leads out of the project, and warn about it.
+            ##% duvet MUST skip a page that is not text or that is behind a symbolic link out of the project, ignore
+            ##% front matter that is invalid or too large, read only the first 4 MiB of a page, and warn about each of
+            ##% these.
             if self._is_of_disk and not self._inside.has(path):
                 self._outside[path] = None
             else:

@@ -75,8 +75,8 @@ def parse_front_matter(text: str, path: str) -> DataDocument:
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     ##= man/spec/pages.md#files
-    ##% The title of a page MUST be the unchanged title in its front matter, or else a heading of level 1 that opens its
-    ##% text, or else the name of its file.
+    ##% The title of a page MUST be the title in its front matter, unchanged, or else a heading of level 1 that opens
+    ##% its text, or else the name of its file.
     document = parse_yaml(text.rstrip().removesuffix("...").removesuffix("---"), path, parse_scalar_as_text)
     check_document_size(document)
     return document
@@ -107,8 +107,8 @@ def _read_front_matter(text: str, path: str) -> PageFrontMatter:
     title = read("title", _convert_text, "put it in quotes")
     ##= man/spec/pages.md#files
     ##% The date of a page MUST be the date in its front matter (`created`, `date`, `created_at` or `date created`), or
-    ##% else the date of its first commit under any name, or else the birth time of the file. duvet MUST find the first
-    ##% commit of a page regardless of the user's git configuration.
+    ##% else the date of its first commit under any name, whatever the user's git configuration, or else the birth time
+    ##% of the file.
     dates = (read(keys[name], parse_date, DATE_HINT) for name in _DATE_KEYS if name in keys)
     created = next((moment for moment in dates if moment is not None), None)
     tags = [tag for key in ("tags", "tag") for tag in read(key, _convert_words, _TAGS_HINT) or ()]

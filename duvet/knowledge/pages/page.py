@@ -81,8 +81,8 @@ class PageFilter(Struct, frozen=True):
 
     def has(self, page: Page) -> bool:
         ##= man/spec/pages.md#tools
-        ##% `list_pages` and `duvet pages list` MUST filter pages by tag, including the tags below it, by folder and by
-        ##% date.
+        ##% `list_pages` and `duvet pages list` MUST list all pages, newest first, or those that match a tag (including
+        ##% the tags below it), a folder and a date.
         tags = (f"{fold_name(tag)}/" for tag in page.tags)
         return (
             (not self.tag or any(tag.startswith(self.tag) for tag in tags))
@@ -143,8 +143,8 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
 def decode_page(data: bytes, path: str) -> str:
     """Return the text of a page with its front matter; raise DuvetError if it is not text."""
     ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST read only the first 4 MiB of a page, and warn about a larger page. duvet MUST skip a page that is not
-    ##% text, and warn about it. duvet MUST ignore front matter that is invalid or too large, and warn about it.
+    ##% duvet MUST skip a page that is not text or that is behind a symbolic link out of the project, ignore front
+    ##% matter that is invalid or too large, read only the first 4 MiB of a page, and warn about each of these.
     if len(data) > MAX_PAGE_BYTES:
         data = _drop_cut_character(data[:MAX_PAGE_BYTES])
     if b"\0" in data:
@@ -190,8 +190,8 @@ def make_name(path: str) -> str:
 def find_slug_fault(slug: str) -> str:
     """Return why a slug is invalid, or "" if it is valid."""
     ##= man/spec/pages.md#files
-    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or leads out of its folder.
-    ##% duvet MUST report two pages with the same slug.
+    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or points outside its
+    ##% folder. duvet MUST report two pages with the same slug.
     if not slug:
         return "it is empty"
     if len(slug) > _MAX_SLUG_LENGTH:
@@ -292,7 +292,7 @@ class LinkResolver:
             if found := slug or self._find_below_roots(source, plain) or self._find_end(source, plain):
                 return found
         ##= man/spec/pages.md#links
-        ##% If several files match, the link MUST lead to the file with the fewest folders between them, then with the
+        ##% If several files match, the link MUST point to the file with the fewest folders between them, then with the
         ##% shortest path, then to the first file in alphabetical order.
         alias = fold_name(target)
         return self._pick(source, self._aliases.get(alias) or self._aliases.get(alias.removesuffix(".md")) or ())

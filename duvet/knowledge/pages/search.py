@@ -42,8 +42,8 @@ _MIN_STEM = 3
 PageReader = Callable[[Page], str | None]  # Returns the text of a page, or None if it is gone.
 
 ##= man/spec/pages.md#search
-##% `search` MUST look in names, titles, headings, tags, aliases and texts, and rank a match in a name highest and one in
-##% the text lowest.
+##% `search` MUST look in names, titles, headings, tags, aliases and texts, and rank a match in a name highest and a
+##% match in the text lowest.
 _TABLE = """CREATE VIRTUAL TABLE pages USING fts5(
     name, title, headings, tags, body, content='', tokenize='porter unicode61 remove_diacritics 2'
 )"""
@@ -146,7 +146,7 @@ class PageIndex:
             if found or len(term) < _MIN_STEM:
                 return found
         ##= man/spec/pages.md#search
-        ##% `search` MUST find words that begin with a word of the query if no page contains the word itself.
+        ##% If no page contains a word of the query, `search` MUST find words that begin with it.
         return self.table.find(f'"{term}"*')
 
 
@@ -184,7 +184,7 @@ def search_pages(index: PageIndex, query: str) -> PageHits:
     hits: list[PageHit] = []
     for page in ranked:
         ##= man/spec/pages.md#search
-        ##% `search` MUST return the 20 best pages, each with an excerpt around its matches, and the number of all
+        ##% `search` MUST return the 20 best pages, each with an excerpt around its matches, and the total number of
         ##% matching pages.
         if len(hits) == MAX_PAGE_HITS:
             break

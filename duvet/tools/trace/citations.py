@@ -270,7 +270,8 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
         f"{path}:{line}" for line in locations.find_nearest_lines([one.lines.first for one in found], place.line)
     )
     ##= man/spec/show.md#references
-    ##% For a line without an annotation, duvet MUST name the nearest annotations in the file.
+    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
+    ##% the file, and a line of a specification to the requirement that begins on it.
     raise errors.NotFoundError(f"no citation at {path}:{place.line}", hint=f"nearest: {near}")
 
 

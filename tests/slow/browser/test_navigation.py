@@ -104,8 +104,8 @@ def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
 )
 def test_a_link_to_what_has_gone(fragment: str, view: str, notice: str, visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#links
-    ##% A link into the report MUST open the place that its anchor names. If an anchor no longer exists, a link to it
-    ##% MUST open the nearest place in the report and show a notice.
+    ##% A link into the report MUST open the place that its anchor names or, if the anchor no longer exists, the nearest
+    ##% place with a notice.
     page = visit(f"{states.url}#{fragment}")
     assert views(page) == [view]
     expect(page.locator("#notice")).to_contain_text(notice)
@@ -363,8 +363,8 @@ def test_keys_are_off_in_fields_and_with_modifiers(visit: Visits, states: Report
 
 def test_keys_can_be_turned_off(visit: Visits, states: Report) -> None:
     ##= man/spec/page.md#working-with-the-report
-    ##% The user MUST be able to turn off keyboard shortcuts. Keyboard shortcuts MUST NOT work in input fields, or
-    ##% together with Ctrl, Alt or Meta.
+    ##% The user MUST be able to turn off keyboard shortcuts, which MUST NOT work in input fields or together with Ctrl,
+    ##% Alt or Meta.
     page = visit(f"{states.url}#tea")
     press(page, "?")
     page.uncheck("#keys-on")

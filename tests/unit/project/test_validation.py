@@ -313,7 +313,7 @@ def incomplete(
 )
 def test_the_words_that_quotes_leave_out(annotations: list[str], missing: dict[int, str | int]) -> None:
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn about a requirement that the annotations of a type quote
+    ##% With duvet's own schema, `duvet validate` MUST warn about a requirement that the annotations of one type quote
     ##% only in part, and show the words that they leave out.
     words = ('"and clean at any time."', '"The pot MUST be"')
     assert incomplete(*annotations) == [
@@ -326,7 +326,7 @@ def test_the_words_that_quotes_leave_out(annotations: list[str], missing: dict[i
 
 def test_quotes_of_no_requirement() -> None:
     ##= man/spec/validate.md#checks
-    ##% With duvet's own schema, `duvet validate` MUST warn once for each file about quotes that contain no words of any
+    ##% With duvet's own schema, `duvet validate` MUST warn once for each file about quotes that contain no word of a
     ##% requirement, and list their lines.
     quotes = ("citation: It is not water.", "test: The tea SHOULD be hot. It is not water.", "todo: not water")
     assert incomplete(quotes[0]) == ["3 DUV095 this quote is not part of a requirement"]

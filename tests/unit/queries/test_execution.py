@@ -179,8 +179,7 @@ def test_java_that_cannot_be_parsed() -> None:
 def test_coverage_reports_are_joined(entries: list[str], sources: list[str], joined: dict[str, str]) -> None:
     ##= man/spec/query.md#coverage-reports
     ##% `duvet query` MUST match an entry of a coverage report with the source whose absolute path ends with the path of
-    ##% the entry. `duvet query` MUST refuse an entry that matches several sources, and a source that matches several
-    ##% entries.
+    ##% the entry, and refuse an entry that matches several sources or a source that matches several entries.
     assert join_sources(entries, sources, "/home/p") == joined
 
 

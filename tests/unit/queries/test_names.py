@@ -54,8 +54,8 @@ CATALOGUE = named({**NAMES, "The door MUST be red.": "Dead"})
 )
 def test_an_id_is_a_reference(reference: str, expected: str) -> None:
     ##= man/spec/names.md#references
-    ##% duvet MUST ignore case in the id of a requirement if no id matches exactly. duvet MUST accept the id of a
-    ##% requirement, or `SPEC#ID`, wherever it accepts the first digits of the requirement's hash.
+    ##% duvet MUST ignore case in a requirement id if no id matches exactly. duvet MUST accept a requirement id, or
+    ##% `SPEC#ID`, wherever it accepts the first digits of the requirement's hash.
     found = resolve_reference(CATALOGUE, reference)
     assert isinstance(found, RequirementRef)
     assert [CATALOGUE.requirements[index].text for index in found.indexes] == [expected]

@@ -70,7 +70,8 @@ def test_an_annotation_is_covered_by_overlapping_ones(
     quote: str, others: list[str], ids: list[int], is_full: bool
 ) -> None:
     ##= man/spec/query.md#covered-text
-    ##% With the schema of awslabs duvet, `duvet query` MUST compare only annotations with identical targets.
+    ##% With the schema of awslabs duvet, `duvet query` MUST report a quote that differs from its section in anything
+    ##% but white space, and compare only annotations with identical targets.
     ##= man/spec/query.md#covered-text
     ##% `duvet query` MUST treat an annotation without a quote as fully covered.
     sections, pool = pool_of(quote, *others)
@@ -83,7 +84,7 @@ def test_an_annotation_is_covered_by_overlapping_ones(
 def test_quotes_with_one_wrong_character() -> None:
     ##= man/spec/query.md#covered-text
     ##% With the schema of awslabs duvet, `duvet query` MUST report a quote that differs from its section in anything
-    ##% but white space.
+    ##% but white space, and compare only annotations with identical targets.
     sections, pool = pool_of("it MUST whistle.", "it MUST whistl.", "The kettle MUST stop", "s.md#b|The ketle")
     found = [pool.cover(id) for id in range(4)]
     assert [one and [*one.ids] for one in found] == [[], None, [], None]

@@ -116,12 +116,12 @@ MEANT = {
 @pytest.mark.parametrize("reference", MEANT)
 def test_resolved_references(reference: str) -> None:
     ##= man/spec/show.md#references
-    ##% duvet MUST accept each prefix of a requirement id that is unambiguous and has at least four digits.
+    ##% duvet MUST accept each unambiguous prefix of a requirement id with at least four digits.
     ##= man/spec/show.md#references
     ##% duvet MUST find a file by its relative or absolute path, with slashes or backslashes.
     ##= man/spec/show.md#references
-    ##% duvet MUST resolve a line of code to the annotations directly above it, and a line of a specification to the
-    ##% requirement that begins on it.
+    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
+    ##% the file, and a line of a specification to the requirement that begins on it.
     assert shown(resolve_reference(CATALOGUE, reference, TREE)) == MEANT[reference]
 
 
@@ -209,7 +209,8 @@ def test_a_reference_that_means_nothing_or_several_things(reference: str) -> Non
 @pytest.mark.parametrize("reference", LINES_WITHOUT_ANNOTATION)
 def test_a_line_without_an_annotation(reference: str) -> None:
     ##= man/spec/show.md#references
-    ##% For a line without an annotation, duvet MUST name the nearest annotations in the file.
+    ##% duvet MUST resolve a line of code to the annotations directly above it, or else name the nearest annotations in
+    ##% the file, and a line of a specification to the requirement that begins on it.
     assert refusal(reference, TREE) == LINES_WITHOUT_ANNOTATION[reference]
 
 

@@ -126,8 +126,8 @@ def test_embedded_json_is_the_same_value() -> None:
 )
 def test_the_report_is_named_after_its_repository_or_its_specifications(link: str, title: str) -> None:
     ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo. Without a configured title, the title of the report MUST be
-    ##% the name of the repository in its links, or else the names of its specifications.
+    ##% The report MUST have the configured title and logo; without a configured title, its title MUST be the name of
+    ##% the repository in its links, or else the names of its specifications.
     assert make_report_title(html_pages.page_of(finished(STATES, link))) == title
     assert make_report_title(html_pages.page_of(finished(STATES, None, link))) == title
 
@@ -150,7 +150,7 @@ def test_the_report_names_what_it_was_made_from() -> None:
 @pytest.mark.parametrize("scripting", [True, False])
 def test_the_report_is_valid_html(scripting: bool) -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST be valid HTML for every input. The report MUST be readable without scripts.
+    ##% The report MUST be valid HTML for every input, and readable without scripts.
     for shown in (
         html_pages.page(finished({})),
         html_pages.page(finished(STATES, "https://x/"), problems=(html_pages.EVIL_PROBLEM,)),
@@ -188,7 +188,7 @@ def many(requirements: int, citations: int) -> dict[str, str]:
 
 def test_citations_are_no_elements() -> None:
     ##= man/spec/page.md#size-and-accessibility
-    ##% When a browser opens the report, the report MUST NOT create more than 20,000 HTML elements.
+    ##% The report MUST NOT create more than 20,000 HTML elements when a browser opens it.
     ##= man/spec/page.md#size-and-accessibility
     ##% Each citation MUST add at most 200 bytes to the report, not counting the code that is shown.
     few, more = (elements(html_pages.page(finished(many(50, citations)))) for citations in (1, 20))

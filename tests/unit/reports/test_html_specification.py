@@ -61,9 +61,8 @@ def test_links_begin_requirements_and_marks_go_on() -> None:
 
 def test_sections_that_are_left_out_are_counted() -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the number of sections that it leaves out.
-    ##= man/spec/page.md#requirements-and-citations
-    ##% With `spec-text = "full"`, the report MUST show all sections of each cited specification.
+    ##% The report MUST show the number of sections that it leaves out, and with `spec-text = "full"` all sections of
+    ##% each cited specification.
     shown, whole = page(finished(STATES)), page(finished(STATES), whole_text=True)
     assert '<p class="left-out">2 sections without citations are not shown.</p>' in shown
     assert "not embedded" not in whole
@@ -157,7 +156,7 @@ def test_names_of_files_and_code_are_shown_as_text() -> None:
 
 def test_a_citation_of_nothing_is_listed_with_what_is_wrong() -> None:
     ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST list the citations of each file and of each requirement, with place, type, target, reason,
+    ##% The report MUST list the citations of each file and of each requirement, each with place, type, target, reason,
     ##% feature, tracking issue and tags.
     shown = page(finished(STATES | {"src/b/c.rs": "//= tea.md#nowhere\n//= type=test\n//# A\n"}, BLOB))
     sources = shown.partition('id="sources"')[2].partition("<noscript>\n")[2].partition("</noscript>")[0]

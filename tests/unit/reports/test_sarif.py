@@ -78,8 +78,8 @@ def test_rules_have_the_text_of_their_pages() -> None:
 )
 def test_paths_are_uris(path: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% Each SARIF result MUST have a location, by default the configuration. The URI of a location MUST be relative to
-    ##% the root of the repository, or absolute for a file outside the repository.
+    ##% Each SARIF result MUST have a location, by default the configuration, with a URI relative to the root of the
+    ##% repository, or an absolute URI for a file outside the repository.
     base = {} if uri.startswith("file:") else {"uriBaseId": "%SRCROOT%"}
     assert uri_of(path, "b") == {"uri": uri, **base}
 
@@ -92,8 +92,8 @@ def test_a_uri_decodes_to_its_path(name: str) -> None:
 
 def test_a_fingerprint_stays_when_its_line_moves() -> None:
     ##= man/spec/problems.md#sarif
-    ##% A SARIF result MUST contain the edits that fix its problem. The fingerprint of a SARIF result MUST NOT change
-    ##% when its line moves.
+    ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its line
+    ##% moves.
     quote, other = "//# The kettle MUST sing.", "//# The kettle MUST dance."
     prints = []
     for line, text in ((3, quote), (5, f"    {quote}\r"), (5, other)):

@@ -39,8 +39,7 @@ def test_a_valid_workflow_has_no_faults() -> None:
 
 def test_all_faults_are_listed() -> None:
     ##= man/spec/workflows.md#checks
-    ##% duvet MUST check a workflow without running it. The check of a workflow MUST list every problem with the path of
-    ##% its key.
+    ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
     found = faults(
         search("a", params={"quer": "${vars.x}"}),
         tool("a", "serch", expect={"a b": "${"}),

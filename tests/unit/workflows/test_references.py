@@ -54,8 +54,8 @@ HOW = "write a reference like ${vars.NAME}, and a literal ${ as $${"
 )
 def test_references_are_filled_in(written: object, value: object) -> None:
     ##= man/spec/workflows.md#references
-    ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value. If a
-    ##% reference is a part of a longer text, the engine MUST insert a string unchanged, and any other value as JSON.
+    ##% If a reference is the whole text of a value, the engine MUST keep the type of the referenced value; otherwise it
+    ##% MUST insert a string unchanged and any other value as JSON.
     found = expand_references(written, SCOPE, ("params",))
     assert (found, type(found)) == (value, type(value))
 
@@ -76,7 +76,7 @@ def test_references_are_filled_in(written: object, value: object) -> None:
 )
 def test_two_dollars_and_inserted_values_are_literal(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
-    ##% The engine MUST replace `$${` with a literal `${`. The engine MUST NOT evaluate references in inserted values.
+    ##% The engine MUST replace `$${` with a literal `${`, and MUST NOT evaluate references in inserted values.
     assert expand_references(written, SCOPE, ("prompt",)) == value
 
 

@@ -50,8 +50,8 @@ FILES = dict.fromkeys(("docs/a.md", "docs/deep/b.md", "docs/c.txt", "notes/d.md"
 )
 def test_pages_are_the_files_that_are_configured_or_those_in_docs(tables: list[str], expected: list[str]) -> None:
     ##= man/spec/pages.md#files
-    ##% duvet MUST read pages from the Markdown files that the configuration names, by default from the Markdown files
-    ##% in `docs` that are not specifications.
+    ##% duvet MUST read pages from the Markdown files that the configuration names, by default the Markdown files in
+    ##% `docs` that are not specifications.
     assert slugs({**FILES, **configured(*tables)}) == expected
 
 
@@ -97,7 +97,8 @@ FILTERED = [
 @pytest.mark.parametrize(("tag", "folder", "since", "expected"), FILTERED)
 def test_pages_are_filtered(tag: str, folder: str, since: str, expected: str) -> None:
     ##= man/spec/pages.md#tools
-    ##% `list_pages` and `duvet pages list` MUST filter pages by tag, including the tags below it, by folder and by date.
+    ##% `list_pages` and `duvet pages list` MUST list all pages, newest first, or those that match a tag (including the
+    ##% tags below it), a folder and a date.
     files = {
         "docs/a.md": "---\ncreated: 1970-01-04\n---\n",
         "docs/b.md": "---\ncreated: 1970-01-03\ntags: Tea\n---\n",
@@ -115,7 +116,7 @@ def test_a_filter_needs_a_date() -> None:
 
 def test_a_pattern_that_matches_nothing_is_reported() -> None:
     ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about a configured pattern of pages that matches no file.
+    ##% duvet MUST warn about a configured page pattern that matches no file.
     files = {"docs/a.md": "", **configured("pattern = ['docs/*.md', 'nothing/*.md']")}
     assert list_problems(files) == [("DUV009", ".duvet/config.toml:7:25", 'no file matches "nothing/*.md"')]
     assert list_problems({}) == []
@@ -133,8 +134,8 @@ def test_prefixes_of_patterns() -> None:
 
 def test_the_title_of_a_page_is_found() -> None:
     ##= man/spec/pages.md#files
-    ##% The title of a page MUST be the unchanged title in its front matter, or else a heading of level 1 that opens its
-    ##% text, or else the name of its file.
+    ##% The title of a page MUST be the title in its front matter, unchanged, or else a heading of level 1 that opens
+    ##% its text, or else the name of its file.
     files = {
         "docs/a.md": "---\ntitle: From the  front\n---\n# Heading\n",
         "docs/b.md": "\n# The `code` of [[a|it]] & *more* {#id}\nmore\n\n# Second\n",
@@ -174,8 +175,8 @@ def test_slugs_that_are_refused_and_allowed() -> None:
 
 def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
     ##= man/spec/pages.md#files
-    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or leads out of its folder.
-    ##% duvet MUST report two pages with the same slug.
+    ##% duvet MUST skip a page whose slug is empty, is absolute, contains control characters or points outside its
+    ##% folder. duvet MUST report two pages with the same slug.
     files = {
         "docs/a.md": "---\nslug: ../x\n---\n",
         "docs/b.md": "---\nslug: ''\n---\n",
@@ -266,8 +267,8 @@ def test_a_page_of_20_megabytes_is_read_in_part() -> None:
 
 def test_a_file_that_is_missing_or_not_text_is_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST read only the first 4 MiB of a page, and warn about a larger page. duvet MUST skip a page that is not
-    ##% text, and warn about it. duvet MUST ignore front matter that is invalid or too large, and warn about it.
+    ##% duvet MUST skip a page that is not text or that is behind a symbolic link out of the project, ignore front
+    ##% matter that is invalid or too large, read only the first 4 MiB of a page, and warn about each of these.
     files = {"docs/a.md": b"PNG\0\0", "docs/b.md": b"", "docs/c.md/d.txt": b"", "docs/e.md": b"# Caf\xe9\n"}
     assert slugs(files) == ["b"]
     problems = [(one.code, one.path, one.severity) for one in find_page_problems(project_of(files)).problems]
@@ -322,7 +323,8 @@ def test_front_matter_without_end_and_many_brackets_are_text() -> None:
 
 def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST skip a page behind a symbolic link that leads out of the project, and warn about it.
+    ##% duvet MUST skip a page that is not text or that is behind a symbolic link out of the project, ignore front
+    ##% matter that is invalid or too large, read only the first 4 MiB of a page, and warn about each of these.
     make(tmp_path / "elsewhere", {"secret.md": "# Secret\n", "more/secret.md": "# Secret\n"})
     named = configured("pattern = ['docs/**/*.md', '../elsewhere/*.md']")
     folder = make(tmp_path / "tea", {**TRACE, **named, "docs/a.md": "", "own/b.md": ""})

@@ -49,7 +49,7 @@ CASES = [
     *(("a.md", WIKI, written, None) for written in ("C#", "v2", "gone/tea", "green/", "./gone", "../tea", "")),
     *(("a.md", MARKDOWN, written, None) for written in ("green/", "../tea.md", ".", "C#%20of%20cups.md")),
     ##= man/spec/pages.md#links
-    ##% If several files match, the link MUST lead to the file with the fewest folders between them, then with the
+    ##% If several files match, the link MUST point to the file with the fewest folders between them, then with the
     ##% shortest path, then to the first file in alphabetical order.
     ("green/a.md", WIKI, "leaf/tea", "green/leaf/tea.md"),
     (AT, WIKI, "pot", "near/pot.md"),

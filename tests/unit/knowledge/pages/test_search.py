@@ -32,10 +32,10 @@ FILES["docs/green.md"] = "---\ncreated: 2025-01-04\naliases: Brewing tips\n---\n
 @pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=map(ascii, QUERIES))
 def test_queries_find_pages(query: str, expected: str) -> None:
     ##= man/spec/pages.md#search
-    ##% `search` MUST find words in any case, width and form, with or without accents, and in texts without blanks
+    ##% `search` MUST find words in any case, width and form, with or without accents, and in text without spaces
     ##% between words.
     ##= man/spec/pages.md#search
-    ##% `search` MUST find words that begin with a word of the query if no page contains the word itself.
+    ##% If no page contains a word of the query, `search` MUST find words that begin with it.
     assert " ".join(hit.slug for hit in search.search_pages(index_of(FILES), query).hits) == expected
 
 
@@ -52,8 +52,8 @@ RANKED: dict[str, str | bytes] = {
 
 def test_pages_are_ordered_by_relevance() -> None:
     ##= man/spec/pages.md#search
-    ##% `search` MUST look in names, titles, headings, tags, aliases and texts, and rank a match in a name highest and
-    ##% one in the text lowest.
+    ##% `search` MUST look in names, titles, headings, tags, aliases and texts, and rank a match in a name highest and a
+    ##% match in the text lowest.
     index = index_of(RANKED)
     ranked = {query: [page.slug for page in index.rank(query)] for query in ("kettle", "Hot Green", "hot green kettle")}
     ##= man/spec/pages.md#search
@@ -68,8 +68,8 @@ def test_pages_are_ordered_by_relevance() -> None:
 
 def test_the_best_pages_are_shown_and_all_are_counted() -> None:
     ##= man/spec/pages.md#search
-    ##% `search` MUST return the 20 best pages, each with an excerpt around its matches, and the number of all matching
-    ##% pages.
+    ##% `search` MUST return the 20 best pages, each with an excerpt around its matches, and the total number of
+    ##% matching pages.
     days = [number % 28 + 1 for number in range(60)]
     files = {f"docs/{number:03}.md": f"---\ncreated: 2026-01-{day:02}\n---\ntea\n" for number, day in enumerate(days)}
     found = search.search_pages(index_of(files), "tea")
