@@ -48,6 +48,7 @@ _SECOND = 95.0  # Text more similar to a quote than this is a second good correc
 _FAR = 90.0  # The similarity that text in another section needs to be proposed.
 _SIMILAR_NAME = 60
 _TYPO = 90.0  # If a quote is less similar than this, it contains more than a typo.
+_NOT_SIMILAR = "no text in this section is similar; quote one of its requirements, or remove the citation"
 _DIGITS = "0123456789"
 _NO_SOURCE = Source()
 # Text with these may begin or end a comment, or a string around it.
@@ -61,6 +62,7 @@ class Correction(NamedTuple):
     target: str | None = None
     quote: str | None = None
     name: str = ""  # The id of the requirement whose words the hint compares with the quote.
+    note: str = ""
 
     @property
     def is_sure(self) -> bool:
@@ -163,7 +165,9 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
         moved = _correct_moved_quote(annotation, spot.near, held)
         return moved._replace(target=None) if own is not None and own.score > _SECOND else moved
     if own is None:
-        return _correct_misplaced_quote(texts, annotation, spot.near)
+        elsewhere = _correct_misplaced_quote(texts, annotation, spot.near)
+        is_plain = spot.near.specification.sections[spot.section].plain is not None
+        return elsewhere if elsewhere.hint or not is_plain else Correction(_NOT_SIMILAR)
     return _quote_nearest(quote, own, spot.near.names.find_only_id(spot.section, own.text))
 
 
@@ -217,10 +221,14 @@ def _quote_nearest(quote: str, own: TextStretch, name: str = "") -> Correction:
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
     ##% differing words marked, and name another section that contains the quote.
     change = _show_change(quote, own.text)
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST say if more requirements than the quote has sentences replaced the quoted text.
+    note = f"\nnote: {own.parts} requirements replaced the quoted text" if own.parts else ""
+    change += note
     if name and own.is_clear:
-        return Correction(change, quote=own.text, name=name)
+        return Correction(change, quote=own.text, name=name, note=note)
     hint = f"the nearest text in this section is:\n{change}"
-    return Correction(hint, quote=own.text if own.is_clear else None)
+    return Correction(hint, quote=own.text if own.is_clear else None, note=note)
 
 
 def _show_change(old: str, new: str) -> str:
@@ -429,9 +437,9 @@ class AnnotationFixer:
             return None
         what = "" if correction.quote is None else "update the quote" if annotation.quote else "add the quote"
         name = f"change the target to {correction.target}" if correction.target is not None else ""
-        change = (
-            "" if correction.quote is None or not annotation.quote else _show_change(annotation.quote, correction.quote)
-        )
+        change = ""
+        if correction.quote is not None and annotation.quote:
+            change = _show_change(annotation.quote, correction.quote) + correction.note
         doubt = "" if self.texts.project.is_like_upstream else self._find_doubt(annotation, correction, text)
         applicability = Applicability.UNSAFE if doubt else Applicability.SAFE
         return Fix(" and ".join(filter(None, (name, what))), edits, applicability, change, doubt)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import nlargest
-from itertools import accumulate, product
+from itertools import accumulate, pairwise, product
 from math import log
 from typing import NamedTuple
 
@@ -33,6 +34,11 @@ _BEGINS = re.compile(r"[\"'(\[\u2018\u201c]?[A-Z0-9]")
 _TRIED_SECTIONS = 5
 _REWORDED = 70.0  # The similarity of a reworded requirement to its old text, at least.
 _REWORDED_MARGIN = 15.0  # How much less similar every other requirement of its section has to be.
+_REPLACED = 50.0  # The share of words that requirements have in common with the sentences that they replaced, at least.
+_REPLACED_MARGIN = 10.0  # How much smaller the share of all other requirements has to be.
+_MOST_JOINED = 4  # One sentence became at most this many requirements.
+_RELATED = 45.0  # Text that shares fewer words with a quote is not similar, even if it shares characters.
+_OPPOSED = 65.0  # The same if only one of them contains `NOT`.
 _SURE = 90.0  # Words this similar identify the quoted requirement, even if it is much longer now.
 # An underscore next to a word is emphasis, as in `_not_`.
 _START, _END = r"(?<![^\W_])", r"(?![^\W_])"
@@ -58,6 +64,7 @@ class TextStretch(NamedTuple):
     second: float = 0.0
     is_whole: bool = True  # Whether it begins and ends as the quote does, or where sentences do.
     is_reworded: bool = False  # Whether it is the only requirement that may have replaced the quote.
+    parts: int = 0  # The number of whole requirements, if the quote has fewer sentences.
 
     @property
     def is_clear(self) -> bool:
@@ -130,6 +137,72 @@ class TextWords:
         words = best.split()
         text = " ".join(words[1:]) if _are_signs(words[:1]) and not _are_signs(quote[:1]) else best
         return TextStretch(text, score, is_reworded=True)
+
+    def find_replacement(
+        self, quote: list[str], candidates: Container[str], found: TextStretch | None
+    ) -> TextStretch | None:
+        """Return the adjacent requirements that replaced the quote, or the text that was found if it is more similar.
+
+        A requirement that is not a candidate may belong to them only if the quote contains it.
+        """
+        counts = _count_words(quote)
+        whole = self._find_whole(quote, counts, candidates, found)
+        if whole is not None and found is not None:
+            if found.text == whole.text:
+                whole = found._replace(is_reworded=whole.is_reworded, parts=whole.parts)
+            # Words that are a part of the requirements are no better than these.
+            share = 0.0 if found.text in whole.text else _score_words(counts, _count_words(found.text.split()))
+            whole = whole if (whole.is_clear, whole.score) > (found.is_clear, share) else found
+        near = whole or found
+        if near is None:
+            return None
+        ##= man/spec/validate.md#checks
+        ##% `duvet validate` MUST NOT show text in Markdown as similar if it shares few words with the quote.
+        words = _count_words(near.text.split())
+        least = _OPPOSED if ("not" in words) != ("not" in counts) else _RELATED
+        return near if _score_words(counts, words) >= least else None
+
+    def _find_whole(
+        self, quote: list[str], counts: Counter[str], candidates: Container[str], found: TextStretch | None
+    ) -> TextStretch | None:
+        """Return the adjacent requirements that share the most words with a quote of whole sentences."""
+        first = next(filter(_INK.search, quote), "")
+        if not _ENDS.search(quote[-1]) or not self._begins_sentence(first):
+            return None
+        scores = self._score_adjacent(counts, _MOST_JOINED + _count_sentences(quote) - 1)
+        (start, end), score = max(scores.items(), key=lambda one: one[1], default=((0, 0), 0.0))
+        if score < _REPLACED:
+            return None
+        second = max((other for (low, high), other in scores.items() if high <= start or end <= low), default=0.0)
+        joined, text = " ".join(quote), " ".join(self.words[start:end])
+        chosen = [one for one, (low, high) in self._requirements.items() if start <= low and high <= end]
+        is_free = all(one in candidates or one in joined for one in chosen)
+        is_sure = is_free and score - second >= _REPLACED_MARGIN
+        ##= man/spec/validate.md#fixes
+        ##% If the old quote was a whole sentence, the fix MUST quote the whole requirement.
+        is_sure |= found is not None and found.is_clear and len(chosen) == 1 and found.text in text
+        ##= man/spec/validate.md#fixes
+        ##% If several adjacent requirements of Markdown replaced the sentences of the old quote, the fix MUST quote all
+        ##% of them.
+        parts = len(chosen) if len(chosen) > _count_sentences(quote) else 0
+        return TextStretch(text, score, second, is_whole=False, is_reworded=is_sure, parts=parts)
+
+    def _score_adjacent(self, counts: Counter[str], most: int) -> dict[_Span, float]:
+        """Return the share of common words of each requirement, and of up to so many adjacent ones together."""
+        scores: dict[_Span, float] = {}
+        for index, ((start, end), _) in enumerate(self._counts):
+            words = Counter[str]()
+            for (low, high), counted in self._counts[index : index + most]:
+                if low not in (start, end):
+                    break
+                end, words = high, words + counted
+                scores[start, end] = _score_words(counts, words)
+        return scores
+
+    @cached_property
+    def _counts(self) -> list[tuple[_Span, Counter[str]]]:
+        """The words of each requirement, in the order of the text."""
+        return [(span, _count_words(self.words[slice(*span)])) for span in sorted(set(self._requirements.values()))]
 
     def _complete(self, quote: list[str], found: TextStretch, start: int, end: int) -> TextStretch:
         """Extend the match to the end of its requirement or sentence if the quote ended with one.
@@ -285,6 +358,19 @@ class TextWords:
         )
 
 
+def _count_words(words: Iterable[str]) -> Counter[str]:
+    return Counter(_strip_punctuation(word).casefold() for word in words if _INK.search(word))
+
+
+def _score_words(quote: Counter[str], found: Counter[str]) -> float:
+    """Return the share of common words in any order, from 0 to 100."""
+    return 200 * (quote & found).total() / max(1, quote.total() + found.total())
+
+
+def _count_sentences(quote: list[str]) -> int:
+    return 1 + sum(_ENDS.search(one) is not None and _BEGINS.match(two) is not None for one, two in pairwise(quote))
+
+
 def _strip_punctuation(word: str) -> str:
     """Return the word without surrounding punctuation."""
     return _PUNCTUATION.sub("", word) or word
@@ -412,9 +498,13 @@ class Neighbourhood:
     def find_near(self, section: int, quote: str) -> TextStretch | None:
         words, quoted = self._load_words(section), split_words(quote)
         found = words.find_nearest(quoted)
-        if quoted and (found is None or not found.is_clear):
-            cited = self._cited.get(section, ())
-            uncited = [one for one in self._sentences.get(section, ()) if one not in cited]
+        if not quoted:
+            return found
+        cited = self._cited.get(section, ())
+        uncited = [one for one in self._sentences.get(section, ()) if one not in cited]
+        if self.specification.sections[section].plain is not None:
+            return words.find_replacement(quoted, uncited, found)
+        if found is None or not found.is_clear:
             return words.find_reworded(quoted, uncited) or found
         return found
 

@@ -73,6 +73,61 @@ def test_a_reworded_requirement_is_quoted_as_a_whole(old: str, new: str) -> None
     assert fix_quotes(kettle(f"{new} {BEEP}", old)) == [new]
 
 
+THEN, SHUT = "The kettle MUST then beep until somebody lifts it.", "The lid MUST remain shut."
+CACHE = "duvet MUST neither read nor write the cache."
+JOINED = BOILS.replace("boils.", "boils and MUST then beep until somebody lifts it.")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "note"),
+    [
+        (JOINED, [BOILS, THEN], "2 requirements replaced the quoted text"),
+        (
+            JOINED.replace("lifts it.", "lifts it and MUST count the empty cups."),
+            [BOILS, THEN, "It MUST count the empty cups."],
+            "3 requirements replaced the quoted text",
+        ),
+        # One of two sentences was reworded, or moved and reworded.
+        (f"{BOILS.replace('boils', 'is hot')} {SHUT}", [BOILS, SHUT], ""),
+        (f"{BOILS} {SHUT}", [BOILS, SHUT.replace("remain shut", "stay closed")], ""),
+        ("The kettle MUST stop if it is empty.", ["If it is empty, the kettle MUST stop."], ""),
+    ],
+)
+def test_a_fix_quotes_all_requirements_that_replaced_the_quote(old: str, new: list[str], note: str) -> None:
+    ##= man/spec/validate.md#fixes
+    ##% If several adjacent requirements of Markdown replaced the sentences of the old quote, the fix MUST quote all of
+    ##% them.
+    changed = kettle(" ".join([*new, BEEP]), old)
+    assert fix_quotes(changed) == [" ".join(new)]
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST say if more requirements than the quote has sentences replaced the quoted text.
+    (problem,) = [one.problem for one in validate(changed).found]
+    assert problem.fix and ("replaced" in problem.hint, "replaced" in problem.fix.change) == (bool(note), bool(note))
+    assert f"note: {note}" in problem.hint
+
+
+def test_an_added_requirement_that_is_cited_is_not_quoted() -> None:
+    old, then = BOILS.replace("boils.", "boils and then beep."), "It MUST then beep."
+    assert fix_quotes(kettle(f"{BOILS} {then} {BEEP}", old)) == [f"{BOILS} {then}"]
+    assert fix_quotes(kettle(f"{BOILS} {then} {BEEP}", old, then)) == [BOILS, then]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("duvet MUST NOT fail because it cannot write the cache.", CACHE),
+        ("duvet MUST NOT fail because it cannot write the cache.", f"With `--no-cache`, {CACHE}"),
+        ("Dogs have never eaten anything of this kind in a kitchen.", BOILS),
+    ],
+)
+def test_text_with_few_common_words_is_not_similar(old: str, new: str) -> None:
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST NOT show text in Markdown as similar if it shares few words with the quote.
+    (problem,) = [one.problem for one in validate(kettle(f"{new} {BEEP}", old)).found]
+    hint = "no text in this section is similar; quote one of its requirements, or remove the citation"
+    assert (problem.hint, problem.fix) == (hint, None)
+
+
 def test_a_part_of_a_requirement_remains_a_part() -> None:
     assert fix_quotes(kettle(BOILS, "The kettle MUST stop boiling")) == ["The kettle MUST stop heating"]
     for bullet in ("", "- "):
