@@ -62,7 +62,7 @@ class AnswerSource(Struct, frozen=True, kw_only=True):
 
 
 class CheckedAnswer(Struct, frozen=True):
-    """An answer after removing references to sources that don't exist."""
+    """An answer without its references to sources that don't exist."""
 
     text: str
     named: frozenset[int]
@@ -137,7 +137,7 @@ def check_source_numbers(text: str, known: Container[int]) -> CheckedAnswer:
 
 
 def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS) -> tuple[AnswerSource, ...]:
-    """Number the sources that fit into `room` bytes, and shorten them; invisible characters are removed."""
+    """Return the sources that fit into `room` bytes, numbered, shortened and without invisible characters."""
     fitting: list[AnswerSource] = []
     for source in found:
         title, text = shorten_to_line(source.title), strip_invisible(source.text).strip("\n")

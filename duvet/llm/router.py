@@ -205,7 +205,7 @@ class Router(Protocol):
 
 
 def _match_hint(hint: ModelHint, models: Sequence[str]) -> str:
-    """Return the model that a hint is about; empty if it is not one of these, or without any, not a name."""
+    """Return the model that a hint is about; empty if unknown. Without `models`, any hint without spaces is a model."""
     name = hint.name.lower()
     if not models:
         return "" if " " in hint.name else hint.name
@@ -236,7 +236,7 @@ class StaticRouter:
         report: Callable[[records.ModelCall], None] = ignore_call,
         sampler: Sampler | None = None,
     ) -> None:
-        """`log` gets warnings, and `report` each call that a model has answered."""
+        """Pass warnings to `log`, and each call that a model has answered to `report`."""
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT print or log a provider's key, or print the provider's `baseUrl` when a call fails.
         self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
@@ -369,7 +369,7 @@ class StaticRouter:
     async def _ask_first(
         self, backend: Backend, model: str, request: records.ModelRequest
     ) -> tuple[str, records.ProviderAnswer]:
-        """Return the answer of this model, or without one of the first discovered model that answers, and its name."""
+        """Return the name and answer of this model; if it is empty, of the first discovered model that answers."""
         ##= man/spec/ask.md#choosing-a-model
         ##% If a provider has no default model, duvet MUST use a model that discovery finds: the only model, or the
         ##% first one that answers, starting with the models that `llms.txt` names for the task.

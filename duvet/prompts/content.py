@@ -1,4 +1,4 @@
-"""Fills the prompts about requirements, sections, triage and review with data of the project."""
+"""Fills the prompts about requirements, sections, triage and review with project data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INDENT = " " * 7  # The indent of a code block in an item of a numbered list.
 _Item = TypeVar("_Item")
 
 MAX_PROMPT_CHARACTERS = 7_000
-"""Maximum size of a list in bytes, to keep prompts below 4,000 tokens; few tokens have fewer than 2.5 bytes."""
+"""Maximum size of a list in bytes, to keep prompts below 4,000 tokens; few tokens are shorter than 2.5 bytes."""
 MAX_ITEM_CHARACTERS = 1_000  # Maximum length of a text in a list, and of a section's line before wrapping.
 MAX_ITEM_WIDTH = 160  # Maximum length of a line of code.
 _AROUND = 3
@@ -71,7 +71,7 @@ def fit_items(
 
 
 def make_requirement_values(context: ProjectSnapshot, requirement: references.RequirementRef) -> Mapping[str, object]:
-    """Return a requirement with its citations, the comments to paste, and where its todos are."""
+    """Return a requirement with its citations, comments to paste, and the places of its todos."""
     detail = details.make_detail(context.material(_AROUND), requirement)
     assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
@@ -81,7 +81,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
         structs.replace(one, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in one.context_lines))
         for one in detail.citations
     ]
-    shown = fit_items(citations, _measure_citation)
+    shown = fit_items(citations, _make_citation_sample)
     todos = [f"{one.file_path}, line {one.line_number}" for one in detail.citations if one.type == "todo"]
     project = context.project
     rules = (*project.options.sources, *(project.config.sources if project.config else ()))
@@ -94,8 +94,8 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
     }
 
 
-def _measure_citation(citation: records.CitationWithCode) -> str:
-    """Return a text as long as the citation in a prompt, including line numbers."""
+def _make_citation_sample(citation: records.CitationWithCode) -> str:
+    """Return text with the length that the citation takes up in a prompt, line numbers included."""
     numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
     return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
 
@@ -113,7 +113,7 @@ class DoubtfulCitation(Struct, frozen=True):
 
 
 def make_review_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """Return the invalid and the doubtful citations."""
+    """Return the invalid and doubtful citations."""
     files = _find_files(context, given["file"]) if "file" in given else None
     specifications = set(require_specification(context.catalogue, given["spec"])) if "spec" in given else None
     annotations = context.project.trace.annotations

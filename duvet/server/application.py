@@ -95,7 +95,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
 
 def _limit_to_pages(service: Service) -> Service:
-    """Return the configuration of a server of notes; the file may still name other patterns, packs and texts."""
+    """Return the configuration for `--pages`; patterns, packs and texts in the file replace its defaults."""
     ##= man/spec/pages.md#folders-of-notes
     ##% With `--pages FOLDER`, `duvet mcp` MUST serve the Markdown files in this folder as pages, without a project.
     config, server = service.config, service.config.server
@@ -122,7 +122,7 @@ class Application:
         self.line = self._connect_gateway()
         """The gateway for calls of the knowledge tools, if one is set."""
         self.dispatcher: ToolDispatcher | None = None
-        """The dispatcher; an edit of the configuration replaces its tools."""
+        """The tool dispatcher; editing the configuration replaces its tools."""
 
     def _connect_gateway(self) -> GatewayConnection | None:
         ##= man/spec/gateway.md#forwarding
@@ -145,7 +145,7 @@ class Application:
 
     @cached_property
     def scopes(self) -> frozenset[Scope]:
-        """The scopes of a caller over standard input and output or in the shell; a gateway checks them itself."""
+        """The scopes of callers in the shell and over standard input and output; a gateway checks scopes itself."""
         from duvet.server.http.tokens import read_local_scopes
 
         return read_local_scopes(self.settings.environ if self.line is None else {})
@@ -213,7 +213,7 @@ class Application:
 
     @cached_property
     def reloader(self) -> ConfigReloader:
-        """Applies changes of the configuration while a server runs."""
+        """Applies changes to the configuration while a server runs."""
         from duvet.server.reload import ConfigReloader
 
         return ConfigReloader(self)
@@ -320,7 +320,7 @@ class Application:
         log.turn_to(level, as_json=self.logs_json, is_command=self.mode == SHELL_SOURCE)
 
     def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
-        """Return a tool dispatcher with observers of every call; `services` replace the usual ones."""
+        """Return a tool dispatcher with observers of every call; `services` override the default services."""
         from duvet.tools.dispatcher import ToolDispatcher
 
         # A command asks few questions, usually none of them about the trace.

@@ -1,4 +1,4 @@
-"""The caller of the current request: its scopes, and how much of its answers it has not read."""
+"""The caller of the current request: its scopes, and the answers that it has not read yet."""
 
 from __future__ import annotations
 

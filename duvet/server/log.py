@@ -24,7 +24,7 @@ _SESSION = re.compile("[0-9a-f]{32}")  # Session ids, which work like passwords.
 _PLACEHOLDER = re.compile("%[a-z]")  # Placeholders of messages, whose values may come from clients.
 _MAX_LINE_BYTES = 4000  # A pipe that is ready accepts a line of this size without blocking.
 _SHORTER_TEXTS = (1000, 300, 100, 20)
-"""Lengths that texts are cut to, one after another, until the line is short enough."""
+"""Lengths to which texts are cut, one after another, until the line is short enough."""
 _SHUTDOWN_MESSAGE = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 LOGGER_NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
 
@@ -75,7 +75,7 @@ class ServerLog:
             self._put(level, message, fields)
 
     def note(self, message: str, **fields: object) -> None:
-        """Write an event at any log level."""
+        """Write an event at level `info`."""
         self._put(EventLevel.INFO, message, fields)
 
     def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:

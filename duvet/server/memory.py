@@ -50,9 +50,9 @@ async def connect(
     model: Callable[[str], str] | None = None,
     project: str | Path = ".",
 ) -> AsyncIterator[Client]:
-    """Serve the pack in this file next to the pack `trace`, and yield a client.
+    """Serve the pack in this file alongside the pack `trace`, and yield a client.
 
-    `settings` are those of the pack, `model` answers the prompts of `ctx.model`, and `project` is the folder of the
+    `settings` are the pack's settings, `model` answers the prompts of `ctx.model`, and `project` is the folder of the
     project. Raises ImportError if the pack can't be loaded.
     """
     name = Path(path).stem

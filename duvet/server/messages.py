@@ -64,7 +64,7 @@ def encode_message(value: object) -> bytes:
 
 
 def check_message(value: object) -> Mapping[str, Any]:
-    """Return a value as a message; raise InvalidMessageError if it is not one."""
+    """Return the value if it is a message; otherwise raise InvalidMessageError."""
     if not isinstance(value, dict):
         raise make_refusal("a message must be an object")
     id = value["id"] if is_message_id(value.get("id")) else None
@@ -94,7 +94,7 @@ def wrap_array(items: Sequence[Any]) -> dict[str, Any]:
 
 
 def unwrap_array(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
-    """Return the array if the result wraps one. Other keys of the result come from the SDK."""
+    """Return the array that the result contains, without the keys that the SDK has added, or else the result itself."""
     array: list[Any] | None = result.get(ARRAY_KEY)
     return result if array is None else array
 
@@ -136,7 +136,7 @@ def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> 
 
 
 def render_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
-    """Render the instructions for a configuration, and for its packs if no registry is given."""
+    """Render the instructions for a configuration; without a registry, they describe the packs that it enables."""
     ##= man/spec/mcp.md#handshake
     ##% The server's instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     if registry is None:

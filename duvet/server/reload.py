@@ -35,7 +35,7 @@ _GUARDED = ("uploads", "store")  # Tables that decide what a token may read and 
 
 
 def _read_pack_files(service: Service, tree: Tree) -> Mapping[str, bytes]:
-    """Return the contents of the files of packs; a project's tree then notices their changes."""
+    """Return the contents of pack files; a project's tree then detects changes to them, because it has read them."""
     paths = [pack.path for pack in service.config.tool_packs.values() if pack.path and pack.enabled]
     found = {}
     for path in paths:
@@ -58,7 +58,7 @@ class ConfigReloader:
         return self._application.instructions if self._instructions is None else self._instructions
 
     def page_size(self, project: Project) -> int:
-        """Apply changes of the configuration, and return the maximum number of list entries in an answer."""
+        """Apply changes to the configuration, and return the maximum number of list entries in an answer."""
         try:
             ##= man/spec/service.md#configuration
             ##% After a valid edit of its configuration, the server MUST use the new configuration for the next request,
@@ -86,7 +86,7 @@ class ConfigReloader:
         return self._application.rule.page_size
 
     def _keep_guarded(self, service: Service) -> Service:
-        """Over HTTP, keep those tables of the configuration that callers with a token must not change."""
+        """Return the configuration; over HTTP, keep the tables that callers with a token must not change."""
         if self._application.mode != HTTP_MODE:
             return service
         kept = {name: getattr(self._application.service.config, name) for name in _GUARDED}

@@ -56,7 +56,7 @@ class ChangeDetector:
             self.changed()
 
     def changed(self) -> bool:
-        """Return True if a new reading would differ."""
+        """Return True if a new reading would differ from the last one."""
         followed = self._followed
         if followed is not None and not self._changed:
             self._changed = self._find_changes(followed, lambda: self._find_touched(followed))
@@ -69,11 +69,11 @@ class ChangeDetector:
         return written | followed.among(events) | followed.answers.altered_among(self._linked)
 
     def forget(self) -> None:
-        """Stop watching, and count as changed."""
+        """Stop watching, and report the project as changed until the next reading."""
         self._followed, self._changed, self._linked = None, _ANYTHING, set()
 
     def trust(self) -> None:
-        """Stop watching, and count as unchanged."""
+        """Stop watching, and report the project as unchanged until the next reading."""
         self._followed, self._changed, self._linked = None, set(), set()
 
     def follow(self, answers: RecordedAnswers) -> bool:
@@ -135,7 +135,7 @@ class _NoDescriptor:
 
 
 def open_descriptor(environ: Mapping[str, str]) -> file_events.InotifyDescriptor | None:
-    """Return a descriptor for change notifications; None if there are none, or if the environment asks for polling."""
+    """Return a descriptor for change notifications; None without system support, or if the environment sets polling."""
     if sys.platform != "linux" or file_events.wants_polling(environ):
         return None
     try:

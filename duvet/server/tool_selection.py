@@ -114,7 +114,7 @@ class ToolSelection:
         }
 
     def _find_path_fault(self, name: str, pack: PackSection) -> str:
-        """Return the reason why the file of a pack is not loaded; empty if it is."""
+        """Return why the file of a pack must not be loaded; empty if it may be."""
         if pack.path is None:
             return ""
         from duvet.tools.context import is_inside_project

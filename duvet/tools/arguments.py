@@ -50,7 +50,7 @@ def _list_records(schema: Schema, whole: Schema) -> Iterator[tuple[Schema, Schem
 
 
 def _list_choices(kind: Any) -> list[Any]:
-    """Return the choices of a literal in the order of its declaration, which msgspec does not keep."""
+    """Return the choices of a literal in declaration order, which msgspec does not preserve."""
     if get_origin(kind) is Literal:
         return [one for one in get_args(kind) if one is not None]
     inner = [_list_choices(one) for one in get_args(kind)] if get_origin(kind) in (Annotated, Union, UnionType) else []
@@ -206,7 +206,7 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
 
 @cache
 def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of all arguments, and of the required ones; cached, because this is slower than many calls."""
+    """Return the names of all arguments, and of the required ones; cached, because it takes longer than many calls."""
     found = structs.fields(record)
     return tuple(one.encode_name for one in found), tuple(one.encode_name for one in found if one.required)
 

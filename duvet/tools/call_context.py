@@ -133,7 +133,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
-        """Call another tool for the same caller, optionally as another interface and with a shorter time limit."""
+        """Call another tool for the same caller, optionally through another interface and with a shorter time limit."""
         caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),

@@ -34,7 +34,7 @@ def make_project_path(root: str, path: str) -> str:
 
 
 def is_inside_project(root: str, path: str) -> bool:
-    """Return whether a path leads to a file inside the project, after resolving symlinks."""
+    """Return whether a path points to a file inside the project, after resolving symlinks."""
     ##= man/spec/mcp.md#tools
     ##% The server MUST refuse a path outside the project, and MUST NOT reveal whether a file exists there.
     if "\0" in path or not make_project_path(root, path).startswith(root.rstrip("/") + "/"):
@@ -136,7 +136,7 @@ class ProjectSnapshot:
         )
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
-        """Run a tool, and add a warning if the project has errors; raise ToolError if errors leave no requirements."""
+        """Run a tool, and add a warning if the project has errors; raise ToolError if errors left no requirements."""
         warning = self.once(_make_warning)
         if not warning:
             return tool.handler(arguments, self)
@@ -154,7 +154,7 @@ class ProjectSnapshot:
         return replace(answer, warning=warning)
 
     def check_requirements_known(self) -> None:
-        """Raise a ToolError if errors in the project leave no requirements."""
+        """Raise a ToolError if the project has no requirements because of its errors."""
         if records.list_errors(self.catalogue) and not self.catalogue.requirements:
             hint = f"{records.describe_error_count(self.catalogue)}; {_describe_first_error(self)}"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, records.NO_REQUIREMENTS, hint)

@@ -48,7 +48,7 @@ class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     closers: Sequence[CloseCallback] = ()  # Releases the resources of services.
     patience: float = 0.5  # Time limit for all closers together, in seconds.
     report_exception: Callable[[str, BaseException], None] = lambda tool, error: None
-    """Called with the name of a tool of an installed pack and the exception that it has raised."""
+    """Called with the name of an installed pack's tool and the exception that it raised."""
 
 
 _DEFAULT_ENVIRONMENT = ToolEnvironment()
@@ -64,7 +64,7 @@ class ToolDispatcher:
         self._guests = PluginRunner(environment.clock)
 
     def renew(self, registry: Registry, environment: ToolEnvironment) -> None:
-        """Use this registry and environment for all further calls."""
+        """Use this registry and environment for all later calls."""
         self.registry, self.environment = registry, environment
 
     async def tools(self) -> Registry:

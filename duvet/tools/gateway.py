@@ -255,7 +255,7 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
 
 
 def _read_upload(source: str) -> dict[str, str]:
-    """Return the arguments that send a file of this machine."""
+    """Return the arguments that upload a file from this machine."""
     ##= man/spec/gateway.md#forwarding
     ##% If duvet forwards a call to `km-upload`, it MUST read the file on its own machine and send the content, and
     ##% refuse a file that it cannot read or send, or that may contain secrets.

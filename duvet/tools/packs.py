@@ -31,7 +31,7 @@ class Registry:
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
         """Register the tools of these packs, by default those of `trace`; raise QueryError if two share a name."""
         self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen
-        """All entries, including packs that not every client sees."""
+        """All enabled packs, including those that not every client sees."""
         self.packs = [pack for pack in self.every_pack if pack.shown]
         self._is_lazy = all(pack.is_table for pack in self.every_pack)
         """Built-in tools have unique names, so each is loaded only when it is used."""
@@ -54,7 +54,7 @@ class Registry:
 
     @property
     def has_only_pages(self) -> bool:
-        """Clients see pages, but neither the trace nor the index of a project."""
+        """True if clients see pages, but neither the trace nor the index of a project."""
         names = {pack.name for pack in self.packs}
         return "pages" in names and not names & {"trace", "knowledge"}
 
@@ -242,7 +242,7 @@ _DEFAULT_SETTINGS = PackSettings()
 def choose_packs(
     on: Sequence[str], settings_by_pack: Mapping[str, PackSettings], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
-    """Enable the packs in `on`, the configured ones, and installed ones that the configuration doesn't disable."""
+    """Enable the packs in `on`, the configured packs, and installed packs that the configuration doesn't disable."""
     ##= man/spec/service.md#packs
     ##% By default, the server MUST enable the pack `trace` and installed packs, and disable the packs `introspect` and
     ##% `knowledge`.

@@ -14,7 +14,7 @@ from duvet.tools.tool import ErrorCode, ResultPage, ToolError
 
 MAX_PAGE_ROWS = 10_000  # The highest limit.
 MAX_PAGE_BYTES = 10_000
-"""The size of an answer without `limit`, about 4,000 tokens: few tokens have less than 2.5 bytes."""
+"""The size of an answer without `limit`, about 4,000 tokens: few tokens are shorter than 2.5 bytes."""
 
 # The size of each part of a cursor in bytes, and the number of entries that a cursor remembers.
 _CHECK, _POSITION, _ANCHOR, _ANCHORS = 8, 4, 6, 4
@@ -54,7 +54,7 @@ def make_result_page(
 
 
 def describe_rest(shown: int, page: ResultPage) -> str:
-    """Return how to request the rest of a list; empty at the end."""
+    """Return how to request the rest of a list; empty at the end of the list."""
     if page.next_cursor is None:
         return ""
     return f"{shown} of {page.total} shown; for more, set cursor={page.next_cursor}, or raise limit."

@@ -63,7 +63,7 @@ class PackContext:
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> str:
-        """Return the answer of a model: PROVIDER/MODEL, PROVIDER, a task of `routing`, or by default the first one."""
+        """Return a model's answer. Choose PROVIDER/MODEL, PROVIDER or a task of `routing`; default: the first model."""
         request = ModelRequest(
             prompt=prompt, system=system, model=model, max_tokens=max_tokens, temperature=temperature
         )
@@ -169,7 +169,7 @@ def _make_text(text: object) -> str:
 def _start_thread(
     work: Callable[[], ToolAnswer], clock: Callable[[], float], loop: asyncio.AbstractEventLoop
 ) -> asyncio.Future[_Outcome]:
-    """Start a function in a daemon thread, which does not delay the end of the process."""
+    """Start a function in a daemon thread, which does not keep the process from exiting."""
     done: asyncio.Future[_Outcome] = loop.create_future()
 
     def settle(outcome: _Outcome) -> None:

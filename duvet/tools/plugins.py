@@ -1,4 +1,4 @@
-"""Packs from installed distributions, loaded through entry points, and from files of the project; both are checked."""
+"""Loads and checks packs: from the entry points of installed distributions, and from files of the project."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _find_term_flaws(tool: Tool) -> Iterator[str]:
 
 
 def _find_schema_flaws(tool: Tool) -> Iterator[str]:
-    """Yield the flaws of a tool's records, so that they fail here and not when agents list the tools."""
+    """Yield the flaws in a tool's records, which would otherwise fail only when agents list the tools."""
     rows = tool.output.__args__ if tool.is_list else (tool.output,)
     if not _is_record(tool.input):
         yield "input is not a msgspec.Struct"
@@ -159,7 +159,7 @@ class PackFile(msgspec.Struct, frozen=True):
     path: str
 
     def load(self) -> Pack:
-        """Run the file, and return its pack; raise ImportError if it declares none."""
+        """Run the file, and return its pack; raise ImportError if it declares no pack."""
         ##= man/spec/service.md#packs
         ##% If the `path` of a pack names a file, duvet MUST load this file as a pack.
         module_name = f"duvet_pack_{self.name.replace('-', '_')}"
@@ -268,7 +268,7 @@ def _make_pack(pack: Any, settings: PluginSettings) -> Pack | str:
 
 
 def add_prefix(pack: Pack, prefix: str) -> Pack:
-    """Return the pack with the prefix before the names of its tools and prompts."""
+    """Return the pack with the prefix added to its tool and prompt names."""
 
     def rename(tool: Tool) -> Tool:
         aliases = tuple(prefix + alias for alias in tool.aliases)
@@ -281,7 +281,7 @@ def add_prefix(pack: Pack, prefix: str) -> Pack:
 
 
 def describe_exception(error: BaseException) -> str:
-    """Return the type and the first line of the message of an exception that foreign code has raised."""
+    """Return the type of an exception from third-party code, and the first line of its message."""
     kind = type(error).__name__
     try:
         text = str(error).encode(errors="replace").decode().partition("\n")[0]

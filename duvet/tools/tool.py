@@ -53,7 +53,7 @@ class ToolError(Exception):
     def __init__(
         self, code: ErrorCode, message: str, hint: str = "", details: object = None, *, cause: str = ""
     ) -> None:
-        """Keep `details`, a plain value, for programs, and `cause`, the code of the failure that led to this one."""
+        """`details` is a plain value for programs; `cause` is the code of the failure that led to this one."""
         super().__init__(message)
         self.cause = cause
         self.details = details
@@ -234,7 +234,7 @@ class PackResource(Struct, frozen=True):
 
 
 class PackPrompt(Struct, frozen=True):
-    """A prompt of a pack; its arguments are texts."""
+    """A prompt of a pack; its arguments are strings."""
 
     tool: Tool  # Returns its `PartText`; its name, title, description and arguments are those of the prompt.
 

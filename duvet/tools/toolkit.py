@@ -39,7 +39,7 @@ def tool(function: Any = None, /, *, writes: bool = False, **options: Any) -> An
 
 
 def resource(function: Any = None, /, *, mime_type: str = "", **options: Any) -> Any:
-    """Declare a function as a resource: a text, or a value to serve as JSON, at `duvet:///packs/PACK/NAME`."""
+    """Declare a function as a resource, which is text or a value served as JSON, at `duvet:///packs/PACK/NAME`."""
 
     def make(function: Callable[..., Any], **options: Any) -> PackResource:
         made = _make_tool(function, is_text=True, **options)
@@ -52,7 +52,7 @@ def resource(function: Any = None, /, *, mime_type: str = "", **options: Any) ->
 
 
 def prompt(function: Any = None, /, **options: Any) -> Any:
-    """Declare a function that returns a text as a prompt; its parameters are texts."""
+    """Declare a function that returns text as a prompt; its parameters are strings."""
 
     def make(function: Callable[..., Any], **options: Any) -> PackPrompt:
         made = _make_tool(function, is_text=True, **options)
@@ -156,7 +156,7 @@ def _require_schema(what: str, kind: Any) -> None:
 
 
 def _choose_output(name: str, answer: Any) -> tuple[type[msgspec.Struct] | None, Any]:
-    """Return the record that wraps a result if it is not an object, and the type of the answer."""
+    """Return the record that wraps results that aren't objects (None for others), and the type of the answer."""
     kind = _strip_annotation(answer)
     if _is_record(kind):
         return None, kind
@@ -193,7 +193,7 @@ def _make_handler(
 
 
 def _parse_docstring(text: str, parameters: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
-    """Return the description on one line, and those of the parameters, from lines such as `litres: how much`."""
+    """Return the description as one line, and the parameter descriptions from lines such as `litres: how much`."""
     described: list[str] = []
     texts: dict[str, str] = {}
     current, is_open = "", True

@@ -208,7 +208,7 @@ def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> 
 def _find_deeper_fault(
     step: records.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
-    """Return the fault in calling the step's workflow from these callers; each workflow is visited once per depth."""
+    """Return why these callers must not call the step's workflow; each workflow is visited once per depth."""
     workflow = known.inner(step)
     if workflow is None or (workflow.name, len(callers)) in seen:
         return ""
@@ -314,7 +314,7 @@ def _suggest(name: str, known: Iterable[str]) -> str:
 
 
 def make_fault_problem(fault: WorkflowFault, at: DocumentLocation) -> Problem:
-    """Return a fault as a problem with a place in its file."""
+    """Return a fault as a problem with its position in the file."""
     problem = at.problem(CONFIG_BAD_VALUE, fault.message, fault.hint)
     return structs.replace(problem, severity=Severity.WARNING) if fault.is_warning else problem
 

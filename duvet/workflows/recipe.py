@@ -33,7 +33,7 @@ class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class CheckTable(RecipeTable, frozen=True, kw_only=True):
-    """A check of a result; all its conditions must hold."""
+    """A check of a result, which must meet all conditions."""
 
     path: settings.NonBlankText
     equals: Any = UNSET
@@ -397,7 +397,7 @@ def _plan_step(step: records.Step, scope: references.ValueScope) -> PlannedStep:
 
 
 def _expand_known(value: Any, scope: references.ValueScope) -> Any:
-    """Expand those references that the scope resolves; the result still means the same in a recipe."""
+    """Expand the references that the scope resolves; other references remain valid in the result."""
 
     def expand(text: str) -> Any:
         found = references.split_references(text)

@@ -40,7 +40,7 @@ class UnresolvedError(DuvetError):
 
 
 class WorkflowError(DuvetError):
-    """Raised when a step fails, and with it the workflow."""
+    """Raised when a step fails and ends the workflow."""
 
     def __init__(self, code: FailureCode, message: str, *, hint: str = "", cause: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -56,7 +56,7 @@ def parse_path(text: str) -> ValuePath:
 
 
 def parse_path_at(text: str, start: int) -> tuple[ValuePath, int]:
-    """Return the path that begins at `start`, which may be empty, and the offset of its end."""
+    """Return the path that begins at `start`, and the offset of its end; the path may be empty."""
     first = _FIRST.match(text, start)
     if first is None:
         return (), start
@@ -165,7 +165,7 @@ def digest_value(value: object) -> str:
 
 
 def format_value(value: object) -> str:
-    """Return a value to insert into a text: a string as it is, any other value as JSON."""
+    """Return a value for insertion into text: a string unchanged, any other value as JSON."""
     return value if isinstance(value, str) else json.encode(value).decode()
 
 
@@ -203,7 +203,7 @@ def _encode(value: object) -> bytes:
 
 
 def map_texts(value: Any, change: Callable[[str], Any], change_key: Callable[[str], str] | None = None) -> Any:
-    """Apply `change` to all texts in a value, and `change_key` (by default `change`) to its keys."""
+    """Apply `change` to all strings in a value, and `change_key` (by default `change`) to its keys."""
     match value:
         case str():
             return change(value)
@@ -225,7 +225,7 @@ def escape_references(text: str) -> str:
 
 
 def split_references(text: str) -> list[str | Reference]:
-    """Split a text into literal parts and references."""
+    """Split text into literal parts and references."""
     found: list[str | Reference] = []
     at = 0
     while mark := _MARK.search(text, at):
@@ -245,7 +245,7 @@ def split_references(text: str) -> list[str | Reference]:
 
 
 def find_texts(value: object, keys: ValuePath) -> Iterator[tuple[ValuePath, str]]:
-    """Yield the texts in a value, with their paths."""
+    """Yield the strings in a value, with their paths."""
     match value:
         case str():
             yield keys, value

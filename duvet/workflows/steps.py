@@ -202,7 +202,7 @@ def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
 
 
 class WaitAttempts(msgspec.Struct):
-    """The calls that a wait has made, and what was wrong with the last answer."""
+    """The calls that a wait has made, and the fault of the last answer."""
 
     calls: int = 0
     reason: str = ""

@@ -35,7 +35,7 @@ _VARIABLE_TYPES: Mapping[workflow_tables.VariableType | None, tuple[Any, str]] =
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """An argument of a workflow; it is required unless it has a default."""
+    """An argument of a workflow, required unless it has a default."""
 
     kind: workflow_tables.VariableType | None = workflow_tables.VariableType.STRING  # None allows any type.
     description: str = ""

@@ -116,7 +116,7 @@ def _find_birth(project: Project, path: str) -> float:
 def _find_linked_files(
     tree: Tree, pages: Collection[Page], known: Collection[str]
 ) -> tuple[dict[str, None], frozenset[str]]:
-    """Return the other files and the folders that relative links of Markdown lead to."""
+    """Return the files other than pages, and the folders, that relative Markdown links point to."""
     files: dict[str, None] = {}
     folders: set[str] = set()
     seen: set[str] = set()

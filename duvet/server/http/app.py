@@ -72,7 +72,7 @@ class MessageSplitter:
         await self._app(scope, guards.replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answers to all messages as one array, or the first HTTP refusal by the SDK."""
+        """Send the answers to all messages as one array, or the first HTTP refusal from the SDK."""
         ##= man/spec/mcp.md#standard-input-and-output
         ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse a batch in
         ##% all other versions.

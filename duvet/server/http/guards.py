@@ -70,13 +70,13 @@ _ALWAYS = 8  # Requests that one client may always have in progress.
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
-    """Limits beyond which requests are refused; times are in seconds."""
+    """Limits for requests and connections; times are in seconds."""
 
     body: int = 1 << 20  # Bytes of a request.
     head: int = 32 << 10  # Bytes of the headers of a request.
     arrival: float = 10  # Time for a request's headers, from its first byte, and again for its body.
     arriving: int = 64 << 20
-    """Bytes of all requests that are still arriving; above this limit, the slowest one is refused."""
+    """Bytes of all requests that are still arriving; above this limit, the slowest request is refused."""
     keep_alive: int = 60  # How long a connection may stay idle between requests.
     unread: float = 30  # How long a client may leave answers unread.
     connections: int = 2048
@@ -199,7 +199,7 @@ class RequestRates:
 
 
 class RateLimit(Guard):
-    """Refuses requests of clients that send too many."""
+    """Refuses requests from clients that send too many."""
 
     def __init__(self, app: ASGIApp, rates: RequestRates) -> None:
         super().__init__(app)
@@ -210,7 +210,7 @@ class RateLimit(Guard):
 
 
 def find_rate_limit_key(scope: Scope, tokens: AccessTokens) -> str:
-    """Return the key for a client's rate: its token if that is known, else its address."""
+    """Return the key that identifies a client: its token if that is known, otherwise its address."""
     holder = find_token_holder(scope, tokens) if tokens else None
     return f"token {holder.name}" if holder else find_client_address(scope)
 
@@ -395,7 +395,7 @@ class BodyLimit:
 
 
 def _count_escapes(body: bytearray) -> int:
-    """Return how many bytes the escapes of JSON take beyond those of their characters; half a pair counts as two bytes."""
+    """Return how many bytes longer JSON escapes are than their characters; each surrogate counts as two bytes."""
     codes = [int(code, 16) for code in _ESCAPE.findall(body)]
     return sum(5 if code < 0x80 else 4 if code < 0x800 or 0xD800 <= code < 0xE000 else 3 for code in codes)
 

@@ -198,7 +198,7 @@ class HttpServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     def leave(self) -> None:
-        """Stop when the requests in progress are answered."""
+        """Stop after the requests in progress are answered."""
         self.should_exit = True
 
     @contextmanager
@@ -275,7 +275,7 @@ class Connection(H11Protocol):
 
 
 class _Deadline:
-    """Aborts a connection after a time."""
+    """Aborts a connection after a time limit."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

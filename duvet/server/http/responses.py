@@ -71,7 +71,7 @@ def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefus
 
 
 def _find_status(error: ToolError) -> int:
-    """Return the status of an error, or for a workflow that of the failure that ended it."""
+    """Return the status for an error; for a workflow, the status for the failure that ended it."""
     ##= man/spec/service.md#rest
     ##% The server MUST answer 503 only if the same call can succeed later. If a step of a workflow fails, the HTTP
     ##% status of the answer MUST be that of the step's error.
@@ -121,7 +121,7 @@ async def _refuse_failure(request: Request, error: Exception) -> Response:
 
 
 ERROR_HANDLERS: Mapping[Any, Any] = {HTTPException: _refuse_route, Exception: _refuse_failure}
-"""Exception handlers of the application: unknown path, wrong method, defect."""
+"""Exception handlers of the application: for unknown paths, wrong methods and defects."""
 
 
 def get_headers(scope: Scope, name: bytes) -> list[str]:

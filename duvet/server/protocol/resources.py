@@ -95,7 +95,7 @@ class ResourcesPart:
         return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
 
     async def _list_pack_resources(self, params: ListResourcesParams) -> Sequence[types.Resource]:
-        """Return the resources of packs, which are on the first page of all resources."""
+        """Return the resources of packs, which only the first page of all resources contains."""
         registry = await self._dispatcher.tools()
         return [
             types.Resource(
@@ -334,7 +334,7 @@ class Subscriptions:
 
     @asynccontextmanager
     async def watch(self) -> AsyncIterator[None]:
-        """Watch the project within the block; if several tasks enter one, only one of them watches."""
+        """Watch the project within the block; if several tasks do so, only one of them watches."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch)
             yield

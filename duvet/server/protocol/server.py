@@ -114,7 +114,7 @@ class DuvetServer(Server[Any]):
 
 @asynccontextmanager
 async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-    """Send notifications while the server runs, and at the end close the resources of calls; shared by all clients."""
+    """Send notifications while the server runs, then release the resources of calls; runs once for all clients."""
     assert isinstance(server, DuvetServer)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(server.dispatcher.aclose)

@@ -160,7 +160,7 @@ class ResourceDescription(Struct, frozen=True):
 def describe_resource(
     context: ProjectSnapshot, node: tree.ResourceNode, collection: tree.ResourceNode | None = None
 ) -> ResourceDescription:
-    """Return the description of a resource; with `collection`, also its entry in that collection."""
+    """Return the description of a resource; with `collection`, include its entry in that collection."""
     name, title, description = _describe(context.catalogue, node)
     return ResourceDescription(
         tree.make_node_uri(tree.get_resource_tree(context), node),
@@ -173,7 +173,7 @@ def describe_resource(
 
 
 def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, str]:
-    """Return the name, title and description."""
+    """Return the name, title and description of a resource."""
     if node.kind in COLLECTIONS:
         return COLLECTIONS[node.kind]
     if node.kind is tree.NodeKind.CITATION:

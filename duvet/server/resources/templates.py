@@ -125,14 +125,14 @@ def _list_citations(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choi
 
 
 def _find_parent(tree: ResourceTree, arguments: _Arguments, *variables: str) -> ResourceNode | None:
-    """Return the node that the variables name, up to the first without a value."""
+    """Return the node that the variables name; those after the first without a value are ignored."""
     names = list(takewhile(bool, (arguments.get(variable) for variable in variables)))
     specification, section, id, *_ = (*names, None, None, None)
     return find_named_node(tree, ResourcePath(specification, section, id)) if names else None
 
 
 def _list_requirements_below(tree: ResourceTree, above: ResourceNode | None) -> Iterator[int]:
-    """Yield the requirements of a specification or section, the requirement itself, or all of them."""
+    """Yield the requirements in the node (a specification, section or requirement), or all of them without a node."""
     for node in tree.requirements:
         if above is None or (
             node.specification == above.specification

@@ -82,7 +82,7 @@ class ResourceTree:
     def __init__(self, catalogue: Catalogue, files: ProjectFiles | None = None) -> None:
         self.catalogue = catalogue
         self.files = files
-        """The specifications, which are needed for earlier ids of requirements."""
+        """The specifications, which are needed to resolve earlier requirement ids."""
 
     def children(self, node: ResourceNode) -> Sequence[ResourceNode]:
         """Return the nodes directly below a node."""
@@ -111,7 +111,7 @@ class ResourceTree:
 
     @cached_property
     def all(self) -> Sequence[ResourceNode]:
-        """All nodes: first the collections of everything, then the specifications level by level."""
+        """All nodes: first the collections of the whole project, then the specifications level by level."""
         nodes = [*self.children(ROOT)]
         level = self.children(SPECIFICATIONS)
         while level:
@@ -165,7 +165,7 @@ class ResourceTree:
         return ResourceNode(NodeKind.REQUIREMENT, card.specification, card.section, index)
 
     def citation(self, numbers: tuple[int, ...]) -> ResourceNode:
-        """Return the node of these annotations, which is below the first requirement that they cite."""
+        """Return the node of these annotations, below the first requirement that they cite."""
         cards = self.catalogue.citations
         index = next((index for number in numbers for index in cards[number].requirements), None)
         if index is None:
@@ -301,7 +301,7 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
                 raise NotFoundError(f"unknown resource {quote_text(path)}", hint=hint)
             if resource.specification is None:
                 return SPECIFICATIONS
-            if _ends_with_slash(tree, resource):
+            if _is_section_list(tree, resource):
                 resource = replace(resource, section=None, is_collection=True)
             node = find_named_node(tree, resource)
             return tree.children(node)[0] if resource.is_collection else node
@@ -310,8 +310,8 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
     raise failures[0]
 
 
-def _ends_with_slash(tree: ResourceTree, resource: ResourcePath) -> bool:
-    """Return True if a final slash requests the list of sections, and not a section with an empty id."""
+def _is_section_list(tree: ResourceTree, resource: ResourcePath) -> bool:
+    """Return True if a trailing slash requests the list of sections, and not a section with an empty id."""
     if resource.section != "" or resource.is_collection or resource.id is not None:
         return False
     index = tree.specification_ids.get(resource.specification or "")
@@ -343,7 +343,7 @@ def _find_exact_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode
 
 
 def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
-    """Return the node with these names in other spellings."""
+    """Return the node with these names, which may be spelled differently."""
     if resource.citation is not None:
         _refuse_parent_steps(resource.citation)
     above = replace(resource, citation=None)

@@ -61,13 +61,13 @@ class StopSignal:
     """A signal that ends the session; before the session runs, it ends the process."""
 
     def __init__(self, seconds: float, exit: Callable[[], object]) -> None:
-        """`seconds` is the time that open requests then get; `exit` ends the process."""
+        """Give open requests `seconds` to finish after the signal; `exit` ends the process."""
         self._seconds = seconds
         self._exit = exit
         self._stop: Callable[[float], object] | None = None
 
     def attach(self, stop: Callable[[float], object]) -> None:
-        """Call this function with the seconds on the first signal; the second one ends the process."""
+        """On the first signal, call `stop` with the seconds; the second signal ends the process."""
         self._stop = stop
 
     def __call__(self, number: int, frame: object) -> None:
@@ -425,12 +425,12 @@ class InboundChannel:
         self._reading = anyio.CancelScope()
 
     def stop(self, seconds: float) -> None:
-        """Read no more, and wait this long for open requests."""
+        """Stop reading, and wait this long for open requests."""
         self._grace = seconds
         self._reading.cancel()
 
     async def run(self, server: MemoryObjectSendStream[InboundItem]) -> None:
-        """Read to the end of the input, and then wait some seconds for open requests."""
+        """Read to the end of the input, and then wait a limited time for open requests."""
         async with server:
             with self._reading:
                 async for line in self._read_lines():

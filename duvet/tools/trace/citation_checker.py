@@ -302,7 +302,7 @@ class CitationChecker:
         self._matchers: dict[int, QuoteMatcher] = {}
 
     def check(self, citation: str, *, looks: bool = True) -> CitationVerdict:
-        """Check all citations in a text, and return the verdict on the first invalid one, or on all.
+        """Check all citations in a text, and return the verdict on the first invalid one, or on all if they are valid.
 
         `looks` adds the nearest correction, which takes longer than the check.
         """

@@ -205,7 +205,7 @@ def _cut_text(text: str, offset: int, room: int) -> str:
 
 
 def _estimate_cost(text: str) -> int:
-    """Return how many bytes of prose have as many tokens, because hex dumps have more tokens per byte."""
+    """Return how many bytes of prose would have as many tokens; hex dumps have more tokens per byte."""
     return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 
