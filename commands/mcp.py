@@ -279,8 +279,9 @@ def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
 def _check_service(application: Application, listening: ListenOptions, *, asks_models: bool) -> None:
     """Print what the server would offer; raise DuvetError if the configuration is invalid."""
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST fail if a configuration is invalid. `duvet mcp --check` MUST list the tools that the
-    ##% server would offer, and name the gateway that receives forwarded calls.
+    ##% `duvet mcp --check` MUST fail if a configuration is invalid. `duvet mcp --check` MUST print the path of the
+    ##% project with its numbers of requirements and citations, the path of the service configuration, the tools that
+    ##% the server would offer, and the gateway that receives forwarded calls.
     address = application.mode
     if application.mode == HTTP_MODE:
         from duvet.server.http.listener import check_reach
@@ -405,8 +406,9 @@ def _summarise_project(application: Application) -> tuple[list[str], Sequence[Pr
 def _summarise_service(application: Application, address: str) -> Iterator[str]:
     service, config = application.service, application.service.config
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST print the path of the project with its numbers of requirements and citations, and the
-    ##% path of the service configuration.
+    ##% `duvet mcp --check` MUST print the path of the project with its numbers of requirements and citations, the path
+    ##% of the service configuration, the tools that the server would offer, and the gateway that receives forwarded
+    ##% calls.
     path = f"{service.path} ({service.origin})" if service.path else "no configuration; the defaults apply"
     path += f"; overridden by {', '.join(service.overrides)}" if service.overrides else ""
     yield f"service        {path}"

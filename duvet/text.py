@@ -163,8 +163,8 @@ _NO_SPACE = str.maketrans("", "", WHITESPACE)
 def normalise(text: str) -> str:
     """Reduce each run of white space to its first character, and remove white space around punctuation."""
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST find a quote in its section even if its line breaks, the white space around punctuation, or one byte
-    ##% differ. If one byte of a quote differs, duvet SHOULD warn.
+    ##% duvet MUST find a quote in its section even if its line breaks or the white space around punctuation differ or,
+    ##% with a warning, if one byte differs.
     return _RUN.sub(lambda run: run[0].translate(_NO_SPACE) or run[0][0], text.strip(WHITESPACE))
 
 

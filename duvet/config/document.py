@@ -120,8 +120,8 @@ class DocumentDraft:
     def repeated(self, name: str, start: int, end: int, first: int) -> DocumentError:
         """Return the error for a key that was already set at the offset `first`."""
         ##= man/spec/service.md#configuration
-        ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML by the core schema of YAML 1.2,
-        ##% and refuse other tags and a second document.
+        ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML according to the core schema of
+        ##% YAML 1.2, and refuse other tags and a second document.
         before = find_place(self.text, first, first)
         message = f"duplicate key `{name}`, first set at line {before.line}, column {before.column}"
         return self.refused(message, start, end, "remove one of them")
@@ -268,7 +268,8 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
         if not name:
             raise VariableError("`$` is not followed by a name", hint="write `$$` for a dollar sign, or `${NAME}`")
         ##= man/spec/service.md#configuration
-        ##% duvet MUST replace `${NAME:-default}` with the default if the variable is not set or empty.
+        ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable,
+        ##% `${NAME:-default}` with the default if the variable is not set or empty, and `$$` with a dollar sign.
         if found["default"] is not None and not environ.get(name):
             return found["default"]
         return _look_up(name, environ)
@@ -278,9 +279,9 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
 
 def _look_up(name: str, environ: Mapping[str, str]) -> str:
     ##= man/spec/service.md#configuration
-    ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable, and `$$`
-    ##% with a dollar sign. duvet MUST report a variable that is not set, with the place where the configuration uses
-    ##% it.
+    ##% In a service configuration, duvet MUST replace `$NAME` and `${NAME}` with the environment variable,
+    ##% `${NAME:-default}` with the default if the variable is not set or empty, and `$$` with a dollar sign. duvet MUST
+    ##% report a variable that is not set, with the place where the configuration uses it.
     # A password that begins with `$` looks like a variable, but rarely like one with a common name.
     shown = f" `{name}`" if re.fullmatch(_CUSTOMARY, name) else ""
     value = environ.get(name)

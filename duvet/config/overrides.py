@@ -45,8 +45,8 @@ def _fold(name: str) -> str:
 def _set_value(record: Record, path: list[str], text: str, variable: str) -> Record:
     """Return the record with the value at this path."""
     ##= man/spec/service.md#configuration
-    ##% The variable `DUVET_TABLE__KEY` MUST override this key of the configuration, and one with more names a key of a
-    ##% table in a table. duvet MUST refuse such a variable that names no key or has an invalid value.
+    ##% `DUVET_TABLE__KEY` MUST override the key in that table of the configuration, with one more `__` for each nested
+    ##% table, and duvet MUST refuse such a variable if it names no key or has an invalid value.
     fields = {_fold(key): field for key, field in list_fields(type(record)).items()}  # type: ignore[arg-type]
     field = fields.get(_fold(path[0]))
     if field is None:

@@ -52,8 +52,8 @@ def find_service_file(
     """Return the given file, the one that an environment variable names, or the one in this folder or the project."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG` names. If none of these is set, duvet MUST read `duvet.config.*` or `contextive.config.*` in
-    ##% the working directory, or else use the defaults.
+    ##% `CONTEXTIVE_CONFIG` names, or else from `duvet.config.*` or `contextive.config.*` in the working directory, or
+    ##% else use the defaults.
     path, origin = service_path or "", ORIGIN_OPTION
     if not path:
         naming = [name for name in SERVICE_VARIABLES if environ.get(name)]

@@ -142,8 +142,8 @@ class VariableExpander:
                 self.problems.append(problem)
             else:
                 ##= man/spec/service.md#configuration
-                ##% A variable that is not set MUST be a warning in a disabled provider or pack, and in a provider that
-                ##% no route and no workflow names and that is not the first; duvet MUST then disable this provider.
+                ##% duvet MUST only warn about an unset variable in a disabled provider or pack, and in a provider that
+                ##% is not the first and that no route or workflow names, which it MUST then disable.
                 self.warnings.append(replace(problem, severity=Severity.WARNING))
                 self.failed.add(part)
             return text

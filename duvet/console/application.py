@@ -62,7 +62,8 @@ def make_application(where: Mapping[str, Any], *, mode: str) -> Application:
 def _list_all_problems(settings: ApplicationSettings, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
     """Return the problems of an invalid configuration, and those between its valid parts."""
     ##= man/spec/service.md#configuration
-    ##% duvet MUST list all problems of a configuration at once, also those of packs, tools and workflows in other tables.
+    ##% duvet MUST list all problems of a configuration at once, including those of packs, tools and workflows, each
+    ##% with its line, column and key path.
     try:
         service = salvage_service(DiskTree(), settings.environ, settings.service_path, settings.folder)
     except DuvetError:

@@ -91,8 +91,8 @@ def _note_config(ctx: click.Context, param: click.Parameter, value: str | None) 
     if value is None or ctx.resilient_parsing:
         return
     ##= man/spec/service.md#configuration
-    ##% In a command that has `--service-config`, duvet MUST treat a `--config` that names `duvet.config.*`,
-    ##% `contextive.config.*`, a JSON file or a YAML file as `--service-config`.
+    ##% A command that has `--service-config` MUST read a file that `--config` names as the service configuration if it
+    ##% is `duvet.config.*`, `contextive.config.*`, a JSON file or a YAML file.
     is_service = any(one.name == SERVICE_KEY for one in ctx.command.params) and _is_service_file(value)
     other = SERVICE_KEY if is_service else "config_path"
     if ctx.params.get(other) is not None:

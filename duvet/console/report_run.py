@@ -167,9 +167,8 @@ def _update_requirement_files(project: Project, *, prune: bool) -> list[Problem]
     if config is None or not config.extended:
         return write_requirements(project, extracted, prune=prune)
     ##= man/spec/trace.md#requirement-files
-    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`.
-    ##% With duvet's own schema, `duvet report` MUST remove exactly the requirement files that duvet wrote and no longer
-    ##% needs.
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
+    ##% and remove exactly the requirement files that duvet wrote and no longer needs.
     if config.writes_requirements:
         _write_requirement_files(project, extracted)
     unneeded = extraction.list_unneeded_files(extracted, project.library, writes=config.writes_requirements)
@@ -192,8 +191,8 @@ def write_requirements(project: Project, extracted: extraction.Extraction, *, pr
     if not prune:
         return list(stale.values())
     ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed. With `--prune`, duvet MUST remove exactly
-    ##% the requirement files that are no longer needed.
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and with `--prune` MUST remove exactly
+    ##% these files.
     for path in stale:
         _remove_requirement_file(project, path)
     return []

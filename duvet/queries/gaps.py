@@ -20,8 +20,8 @@ LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, 
 LEVEL_SYNONYMS = {"unspecified": "none", "other": "none", "auto": "none"}
 
 ##= man/spec/trace.md#coverage
-##% Commands, reports and tools MUST use the names of states in this section. Filters MUST also accept the names of
-##% states of earlier versions.
+##% Commands, reports and tools MUST use the state names of this section. Filters MUST also accept the state names of
+##% earlier versions.
 STATES_BY_WORD: dict[str, tuple[State, ...]] = {
     **{state.words.replace(" ", "-"): (state,) for state in State},
     "todo": (State.TO_DO,),

@@ -256,7 +256,8 @@ def _make_fields(total: Total) -> dict[str, Any]:
 def format_section_text(section: Section) -> str:
     """Return the text of a section without its title, common indentation and page headers."""
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST leave page headers and page footers out of sections.
+    ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
+    ##% as `References`, by title, and leave out page headers and footers.
     return dedent("\n".join(section.lines)).strip("\n")
 
 

@@ -99,8 +99,8 @@ class ServerLog:
 
     def record_call(self, call: CallRecord) -> None:
         ##= man/spec/service.md#operations
-        ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
-        ##% warnings.
+        ##% The server MUST log each tool call as one line of at most 4,000 bytes, with time, request, tool, duration,
+        ##% outcome, sizes and warnings, but without arguments and answers.
         levels = {"internal": EventLevel.ERROR} if call.face == SHELL_SOURCE else _CALL_LEVELS
         level = levels.get(call.code, EventLevel.INFO)
         ##= man/spec/gateway.md#telemetry
@@ -193,8 +193,8 @@ def _format_json(time: str, level: EventLevel, message: str, fields: Mapping[str
 def _escape(text: str) -> str:
     """Escape characters that could start a new line or control a terminal."""
     ##= man/spec/service.md#operations
-    ##% A line of the log MUST have at most 4,000 bytes and MUST NOT contain arguments or answers. A client MUST NOT be
-    ##% able to forge a line of the log.
+    ##% The server MUST log each tool call as one line of at most 4,000 bytes, with time, request, tool, duration,
+    ##% outcome, sizes and warnings, but without arguments and answers. A client MUST NOT be able to forge a log line.
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="replace").decode()
 
 

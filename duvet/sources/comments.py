@@ -235,8 +235,8 @@ class _FieldReader:
 
     def _group(self, fields: list[CommentField]) -> dict[str, list[CommentField]]:
         ##= man/spec/trace.md#annotations
-        ##% duvet MUST report an annotation without a target with its path and line. duvet MUST report a key that is
-        ##% unknown, repeated or not allowed for the type of the annotation with its path and line.
+        ##% duvet MUST report, with its path and line, an annotation without a target, and a key that is unknown,
+        ##% repeated or not allowed for the type of the annotation.
         by_key: dict[str, list[CommentField]] = {}
         for field in fields:
             if field.key not in _KEYS:

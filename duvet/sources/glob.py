@@ -256,8 +256,8 @@ class _Walk:
     def _list_entries(self, folder: str) -> Iterator[TreeEntry]:
         try:
             ##= man/spec/trace.md#reports
-            ##% duvet MUST ignore the temporary files of killed runs, and remove them in a later run. duvet MUST NOT
-            ##% remove the temporary files of a run that is still writing.
+            ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but MUST NOT remove
+            ##% those of a run that is still writing.
             yield from (entry for entry in self.tree.entries(folder) if not is_unfinished(entry.name))
         except DuvetError as error:
             self._report_unreadable(error)

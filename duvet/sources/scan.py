@@ -126,7 +126,7 @@ def _make_unmatched_problems(
 def _exclude(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: ProblemReporter) -> Tree:
     view = tree
     ##= man/spec/trace.md#sources
-    ##% duvet MUST skip the files that `exclude` matches. With `gitignore`, duvet MUST skip the files that git ignores.
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, the files that git ignores.
     if rule.exclude:
         excluded = match_any(pattern for _, pattern in _compile("exclude", rule.exclude, report, origin))
         view = FilteredTree(view, lambda path, is_folder: excluded(path))

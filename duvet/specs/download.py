@@ -116,7 +116,7 @@ def _check_url(url: str, policy: Policy) -> FetchRefusal | None:
         return FetchRefusal(f"downloads over {scheme} are not supported")
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download only over HTTPS, unless the user allows HTTP. duvet MUST cancel a download that is too large
-    ##% or takes too long.
+    ##% or takes too long, and refuse an HTML page as a specification.
     return FetchRefusal("plain HTTP is not allowed") if scheme == "http" and not policy.allow_http else None
 
 
@@ -146,7 +146,8 @@ def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy,
             listen(len(body))
         data = bytes(body)
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST refuse an HTML page as a specification. duvet MUST NOT leave a file after a failed download.
+    ##% duvet MUST cancel a download that is too large or takes too long, and refuse an HTML page as a specification.
+    ##% duvet MUST NOT leave a file after a failed download.
     if re.match(_HTML, data):
         raise FetchRefusal("the response is an HTML page, expected text or Markdown")
     return data
@@ -175,9 +176,8 @@ class _DownloadRun:
 
     def outcomes(self) -> dict[str, DownloadOutcome]:
         ##= man/spec/trace.md#specifications
-        ##% duvet SHOULD download missing specifications in parallel.
-        ##= man/spec/trace.md#specifications
-        ##% The result of a run MUST NOT depend on the order in which downloads finish.
+        ##% duvet SHOULD download missing specifications in parallel, but the result of a run MUST NOT depend on the
+        ##% order in which downloads finish.
         try:
             while self.waiting or self.running:
                 while self.waiting and len(self.running) < MAX_PARALLEL_DOWNLOADS:
@@ -223,7 +223,7 @@ class _DownloadRun:
         except Empty:
             ##= man/spec/trace.md#specifications
             ##% duvet MUST download only over HTTPS, unless the user allows HTTP. duvet MUST cancel a download that is
-            ##% too large or takes too long.
+            ##% too large or takes too long, and refuse an HTML page as a specification.
             # The timeouts of a client don't cover name resolution.
             now = time.monotonic()
             for url in [url for url, (end, _) in self.running.items() if end <= now]:
@@ -251,7 +251,8 @@ class _DownloadRun:
         path = self.urls[url]
         if isinstance(event, FetchRefusal):
             ##= man/spec/trace.md#specifications
-            ##% duvet MUST refuse an HTML page as a specification. duvet MUST NOT leave a file after a failed download.
+            ##% duvet MUST cancel a download that is too large or takes too long, and refuse an HTML page as a
+            ##% specification. duvet MUST NOT leave a file after a failed download.
             failure = FetchError(f"could not download {url}: {event}", hint=f"save its text as {path}")
             failure.__cause__ = event.__cause__
             return failure

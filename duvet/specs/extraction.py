@@ -376,8 +376,8 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
     """Return True if extraction wrote exactly this file; duvet never removes files that people wrote or edited."""
     ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed. With `--prune`, duvet MUST remove exactly
-    ##% the requirement files that are no longer needed.
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and with `--prune` MUST remove exactly
+    ##% these files.
     try:
         data = tree.read(path)
     except DuvetError:

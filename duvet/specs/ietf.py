@@ -178,7 +178,8 @@ def parse_ietf(data: bytes, *, has_paths: bool = False) -> tuple[Section, ...]:
             lines.texts[index] = ""
     # Running heads and feet begin with the RFC number, or have a page number.
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST leave page headers and page footers out of sections.
+    ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
+    ##% as `References`, by title, and leave out page headers and footers.
     for head in _HEAD.finditer(data):
         lines.kinds[_find_line(head.start() + 1, lines)] = _RUNNING
     for number in _PAGE_NUMBER.finditer(data):
@@ -216,9 +217,8 @@ def _qualify(sections: list[Section], data: bytes) -> tuple[Section, ...]:
         end = starts[number] if number < len(starts) else len(data)
         placed.append((_cut(section, end), path, above))
     ##= man/spec/trace.md#sections
-    ##% With its own schema, duvet MUST keep all sections with the same heading or number. With its own schema, duvet
-    ##% MUST distinguish sections with the same heading or number by the headings above them or, in IETF text, by their
-    ##% titles.
+    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish them by the
+    ##% headings above them or, in IETF text, by their titles.
     counts = Counter((*above, section.id) for section, _, above in placed)
     taken: Counter[str] = Counter()
     found = []
@@ -272,7 +272,7 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
         line = texts[index]
         ##= man/spec/trace.md#specifications
         ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number,
-        ##% such as `References`, by title.
+        ##% such as `References`, by title, and leave out page headers and footers.
         heading = parse_heading(line)
         if heading and can_be_heading(heading, last, kinds[index - 1 : index] in _BREAKS):
             last = heading.numbers

@@ -307,7 +307,7 @@ def _find_by_name(specification: _Sections, name: str, *, has_prefixes: bool) ->
         return found
     ##= man/spec/trace.md#specifications
     ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
-    ##% as `References`, by title.
+    ##% as `References`, by title, and leave out page headers and footers.
     bare = _PREFIXES.sub("", name, count=1)
     return by_name.get(f"section-{bare}") or by_name.get(f"appendix-{bare}", ())
 

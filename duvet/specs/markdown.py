@@ -311,9 +311,8 @@ class _Outline:
             one = Section(id, title, heading, full_title, texts[first:last], starts[first:last], marks)
             if not self.is_like_upstream:
                 ##= man/spec/trace.md#sections
-                ##% With its own schema, duvet MUST keep all sections with the same heading or number. With its own
-                ##% schema, duvet MUST distinguish sections with the same heading or number by the headings above them
-                ##% or, in IETF text, by their titles.
+                ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish
+                ##% them by the headings above them or, in IETF text, by their titles.
                 above = [each for each in above if each[0] < part.level]
                 path = tuple([each[1] for each in above])
                 above.append((part.level, title, wanted))

@@ -404,8 +404,8 @@ class _SectionReader:
         while waiting:
             child = waiting.pop()
             ##= man/spec/trace.md#markdown
-            ##% A nested item, or a further paragraph of an item, MUST be a part of the item's requirement, unless it
-            ##% has its own id.
+            ##% A nested item, or another paragraph of an item, MUST be a part of the item's requirement, unless it has
+            ##% its own id.
             if child.name or (not item.name and (child.level or not (item.level or lead))):
                 alone.append(child)
                 continue

@@ -98,9 +98,8 @@ class _BlockReader:
     def read(self, event: MarkdownEvent) -> None:
         kind, tag, value, start, end = event
         ##= man/spec/trace.md#markdown
-        ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and the targets of
-        ##% links. The text of a requirement MUST NOT begin with pictures, or contain the line that begins a note, such
-        ##% as `!!! warning` or `> [!NOTE]`.
+        ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and link targets,
+        ##% begin with pictures, or contain the line that begins a note, such as `!!! warning` or `> [!NOTE]`.
         if kind == "Start":
             self._open(tag, value, start)
         elif kind == "End":

@@ -18,9 +18,8 @@ from duvet.model import Annotation, ExtractedSentence, Format, Kind, Level, Prob
 from duvet.text import WHITESPACE
 
 ##= man/spec/trace.md#annotations
-##% duvet MUST accept every table name that awslabs duvet accepts in a requirement file. If an entry of a requirement
-##% file has no target, duvet MUST use the target of the file. duvet MUST report each problem in a requirement file with
-##% its path and line.
+##% In a requirement file, duvet MUST accept every table name that awslabs duvet accepts, and report each problem with
+##% its path and line. If an entry of a requirement file has no target, duvet MUST use the target of the file.
 REQUIREMENT_TABLES = {
     "spec": Kind.SPEC,
     "specs": Kind.SPEC,

@@ -259,8 +259,8 @@ def _list_texts(name: str, value: object) -> list[str]:
         texts += [key for one in containers if isinstance(one, dict) for key in one]
         level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
     ##= man/spec/service.md#calls
-    ##% The server MUST refuse arguments that are nested more than 64 levels deep. The server MUST end a chain of tools
-    ##% that call each other endlessly.
+    ##% The server MUST refuse arguments that are nested more than 64 levels deep, and end a chain of tools that call
+    ##% each other endlessly.
     hint = "reduce its nesting"
     raise ToolError(ErrorCode.INVALID_REQUEST, f"{name} is nested more than {_MAX_DEPTH} levels deep", hint)
 

@@ -50,8 +50,8 @@ CallRecorder = Callable[[CallRecord], Awaitable[None]]
 def format_warning(pack: str, warning: str) -> str:
     """Return a warning for the log, or only its length if it may quote files of the project."""
     ##= man/spec/service.md#operations
-    ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
-    ##% warnings.
+    ##% The server MUST log each tool call as one line of at most 4,000 bytes, with time, request, tool, duration,
+    ##% outcome, sizes and warnings, but without arguments and answers.
     if not warning or pack == _OWN_WARNINGS:
         return text.shorten_text(text.escape_line_ends(warning), _MAX_QUOTED)
     return f"str({len(warning)})"
@@ -60,8 +60,8 @@ def format_warning(pack: str, warning: str) -> str:
 def summarize_arguments(arguments: Mapping[str, object]) -> str:
     """Return the names and sizes of arguments; only numbers and booleans are shown, because texts may be secret."""
     ##= man/spec/service.md#operations
-    ##% A line of the log MUST have at most 4,000 bytes and MUST NOT contain arguments or answers. A client MUST NOT be
-    ##% able to forge a line of the log.
+    ##% The server MUST log each tool call as one line of at most 4,000 bytes, with time, request, tool, duration,
+    ##% outcome, sizes and warnings, but without arguments and answers. A client MUST NOT be able to forge a log line.
     words = []
     for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
         plain = text.shorten_text(name)

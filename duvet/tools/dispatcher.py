@@ -161,8 +161,8 @@ class ToolDispatcher:
         check_scope(tool, caller.scopes)
         if len(caller.within) >= MAX_CALL_DEPTH:
             ##= man/spec/service.md#calls
-            ##% The server MUST refuse arguments that are nested more than 64 levels deep. The server MUST end a chain
-            ##% of tools that call each other endlessly.
+            ##% The server MUST refuse arguments that are nested more than 64 levels deep, and end a chain of tools that
+            ##% call each other endlessly.
             message = f"the call to {tool.name} is nested too deeply; the limit is {MAX_CALL_DEPTH} levels"
             raise ToolError(ErrorCode.INVALID_REQUEST, message)
         try:

@@ -296,8 +296,8 @@ def _find_unknown_names(
     unloaded: Collection[str],
 ) -> Iterator[UnknownName]:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse unknown names of providers, packs and tools. duvet MUST refuse two names in a table that
-    ##% differ only in case or in `-` and `_`.
+    ##% duvet MUST refuse unknown names of providers, packs and tools, and two names in a table that differ only in case
+    ##% or in `-` and `_`.
     for name in dict.fromkeys([*settings_by_pack, *on]):
         settings = settings_by_pack.get(name)
         if name in known and settings is not None:

@@ -93,8 +93,7 @@ class PluginRunner:
         """Return the tool's answer; raise ToolError after `limit` seconds, or after the tool's own limit."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             ##= man/spec/service.md#packs
-            ##% While too many calls to a pack are past their time limit, the server MUST refuse further calls to the
-            ##% pack.
+            ##% While too many calls to a pack are past their time limit, the server MUST refuse more calls to the pack.
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR,
                 f"{tool.name} does not answer",

@@ -48,8 +48,8 @@ class PlainView(Struct, frozen=True):
 
     def cut_characters(self, start: int, end: int) -> tuple[Piece, ...]:
         ##= man/spec/trace.md#markdown
-        ##% A quote MUST cover the words that it repeats, whatever markup is between them. If several quotes together
-        ##% repeat every word of a requirement, they MUST cover the requirement.
+        ##% A quote MUST cover the words that it repeats, whatever markup is between them, and several quotes that
+        ##% together repeat every word of a requirement MUST cover the requirement.
         plain = self.plain
         offsets = plain.offsets
         found: list[Piece] = []

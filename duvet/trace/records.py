@@ -158,8 +158,8 @@ class State(Rank):
     """The state of a requirement, worst first."""
 
     ##= man/spec/trace.md#coverage
-    ##% Commands, reports and tools MUST use the names of states in this section. Filters MUST also accept the names of
-    ##% states of earlier versions.
+    ##% Commands, reports and tools MUST use the state names of this section. Filters MUST also accept the state names
+    ##% of earlier versions.
 
     meaning: str
 

@@ -62,7 +62,8 @@ def make_workflow_tools(
     known = check.WorkflowEnvironment(tools={one.name: one for one in tools}, workflows=workflows, models=models)
     faults = {name: found for name, one in workflows.items() if (found := check.check_workflow(one, known))}
     ##= man/spec/service.md#workflows
-    ##% The server MUST NOT offer a workflow with errors. `duvet mcp --check` MUST list the errors of each workflow with
+    ##% The server MUST offer a workflow without errors as the tools `workflow.NAME` and `workflow_NAME`, but only to
+    ##% callers that may call every tool in the workflow. `duvet mcp --check` MUST list the errors of each workflow with
     ##% their places.
     faulty = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
     return WorkflowTools(
@@ -86,8 +87,8 @@ def _make_tool(workflow: records.Workflow, known: check.WorkflowEnvironment) -> 
         )
 
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME`, but only to callers that may
-    ##% call every tool in the workflow.
+    ##% The server MUST offer a workflow without errors as the tools `workflow.NAME` and `workflow_NAME`, but only to
+    ##% callers that may call every tool in the workflow.
     inner = list(known.reached(check.list_step_tools(workflow)))
     reads = all(one.only_reads for one in inner)
     return Tool(

@@ -43,8 +43,9 @@ workflows:
 
 def test_check_lists_what_the_server_offers(duvet: Run, duvet_command: str, folder: Path) -> None:
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST print the path of the project with its numbers of requirements and citations, and the
-    ##% path of the service configuration.
+    ##% `duvet mcp --check` MUST print the path of the project with its numbers of requirements and citations, the path
+    ##% of the service configuration, the tools that the server would offer, and the gateway that receives forwarded
+    ##% calls.
     errors = "; 5 errors in the project; results may be incomplete"
     project = f"project        .duvet/config.toml: 8 requirements, 9 citations{errors}"
     server, pack = "server         duvet 0.1.0, stdio", "pack           trace: 13 tools"
@@ -174,7 +175,8 @@ error: workflows.undescribed.steps[0].tool: unknown tool "nope" [DUV005]
 @pytest.mark.parametrize("command", ["mcp --check", "mcp", "tools"])
 def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, command: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST list all problems of a configuration at once, also those of packs, tools and workflows in other tables.
+    ##% duvet MUST list all problems of a configuration at once, including those of packs, tools and workflows, each
+    ##% with its line, column and key path.
     make(folder, {"duvet.config.yaml": EVERYTHING_WRONG})
     done = duvet(*command.split())
     lines = [line for line in done.err.splitlines() if line.startswith(("error", " -->"))]
@@ -185,7 +187,8 @@ def test_all_problems_are_listed_at_once(duvet: Run, folder: Path, command: str)
 
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#workflows
-    ##% The server MUST NOT offer a workflow with errors. `duvet mcp --check` MUST list the errors of each workflow with
+    ##% The server MUST offer a workflow without errors as the tools `workflow.NAME` and `workflow_NAME`, but only to
+    ##% callers that may call every tool in the workflow. `duvet mcp --check` MUST list the errors of each workflow with
     ##% their places.
     bad = "\n  bad:\n    description: x\n    steps: [{ id: s, tool: coverage_sumary }]\n"
     make(folder, {"duvet.config.yaml": GOOD.rstrip() + bad})
@@ -260,8 +263,8 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
 )
 def test_config_may_name_the_configuration_of_the_service(name: str, duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#configuration
-    ##% In a command that has `--service-config`, duvet MUST treat a `--config` that names `duvet.config.*`,
-    ##% `contextive.config.*`, a JSON file or a YAML file as `--service-config`.
+    ##% A command that has `--service-config` MUST read a file that `--config` names as the service configuration if it
+    ##% is `duvet.config.*`, `contextive.config.*`, a JSON file or a YAML file.
     text = "[server]\nname = 'team'\n" if name.endswith(".toml") else '{"server": {"name": "team"}}'
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text(text)

@@ -51,9 +51,8 @@ def kept(folder: Path) -> list[str]:
 
 def test_nothing_is_written_by_default(folder: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirement-files
-    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`.
-    ##% With duvet's own schema, `duvet report` MUST remove exactly the requirement files that duvet wrote and no longer
-    ##% needs.
+    ##% With duvet's own schema, `duvet report` MUST write requirement files only with `report.requirements.enabled`,
+    ##% and remove exactly the requirement files that duvet wrote and no longer needs.
     before = files(folder)
     assert duvet("report") == Done(0, "", COUNTED)
     assert duvet("report") == Done(0, "", COUNTED)

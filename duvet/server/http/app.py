@@ -271,8 +271,8 @@ class HttpApplication:
 
 async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
     ##= man/spec/service.md#operations
-    ##% `/health` and `/ready` MUST answer without a token. `/health` MUST answer 200 with `{"status":"ok"}`. `/ready`
-    ##% MUST answer 200 if the project can be read, and otherwise 503.
+    ##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project
+    ##% can be read, and otherwise 503.
     await responses.send_json(send, 200, b'{"status":"ok"}')
 
 

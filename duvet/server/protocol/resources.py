@@ -358,9 +358,8 @@ class Subscriptions:
     async def _notify_of_packs(self, group: TaskGroup) -> None:
         if self._registry is not self._dispatcher.registry:
             ##= man/spec/service.md#configuration
-            ##% After a valid edit of its configuration, the server MUST use the new configuration for the next request,
-            ##% except for `uploads` and `store` over HTTP. After a valid edit of its configuration, the server MUST
-            ##% notify its clients.
+            ##% After a valid edit of its configuration, the server MUST notify its clients, and use the new
+            ##% configuration for the next request, except for `uploads` and `store` over HTTP.
             self._registry = self._dispatcher.registry
             for event, kind in (
                 (subscriptions.ResourcesListChanged(), RESOURCES),

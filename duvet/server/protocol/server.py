@@ -213,8 +213,8 @@ def name_for_client(request: session.ServerRequest, tool: Tool, described: types
     """Return the tool under a name that this client accepts; calls may use any of its names."""
     params = request.session.client_params
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME`, but only to callers that may
-    ##% call every tool in the workflow.
+    ##% The server MUST offer a workflow without errors as the tools `workflow.NAME` and `workflow_NAME`, but only to
+    ##% callers that may call every tool in the workflow.
     if "." not in tool.name or not tool.aliases or not params or not _REFUSES_DOTS.search(params.client_info.name):
         return described
     return described.model_copy(update={"name": tool.aliases[0]})

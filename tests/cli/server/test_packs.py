@@ -92,7 +92,8 @@ def kettle(folder: Path, config: dict[str, Any] = CONFIG, **server: Any) -> Path
 @pytest.mark.criterion("core 2.1.2", "core 2.1.3", "core 2.1.4", "core 2.4.2")
 async def test_a_file_of_the_project_is_a_pack(duvet_command: str, tmp_path: Path, version: str) -> None:
     ##= man/spec/service.md#packs
-    ##% If the `path` of a pack names a file, duvet MUST load this file as a pack.
+    ##% If the `path` of a pack names a file, duvet MUST load this file as a pack, but only from inside the project, and
+    ##% only for commands that list, call or serve tools.
     ##= man/spec/service.md#packs
     ##% A function in the file of a pack MUST become a tool, a resource or a prompt if it has one of duvet's decorators.
     ##% duvet MUST derive the schemas of such a tool from the types of the function, and its description from the
@@ -151,8 +152,8 @@ def test_the_shell_has_the_parts_of_packs(duvet_command: str, tmp_path: Path) ->
 )
 def test_files_outside_are_refused(duvet_command: str, tmp_path: Path, name: str, path: str, reason: str) -> None:
     ##= man/spec/service.md#packs
-    ##% duvet MUST load the file of a pack only from inside the project, and only for commands that list, call or serve
-    ##% tools.
+    ##% If the `path` of a pack names a file, duvet MUST load this file as a pack, but only from inside the project, and
+    ##% only for commands that list, call or serve tools.
     folder = kettle(tmp_path, {"toolPacks": {name: {"path": path}}})
     (tmp_path / "kettle.py").write_text("raise SystemExit(7)")
     (folder / "link.py").symlink_to("../kettle.py")

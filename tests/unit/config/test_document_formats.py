@@ -131,8 +131,8 @@ REFUSED = {
 
 def test_invalid_documents_are_refused(snapshot: Snapshot) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML by the core schema of YAML 1.2, and
-    ##% refuse other tags and a second document.
+    ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML according to the core schema of YAML
+    ##% 1.2, and refuse other tags and a second document.
     found = [f"{text[:40]!r}\n{refusal(text, ending)}\n" for ending, texts in REFUSED.items() for text in texts]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match("\n".join(found), "documents.txt")

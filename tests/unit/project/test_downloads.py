@@ -67,9 +67,8 @@ def shown(problem: Problem) -> tuple[str, str, int, str]:
 @pytest.mark.parametrize("order", list(permutations(["/good/a", "/bad/b", "/good/c", "/page/d"])))
 def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: Path, order: tuple[str, ...]) -> None:
     ##= man/spec/trace.md#specifications
-    ##% duvet SHOULD download missing specifications in parallel.
-    ##= man/spec/trace.md#specifications
-    ##% The result of a run MUST NOT depend on the order in which downloads finish.
+    ##% duvet SHOULD download missing specifications in parallel, but the result of a run MUST NOT depend on the order
+    ##% in which downloads finish.
     paths = ["/good/a", "/bad/b", "/good/c", "/page/d"]
     urls = [f"{held.url}{path}" for path in paths]
     source = "".join(f"//= {url}#tea\n//# The {url[-1]} MUST be warm.\n\n" for url in reversed(urls))

@@ -169,8 +169,8 @@ def test_a_cited_requirement_is_not_proposed() -> None:
 )
 def test_a_wrong_character_where_the_sentence_goes_on(specification: str, quote: str, is_cut: bool) -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence continues in
-    ##% the section.
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number, or whose
+    ##% last character is wrong if the sentence continues in the section.
     text = "The kettle MUST stop heating when the water "
     for config, refused in ((OURS, is_cut), (UPSTREAM, False)):
         assert codes(kettle(text + specification, text + quote, config=config)) == ["DUV050" if refused else "DUV051"]

@@ -125,8 +125,8 @@ BROKEN: list[tuple[v2.V2Record, dict[str, Any], str]] = [
 )
 def test_conflicting_reports_are_refused(prefix: str, record: v2.V2Record, change: dict[str, Any], words: str) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet merge` MUST refuse reports that contradict each other, and list the contradictions. The result of `duvet
-    ##% merge` MUST NOT depend on the order of its inputs.
+    ##% `duvet merge` MUST refuse reports that contradict each other and list the contradictions, and its result MUST
+    ##% NOT depend on the order of its inputs.
     bucket, id = BUCKETS[type(record)]
     found = conflicts(of(**{bucket: {id: record}}), of(**{bucket: {id: replace(record, **change)}}))
     assert found == [("1.json", f"{prefix}input #1 has {words}".format("conflicting with previously seen"))]

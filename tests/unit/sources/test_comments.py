@@ -158,8 +158,8 @@ STRAYS = [
 
 def test_malformed_annotations_are_reported(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#annotations
-    ##% duvet MUST report an annotation without a target with its path and line. duvet MUST report a key that is
-    ##% unknown, repeated or not allowed for the type of the annotation with its path and line.
+    ##% duvet MUST report, with its path and line, an annotation without a target, and a key that is unknown, repeated
+    ##% or not allowed for the type of the annotation.
     ##= man/spec/trace.md#annotations
     ##% duvet SHOULD warn about quoted text that has no target, or that a gap separates from its target.
     found: list[str] = []

@@ -103,7 +103,7 @@ def test_ignored_files_equal_those_of_git(
     repository: Path, top: list[str], inner: list[str], innermost: list[str]
 ) -> None:
     ##= man/spec/trace.md#sources
-    ##% duvet MUST skip the files that `exclude` matches. With `gitignore`, duvet MUST skip the files that git ignores.
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, the files that git ignores.
     write(repository / ".gitignore", top)
     write(repository / "d/.gitignore", inner)
     write(repository / "d/e/.gitignore", innermost)

@@ -85,9 +85,10 @@ def test_unsafe_downloads_are_refused(held: Held, path: Path, name: str, policy:
     ##% With `--offline`, duvet MUST NOT download anything.
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download only over HTTPS, unless the user allows HTTP. duvet MUST cancel a download that is too large
-    ##% or takes too long.
+    ##% or takes too long, and refuse an HTML page as a specification.
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST refuse an HTML page as a specification. duvet MUST NOT leave a file after a failed download.
+    ##% duvet MUST cancel a download that is too large or takes too long, and refuse an HTML page as a specification.
+    ##% duvet MUST NOT leave a file after a failed download.
     held.held = {"/slow/a"}
     url = name if "://" in name else f"{held.url}/{name}"
     with pytest.raises(FetchError) as caught:

@@ -93,8 +93,8 @@ def test_each_section_with_requirements_has_a_file() -> None:
 
 def test_a_file_without_requirements_is_reported() -> None:
     ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed. With `--prune`, duvet MUST remove exactly
-    ##% the requirement files that are no longer needed.
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and with `--prune` MUST remove exactly
+    ##% these files.
     message = "this extracted file is outdated: its section no longer contains requirements"
     warning = Problem("DUV036", message, CUP, Place(1), hint="remove it with `--prune`", severity=Severity.WARNING)
     assert list(map(extraction.make_stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]

@@ -92,7 +92,7 @@ SECTIONS: dict[str, Outline] = {
 def test_sections_are_found(text: str, expected: Outline) -> None:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
-    ##% as `References`, by title.
+    ##% as `References`, by title, and leave out page headers and footers.
     assert outline(text) == expected
 
 
@@ -140,7 +140,8 @@ def test_blank_and_indented_lines_are_kept(text: str, lines: list[str]) -> None:
 @pytest.mark.parametrize("line", [*HEADS.split("|"), *LINES.split("|")])
 def test_page_headers_and_footers_are_removed(line: str) -> None:
     ##= man/spec/trace.md#specifications
-    ##% duvet MUST leave page headers and page footers out of sections.
+    ##% duvet MUST find the sections of IETF text by number, appendices by letter, and sections without a number, such
+    ##% as `References`, by title, and leave out page headers and footers.
     kept = [] if line in HEADS.split("|") else [line]
     assert body(f"   a\n{line}\n   b") == ["   a", *kept, "   b"]
 

@@ -86,8 +86,8 @@ def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     ##% With its own schema, duvet MUST treat each list item, each table row and each other sentence of Markdown that
     ##% has a keyword of RFC 2119 as one requirement.
     ##= man/spec/trace.md#markdown
-    ##% A nested item, or a further paragraph of an item, MUST be a part of the item's requirement, unless it has its
-    ##% own id.
+    ##% A nested item, or another paragraph of an item, MUST be a part of the item's requirement, unless it has its own
+    ##% id.
     ##= man/spec/trace.md#markdown
     ##% If a sentence with a keyword, or a list item without an id, introduces a list, the introduction MUST be a part
     ##% of the requirement of each item that has no keyword.
@@ -95,9 +95,8 @@ def test_requirements_of_markdown(text: str, expected: list[str]) -> None:
     ##% The requirement of a table row MUST contain all cells of the row, except its id and cells that only describe the
     ##% requirement, such as its priority or state.
     ##= man/spec/trace.md#markdown
-    ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and the targets of
-    ##% links. The text of a requirement MUST NOT begin with pictures, or contain the line that begins a note, such as
-    ##% `!!! warning` or `> [!NOTE]`.
+    ##% The text of a requirement MUST NOT contain markup such as bullets, check boxes, emphasis and link targets, begin
+    ##% with pictures, or contain the line that begins a note, such as `!!! warning` or `> [!NOTE]`.
     assert found(text) == expected
 
 

@@ -47,9 +47,8 @@ def find(known: Specification, name: str) -> list[str]:
 
 def test_paths_tell_sections_with_one_heading_apart() -> None:
     ##= man/spec/trace.md#sections
-    ##% With its own schema, duvet MUST keep all sections with the same heading or number. With its own schema, duvet
-    ##% MUST distinguish sections with the same heading or number by the headings above them or, in IETF text, by their
-    ##% titles.
+    ##% With its own schema, duvet MUST keep all sections with the same heading or number, and distinguish them by the
+    ##% headings above them or, in IETF text, by their titles.
     assert [(one.id, one.name, one.breadcrumb) for one in parse(FEATURE).sections] == [
         ("feature", "feature", "Feature"),
         ("requirement-1", "requirement-1", "Requirement 1"),

@@ -152,8 +152,8 @@ def test_a_wrong_argument_is_refused_by_its_name(tool: str, arguments: dict[str,
     ##% The server MUST refuse an unknown, missing or invalid argument with the error `invalid_request` and the name of
     ##% the argument.
     ##= man/spec/service.md#calls
-    ##% The server MUST refuse arguments that are nested more than 64 levels deep. The server MUST end a chain of tools
-    ##% that call each other endlessly.
+    ##% The server MUST refuse arguments that are nested more than 64 levels deep, and end a chain of tools that call
+    ##% each other endlessly.
     if hint == DESCRIBED:
         name = message.partition(" ")[0].rstrip(":")
         hint = input_schema(DESK.registry.require(tool))["properties"][name]["description"]

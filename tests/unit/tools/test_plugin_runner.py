@@ -27,7 +27,7 @@ async def _cancel(guests: Guesthouse, stuck: Stuck, calls: int) -> None:
 
 async def test_cancelled_calls_are_not_waited_for_and_their_number_is_limited(context: ProjectSnapshot) -> None:
     ##= man/spec/service.md#packs
-    ##% While too many calls to a pack are past their time limit, the server MUST refuse further calls to the pack.
+    ##% While too many calls to a pack are past their time limit, the server MUST refuse more calls to the pack.
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)])
     await _cancel(guests, stuck, MAX_STUCK_CALLS)

@@ -48,8 +48,8 @@ def read(text: str, found: FoundQuote | None) -> tuple[list[str], Fit]:
 )
 def test_quotes_are_found(quote: str, texts: list[str], fit: Fit) -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST find a quote in its section even if its line breaks, the white space around punctuation, or one byte
-    ##% differ. If one byte of a quote differs, duvet SHOULD warn.
+    ##% duvet MUST find a quote in its section even if its line breaks or the white space around punctuation differ or,
+    ##% with a warning, if one byte differs.
     assert read(POT, match.QuoteMatcher(section_of(POT)).find(quote)) == (texts, fit)
 
 

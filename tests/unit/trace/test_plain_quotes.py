@@ -81,8 +81,8 @@ def test_a_quote_covers_its_requirement(quote: str, cited: str) -> None:
 
 def test_parts_of_a_requirement_cover_it_together() -> None:
     ##= man/spec/trace.md#markdown
-    ##% A quote MUST cover the words that it repeats, whatever markup is between them. If several quotes together repeat
-    ##% every word of a requirement, they MUST cover the requirement.
+    ##% A quote MUST cover the words that it repeats, whatever markup is between them, and several quotes that together
+    ##% repeat every word of a requirement MUST cover the requirement.
     parts = ("System MUST", "authenticate owners by", "OAuth 2.0.")
     assert states(*parts[:2]) == ([], {"FR-001": "in progress"})
     assert states(*parts) == ([], {"FR-001": "done"})
@@ -158,8 +158,8 @@ def test_equal_texts_are_told_apart_by_their_ids() -> None:
 )
 def test_an_edit_must_not_change_the_meaning(quote: str, code: str) -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number. With its
-    ##% own schema, duvet MUST NOT accept a quote whose last character is wrong if the sentence continues in the section.
+    ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number, or whose
+    ##% last character is wrong if the sentence continues in the section.
     assert states(quote)[0] == [code] * 2
 
 

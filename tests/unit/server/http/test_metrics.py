@@ -87,8 +87,8 @@ async def test_requests_are_counted_by_known_paths(server: DuvetServer) -> None:
 
 async def test_the_server_is_ready_while_the_project_can_be_read(server: DuvetServer, project: Path) -> None:
     ##= man/spec/service.md#operations
-    ##% `/health` and `/ready` MUST answer without a token. `/health` MUST answer 200 with `{"status":"ok"}`. `/ready`
-    ##% MUST answer 200 if the project can be read, and otherwise 503.
+    ##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project
+    ##% can be read, and otherwise 503.
     config = project / ".duvet/config.toml"
     text = config.read_text()
     unready = (503, {"status": "not ready", "reason": "the server cannot read the project"})

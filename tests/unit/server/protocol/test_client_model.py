@@ -149,8 +149,8 @@ async def test_the_model_of_the_client_is_asked(kettle: Path, mode: str) -> None
 )
 async def test_clients_that_refuse_dots_in_names(kettle: Path, mode: str, client: str, name: str) -> None:
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME`, but only to callers that may
-    ##% call every tool in the workflow.
+    ##% The server MUST offer a workflow without errors as the tools `workflow.NAME` and `workflow_NAME`, but only to
+    ##% callers that may call every tool in the workflow.
     info = types.Implementation(name=client, version="1")
     async with Client(asking_server(kettle), mode=mode, client_info=info, sampling_callback=Model()) as connected:
         names = [tool.name for tool in (await connected.list_tools()).tools]
