@@ -105,7 +105,7 @@ def describe_plainly(message: str) -> str:
 
 
 def suggest_remedy(message: str) -> str:
-    """Return what to do about a reason from `describe_os_error`; empty for most reasons."""
+    """Return a remedy for a reason from `describe_os_error`; empty for most reasons."""
     found = re.search(_OS_ERROR, message)
     return _REMEDIES.get(found["words"].strip(), "") if found else ""
 

@@ -240,7 +240,7 @@ class PlainText(Struct, frozen=True, array_like=True):
         return " ".join("".join(parts).split())
 
     def byte_at(self, character: int) -> int:
-        """Return the byte offset of a character, or for the end of the text, where its last character ends."""
+        """Return the byte offset of a character; at the end of the text, the offset at which its last character ends."""
         index = bisect_right(self.offsets, character) - 1
         if index < 0:
             return self.starts[0] if self.starts else 0
@@ -270,8 +270,8 @@ class Section(Struct, frozen=True):
     path: tuple[str, ...] = ()  # The titles of the sections above it, outermost first.
     plain: PlainText | None = None  # The words of a Markdown section, in our own schema.
     anchors: tuple[str, ...] = ()
-    """The ids of the sections above it and its own, each without the number that makes it unique; empty if there are
-    no paths of headings, as with the schema of awslabs duvet."""
+    """The ids of the parent sections and of the section, without the numbers that make them unique; empty if duvet reads
+    no heading paths, as with awslabs duvet's schema."""
     qualified: str = ""  # The shortest path of anchors that names this section alone; empty if the id does.
 
     @property

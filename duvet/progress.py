@@ -28,7 +28,7 @@ class Progress:
         """Report a detail about a file, for verbose output."""
 
     def downloads(self, count: int) -> Downloads:
-        """Begin a number of downloads."""
+        """Begin this many downloads."""
         return Downloads(self)
 
     def counted(self, step: str, count: int) -> CountedStep:

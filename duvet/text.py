@@ -89,7 +89,7 @@ def byte_length(text: str) -> int:
 
 
 def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
-    """Split a text at these byte offsets, and return the parts between them."""
+    """Split text at these byte offsets, and return the parts between them."""
     if text.isascii():
         return [text[start:end] for start, end in pairwise(bounds)]
     data = text.encode()
@@ -106,7 +106,7 @@ def escape_line_ends(text: str) -> str:
 
 
 def quote_text(text: str) -> str:
-    """Return the beginning of a text in double quotes, with unprintable characters escaped."""
+    """Return the beginning of the text in double quotes, with unprintable characters escaped."""
     if len(text) > _LONGEST:
         text = text[:_LONGEST] + "…"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
@@ -140,14 +140,14 @@ def path_parts(path: str) -> list[str]:
 
 
 def shorten_text(text: str, most: int = 80) -> str:
-    """Return the beginning of a text, cut between words."""
+    """Return the beginning of the text, cut between words."""
     if len(text) <= most:
         return text
     return text[:most].rsplit(" ", 1)[0] + " …"
 
 
 def make_text_id(text: str) -> str:
-    """Return the BLAKE3 hash of a text in hex."""
+    """Return the BLAKE3 hash of the text in hex."""
     import blake3
 
     return blake3.blake3(text.encode()).hexdigest()

@@ -31,12 +31,12 @@ STOP_WORDS = frozenset(_COMMON.split())  # Words that occur in almost every text
 
 
 def compose(text: str) -> str:
-    """Normalise a text to NFC, because a separate combining mark would split its word."""
+    """Normalise text to NFC, because a separate combining mark would split its word."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def fold_name(text: str) -> str:
-    """Return a name in the form in which names are compared: composed and case-folded."""
+    """Return a name in the form used to compare names: composed and case-folded."""
     return text.lower() if text.isascii() else compose(text).casefold()
 
 
@@ -52,7 +52,7 @@ def extract_query_words(query: str) -> tuple[list[str], bool]:
 
 
 def extract_index_words(text: str) -> list[str]:
-    """Return the words by which to index a text.
+    """Return the words under which to index text.
 
     These are its words, the parts of names such as `parseHeaderLine`, and `parse_header_line` in joined form.
     """
@@ -92,7 +92,7 @@ class Query(Struct, frozen=True):
 
     @property
     def words(self) -> Sequence[str]:
-        """The words and phrases that are searched if no text contains all terms."""
+        """The words and phrases to search for if no text contains all terms."""
         words: dict[str, None] = {}
         for term in self.terms:
             words.update(dict.fromkeys([term] if term in self.phrases else _significant_words(term)))
@@ -144,12 +144,12 @@ _UNSPACED = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff
 
 
 def fold_text(text: str) -> str:
-    """Return a text in the form in which pages are indexed: without differences of case and width."""
+    """Return text in the form used to index pages: without differences in case and width."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def split_unspaced(text: str) -> str:
-    """Separate the pairs of characters in text without blanks: `abc` becomes `ab bc c`."""
+    """Split text without spaces into pairs of characters: `abc` becomes `ab bc c`."""
     ##= man/spec/pages.md#search
     ##% `search` MUST find words in any case, width and form, with or without accents, and in text without spaces
     ##% between words.
@@ -164,7 +164,7 @@ def split_unspaced(text: str) -> str:
 
 
 def is_unspaced(word: str) -> bool:
-    """Return whether a word is of a script without blanks between words."""
+    """Return whether a word is in a script that has no spaces between words."""
     return not word.isascii() and re.fullmatch(_UNSPACED, word) is not None
 
 

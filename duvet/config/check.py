@@ -23,13 +23,13 @@ from duvet.text import quote_text
 
 
 class DocumentLocation(NamedTuple):
-    """A value in a document, by the keys that lead to it."""
+    """The location of a value in a document, as the path of its keys."""
 
     document: DataDocument
     environ: Mapping[str, str]
     keys: tuple[str | int, ...] = ()
     is_private: bool = False
-    """True if the file may contain secrets. Then problems show the path of the key instead of the line."""
+    """True if the file may contain secrets; problems then show the key's path instead of the line."""
 
     def __truediv__(self, key: str | int) -> DocumentLocation:
         return self._replace(keys=(*self.keys, key))
@@ -91,7 +91,7 @@ def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
-    """Return the problems of values that don't match the keys and types of a table."""
+    """Return a problem for each value that doesn't match the keys and types of a table."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each unknown key, missing key and value of the wrong type with its path and line, and SHOULD
     ##% suggest the most similar key.
@@ -99,7 +99,7 @@ def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
 
 
 def check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    """Yield the problems of a value that should have this type."""
+    """Yield the problems of a value that must have this type."""
     choices = fields.list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
         # A date in quotes means the same as a date without quotes.
@@ -182,7 +182,7 @@ def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: Do
 
 
 def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
-    """Return a hint if a table is written as a list of tables or the reverse, or if a date is expected."""
+    """Return a hint if a table is written as a list of tables or vice versa, or if a date is expected."""
     name = ".".join(key for key in at.keys if isinstance(key, str))
     format = detect_document_format(at.document.path)
     match value, expected:
@@ -208,7 +208,7 @@ def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: Docu
 
 
 def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    """Check that a value of any type is valid JSON, because TOML and YAML have more types."""
+    """Check that JSON can represent a value of any type; TOML and YAML have more types."""
     match value:
         case dict():
             for name, inner in value.items():
@@ -251,7 +251,7 @@ def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: Document
 
 
 def _find_other_spelling(name: str, known: Iterable[str], values: Mapping[str, Any]) -> str:
-    """Return another spelling of a known key in this table; empty if there is only one spelling."""
+    """Return a second spelling of a known key in this table; empty if the table contains only one."""
     from duvet.config.key_styles import list_spellings
 
     spellings = next((found for found in map(list_spellings, known) if name in found), ())

@@ -1,4 +1,4 @@
-"""The values of a file in any format, with their positions, and the variables in them."""
+"""The values of a file in any format, with their positions, and the expansion of variables."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class DataDocument:
         self._find_spans = find_spans
 
     def value_place(self, *keys: str | int) -> Place:
-        """Return the place of a value, such as `value_place("source", 0, "pattern")`, or of the table around it."""
+        """Return the place of a value, such as `value_place("source", 0, "pattern")`, or of the nearest enclosing table."""
         return self._place(self.value_span(*keys))
 
     def key_place(self, *keys: str | int) -> Place:
-        """Return the place of the last key; if it is missing, that of the nearest table around it."""
+        """Return the place of the last key, or of the nearest enclosing table if the key is missing."""
         spans = self.spans.get(keys)
         return self._place(spans.key if spans else self.value_span(*keys))
 
     def value_span(self, *keys: str | int) -> TextSpan:
-        """Return the character range of a value, or of the nearest table around it; (0, 0) if neither exists."""
+        """Return the character range of a value, or of the nearest enclosing table; (0, 0) if neither exists."""
         while keys:
             if spans := self.spans.get(keys):
                 return spans.value
@@ -55,15 +55,15 @@ class DataDocument:
         return (0, 0)
 
     def with_values(self, values: dict[str, Any]) -> DataDocument:
-        """Return a document with other values at the same places."""
+        """Return a copy with these values; positions are unchanged."""
         return DataDocument(values, self.text, self.path, lambda _: self.spans)
 
     def select(self, names: Collection[str]) -> DataDocument:
-        """Return a document with only these tables; positions still refer to the whole file."""
+        """Return a copy with only these tables; positions still refer to the whole file."""
         return self.with_values({name: value for name, value in self.values.items() if name in names})
 
     def rename_keys(self, values: dict[str, Any], renamed: Mapping[KeyPath, str]) -> Self:
-        """Return a document with these values, in which the keys at these paths are renamed."""
+        """Return a copy with these values, and with the keys at these paths renamed."""
         result = copy(self)
         result.__dict__.pop("spans", None)
         result.values = values
@@ -99,32 +99,32 @@ class DocumentError(DuvetError):
 
 
 class DocumentDraft:
-    """A text while it is being parsed; creates the errors about it."""
+    """Text that is being parsed; creates its syntax errors."""
 
     def __init__(self, text: str, path: str, format: str) -> None:
         self.text = text
         self.path = path
         self.format = format
 
-    def broken(self, reason: str, place: Place | int, *, is_text: bool = True) -> DocumentError:
+    def make_syntax_error(self, reason: str, place: Place | int, *, is_text: bool = True) -> DocumentError:
         """Return the error for invalid syntax at this place or offset."""
         if isinstance(place, int):
             place = find_place(self.text, place, place)
         at = f"at line {place.line}, column {place.column}"
         return DocumentError(f"{self.format} parse error {at}: {reason}", self.path, place, is_text=is_text)
 
-    def refused(self, message: str, start: int, end: int, hint: str = "") -> DocumentError:
+    def make_unsupported_error(self, message: str, start: int, end: int, hint: str = "") -> DocumentError:
         """Return the error for text that the format allows but duvet does not."""
         return DocumentError(message, self.path, find_place(self.text, start, end), hint)
 
-    def repeated(self, name: str, start: int, end: int, first: int) -> DocumentError:
+    def make_duplicate_error(self, name: str, start: int, end: int, first: int) -> DocumentError:
         """Return the error for a key that was already set at the offset `first`."""
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse duplicate keys in a configuration. duvet MUST read YAML according to the core schema of
         ##% YAML 1.2, and refuse other tags and a second document.
         before = find_place(self.text, first, first)
         message = f"duplicate key `{name}`, first set at line {before.line}, column {before.column}"
-        return self.refused(message, start, end, "remove one of them")
+        return self.make_unsupported_error(message, start, end, "remove one of them")
 
 
 MAX_DOCUMENT_BYTES = 1 << 20
@@ -152,7 +152,7 @@ def check_document_size(document: DataDocument) -> None:
         if not values:
             message = f"too many values: the limit is {_MAX_VALUES:,}"
         elif characters < 0:
-            message = f"too many characters in texts and keys: the limit is {_MAX_CHARACTERS:,}"
+            message = f"too many characters in strings and keys: the limit is {_MAX_CHARACTERS:,}"
         elif isinstance(value, dict | list) and len(pending) > MAX_DOCUMENT_LEVELS:
             message = TOO_DEEP
         if message:
@@ -162,7 +162,7 @@ def check_document_size(document: DataDocument) -> None:
 
 
 def _count_characters(keys: KeyPath, value: Any) -> int:
-    """Return the length of a key and its value; a number counts by its digits."""
+    """Return the length of a key and its value; each digit of a number counts."""
     length = len(keys[-1]) if keys and isinstance(keys[-1], str) else 0
     match value:
         case str():
@@ -241,7 +241,7 @@ VARIABLE_PATTERN = rf"^\$({_NAME}|\{{{_NAME}\}})$(?!\n)"
 """Matches exactly one variable, in Python and in JavaScript, which has no `\\Z`."""
 
 _DOLLAR = rf"\$(?:(?P<dollar>\$)|(?P<name>{_NAME})|\{{(?P<braced>{_NAME})(?::-(?P<default>[^{{}}]*))?\}}|)"
-_CUSTOMARY = "[A-Z][A-Z0-9_]*"
+_CONVENTIONAL = "[A-Z][A-Z0-9_]*"
 
 
 class VariableError(DuvetError):
@@ -253,13 +253,13 @@ def is_variable(text: str) -> bool:
     return re.search(VARIABLE_PATTERN, text) is not None
 
 
-def has_customary_name(text: str) -> bool:
-    """Return True if the variable's name is a common one; a password that begins with `$` rarely looks like that."""
-    return is_variable(text) and re.fullmatch(_CUSTOMARY, text.strip("${}")) is not None
+def has_conventional_name(text: str) -> bool:
+    """Return True for a variable with a conventional name; a password that begins with `$` rarely looks like that."""
+    return is_variable(text) and re.fullmatch(_CONVENTIONAL, text.strip("${}")) is not None
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """Replace the variables in a text with their values; the values themselves are not expanded."""
+    """Replace the variables in text with their values; the values themselves are not expanded."""
 
     def value(found: re.Match[str]) -> str:
         if found["dollar"]:
@@ -283,7 +283,7 @@ def _look_up(name: str, environ: Mapping[str, str]) -> str:
     ##% `${NAME:-default}` with the default if the variable is not set or empty, and `$$` with a dollar sign. duvet MUST
     ##% report a variable that is not set, with the place where the configuration uses it.
     # A password that begins with `$` looks like a variable, but rarely like one with a common name.
-    shown = f" `{name}`" if re.fullmatch(_CUSTOMARY, name) else ""
+    shown = f" `{name}`" if re.fullmatch(_CONVENTIONAL, name) else ""
     value = environ.get(name)
     if value is None:
         raise VariableError(

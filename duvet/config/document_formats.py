@@ -41,15 +41,15 @@ def detect_document_format(path: str) -> DocumentFormat:
 
 
 def read_document(data: bytes, path: str) -> document.DataDocument:
-    """Parse a file in the format of its extension, or raise DocumentError; blank JSON and YAML files are empty."""
+    """Parse a file in the format of its extension, or raise DocumentError; a blank JSON or YAML file has no values."""
     if len(data) > document.MAX_DOCUMENT_BYTES:
-        message = f"the file has {len(data):,} bytes, the limit is {document.MAX_DOCUMENT_BYTES:,}"
+        message = f"the file has {len(data):,} bytes; the limit is {document.MAX_DOCUMENT_BYTES:,}"
         raise document.DocumentError(message, path, Place())
     try:
         text = data.decode().removeprefix(BOM)
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
-        message = f"invalid utf-8 sequence of {error.end - error.start} bytes from index {error.start}"
+        message = f"invalid UTF-8 at byte offset {error.start}"
         place = find_place(before, len(before), len(before))
         raise document.DocumentError(message, path, place, "save the file as UTF-8", is_text=False) from None
     parsers = {DocumentFormat.JSON: _parse_json, DocumentFormat.TOML: _parse_toml, DocumentFormat.YAML: parse_yaml}
@@ -76,23 +76,25 @@ def _parse_json(text: str, path: str) -> document.DataDocument:
     try:
         values = json.decode(text) if text.strip() else {}
     except RecursionError:
-        raise draft.broken(document.TOO_DEEP, 0) from None
+        raise draft.make_syntax_error(document.TOO_DEEP, 0) from None
     except DecodeError as error:
         raise _make_json_error(draft, str(error)) from None
     spans = _JsonScanner(draft).scan()
     if not isinstance(values, dict):
         start = len(text) - len(text.lstrip())
-        raise draft.refused("expected an object: put the whole file in `{` and `}`", start, start)
+        raise draft.make_unsupported_error("expected an object: put the whole file in `{` and `}`", start, start)
     return document.DataDocument(values, text, path, lambda _: spans)
 
 
 def _make_json_error(draft: document.DocumentDraft, message: str) -> document.DocumentError:
     if found := _MALFORMED.fullmatch(message):
-        return draft.broken(found["reason"], len(draft.text.encode()[: int(found["byte"])].decode(errors="ignore")))
+        return draft.make_syntax_error(
+            found["reason"], len(draft.text.encode()[: int(found["byte"])].decode(errors="ignore"))
+        )
     if "out of range" in message:
         number = _LONG_NUMBER.search(draft.text)
-        return draft.broken("number out of range", number.start() if number else 0)
-    return draft.broken("unexpected end of file", len(draft.text))
+        return draft.make_syntax_error("number out of range", number.start() if number else 0)
+    return draft.make_syntax_error("unexpected end of file", len(draft.text))
 
 
 class _JsonScanner:
@@ -109,7 +111,7 @@ class _JsonScanner:
             match token[0]:
                 case "{" | "[":
                     if len(self._open) == document.MAX_DOCUMENT_LEVELS:
-                        raise self._draft.refused(document.TOO_DEEP, token.start(), token.start())
+                        raise self._draft.make_unsupported_error(document.TOO_DEEP, token.start(), token.start())
                     self._open.append(_OpenJson(self._keys, self._key, token.start(), token[0] == "["))
                     self._expect_item(token.end())
                 case "}" | "]":
@@ -125,7 +127,7 @@ class _JsonScanner:
                     name = json.decode(token[0], type=str)
                     keys = (*self._open[-1].keys, name)
                     if before := self._found.get(keys):
-                        raise self._draft.repeated(name, *token.span(), before.key[0])
+                        raise self._draft.make_duplicate_error(name, *token.span(), before.key[0])
                     self._keys, self._key = keys, token.span()
                     self._found[keys] = document.KeySpans(self._key, self._key)
                 case _:
@@ -148,7 +150,7 @@ def _parse_toml(text: str, path: str) -> TomlDocument:
             find_spans(text[:end], found)
             if found.last:
                 name, first, again = found.last
-                raise document.DocumentDraft(text, path, "TOML").repeated(name, *again, first[0]) from None
+                raise document.DocumentDraft(text, path, "TOML").make_duplicate_error(name, *again, first[0]) from None
         raise
 
 
@@ -221,11 +223,11 @@ def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar
             builder.add_event(event)
     except yaml.MarkedYAMLError as error:
         start = error.problem_mark.index if error.problem_mark else len(text)
-        raise builder.draft.broken(error.problem or "invalid syntax", start) from None
+        raise builder.draft.make_syntax_error(error.problem or "invalid syntax", start) from None
     except yaml.reader.ReaderError as error:
         # The C parser counts bytes.
         start = len(text.encode()[: error.position].decode(errors="ignore"))
-        raise builder.draft.broken(str(error.reason), start) from None
+        raise builder.draft.make_syntax_error(str(error.reason), start) from None
     return document.DataDocument(builder.get_table(), text, path, lambda _: builder.spans)
 
 
@@ -243,7 +245,9 @@ class _YamlBuilder:
         if self._whole is None:
             return {}
         if not isinstance(self._whole, dict):
-            raise self.draft.refused("expected a table: write lines such as `key: value`", *self.spans[()].value)
+            raise self.draft.make_unsupported_error(
+                "expected a table: write lines such as `key: value`", *self.spans[()].value
+            )
         return self._whole
 
     def add_event(self, event: yaml.Event) -> None:
@@ -253,7 +257,9 @@ class _YamlBuilder:
             case yaml.DocumentStartEvent():
                 self._documents += 1
                 if self._documents > 1:
-                    raise self.draft.refused("the file contains more than one document", *_get_span(event))
+                    raise self.draft.make_unsupported_error(
+                        "the file contains more than one document", *_get_span(event)
+                    )
             case yaml.ScalarEvent() | yaml.AliasEvent() if self._awaits_key():
                 self._set_key(event)
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
@@ -270,7 +276,7 @@ class _YamlBuilder:
                 self._add_value(self._parse_scalar(event), event)
             case yaml.AliasEvent():
                 if event.anchor not in self._anchors:
-                    raise self.draft.refused(
+                    raise self.draft.make_unsupported_error(
                         "undefined alias: its anchor must be complete before it", *_get_span(event)
                     )
                 self._add_value(self._anchors[event.anchor], event)
@@ -282,22 +288,22 @@ class _YamlBuilder:
         within = self._open[-1]
         name = self._parse_scalar(event) if hasattr(event, "value") else None
         if not isinstance(name, str):
-            raise self.draft.refused("a key must be a string", *_get_span(event), hint=_IN_QUOTES)
+            raise self.draft.make_unsupported_error("a key must be a string", *_get_span(event), hint=_IN_QUOTES)
         if name == "<<" and event.implicit[0]:
-            raise self.draft.refused(
+            raise self.draft.make_unsupported_error(
                 "merge keys (`<<`) are not supported", *_get_span(event), hint="copy the merged keys into this mapping"
             )
         if before := self.spans.get((*within.keys, name)):
-            raise self.draft.repeated(name, *_get_span(event), before.key[0])
+            raise self.draft.make_duplicate_error(name, *_get_span(event), before.key[0])
         within.name, within.name_span = name, _get_span(event)
         self.spans[(*within.keys, name)] = document.KeySpans(within.name_span, within.name_span)
 
     def _open_container(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
         if self._awaits_key():
-            raise self.draft.refused("a key must be a string", *_get_span(event))
+            raise self.draft.make_unsupported_error("a key must be a string", *_get_span(event))
         self._refuse_tag(event)
         if len(self._open) == document.MAX_DOCUMENT_LEVELS:
-            raise self.draft.refused(document.TOO_DEEP, *_get_span(event))
+            raise self.draft.make_unsupported_error(document.TOO_DEEP, *_get_span(event))
         keys, key = self._locate_next(event)
         self.spans[keys] = document.KeySpans(key, _get_span(event))
         self._put(value)
@@ -340,11 +346,11 @@ class _YamlBuilder:
         try:
             return self.scalar(event.value)
         except ValueError:
-            raise self.draft.refused("the number has too many digits", *_get_span(event)) from None
+            raise self.draft.make_unsupported_error("the number has too many digits", *_get_span(event)) from None
 
     def _refuse_tag(self, event: Any) -> None:
         if event.tag is not None and event.tag not in _TAGS:
-            raise self.draft.refused(
+            raise self.draft.make_unsupported_error(
                 "YAML tags, which start with `!`, are not supported", *_get_span(event), hint=_IN_QUOTES
             )
 

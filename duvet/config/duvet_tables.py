@@ -39,8 +39,8 @@ class PackName(StrEnum):
 
 
 # The server tables of both files share these.
-SERVER_NAME = settings.doc("Name by which clients identify the server")
-SERVER_TITLE = settings.doc("Name of the server that clients show to people")
+SERVER_NAME = settings.doc("Name that identifies the server to clients")
+SERVER_TITLE = settings.doc("Display name of the server")
 SERVER_VERSION = settings.doc("Version that the server reports; by default the version of duvet")
 SERVER_DESCRIPTION = settings.doc("One-sentence description of the server")
 ProtocolVersionSetting = Annotated[
@@ -116,7 +116,7 @@ class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
 
 
 class NotApplicableTable(settings.Table, frozen=True, kw_only=True):
-    """Requirements that don't apply to the project. No count and no gate includes them."""
+    """Requirements that don't apply to the project. Counts and gates exclude them."""
 
     target: Annotated[
         settings.NonBlankText,
@@ -128,7 +128,7 @@ class NotApplicableTable(settings.Table, frozen=True, kw_only=True):
         settings.NonBlankText | None, settings.doc("Text of one requirement; by default all requirements of the target")
     ] = None
     reason: Annotated[settings.NonBlankText, settings.doc("Reason why the requirements don't apply")]
-    owner: Annotated[str | None, settings.doc("Person or team who made the decision")] = None
+    owner: Annotated[str | None, settings.doc("Person or team that made the decision")] = None
     expiry: Annotated[date | None, settings.doc("Last day on which the entry is valid, such as 2027-12-31")] = None
 
     def __post_init__(self) -> None:
@@ -142,7 +142,7 @@ class NotApplicableTable(settings.Table, frozen=True, kw_only=True):
 
 
 class PagesTable(settings.Table, frozen=True, kw_only=True):
-    """Pages: notes in Markdown that link to one another and to requirements."""
+    """Pages: Markdown notes that link to each other and to requirements."""
 
     # Not `NonBlankText`: with that type in a union, msgspec 0.22 sometimes crashes the interpreter at exit.
     pattern: project_file.Included
@@ -173,7 +173,7 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
     logo: Annotated[str | None, settings.doc("Text before the title, such as a company name")] = None
     spec_text: Annotated[
         SpecText,
-        settings.doc("Sections without requirements to show: `full` shows all, `cited` only those that are cited"),
+        settings.doc("Sections without requirements: `full` shows them all; `cited` shows only cited ones"),
     ] = SpecText.CITED
     snippet_lines: Annotated[int, settings.doc("Lines of code to show below each annotation", ge=0, le=50)] = (
         settings.PageRule().snippet_lines
@@ -191,7 +191,7 @@ class ExtendedHtmlReport(settings.HtmlReport, frozen=True, kw_only=True):
 
 
 class RequirementFileTable(settings.Table, frozen=True, kw_only=True):
-    """The files of extracted requirements."""
+    """The extracted requirement files."""
 
     enabled: Annotated[
         bool,
@@ -203,7 +203,7 @@ class ExtendedReport(settings.Report, frozen=True, kw_only=True):
     """The reports that `duvet report` writes."""
 
     html: Annotated[ExtendedHtmlReport, settings.doc("The HTML report")] = ExtendedHtmlReport()
-    requirements: Annotated[RequirementFileTable, settings.doc("The files of extracted requirements")] = (
+    requirements: Annotated[RequirementFileTable, settings.doc("The extracted requirement files")] = (
         RequirementFileTable()
     )
 
@@ -216,7 +216,7 @@ _NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_O
 
 
 class KeywordCase(project_file.ConfigChoice):
-    """The keywords that make a requirement."""
+    """The case of keywords that make a requirement."""
 
     means: bool
 
@@ -225,7 +225,7 @@ class KeywordCase(project_file.ConfigChoice):
 
 
 class RequirementBasis(project_file.ConfigChoice):
-    """The property that makes a sentence a requirement."""
+    """The property that makes text a requirement."""
 
     means: bool
 
@@ -239,16 +239,18 @@ class _Specification(project_file.SpecificationTable, frozen=True, kw_only=True)
     keywords: Annotated[
         KeywordCase | None,
         settings.doc(
-            "Keywords of a Markdown specification: `uppercase` counts capitals only, `any` also `must`, `shall` and `should`"
+            "Keywords that make a requirement in Markdown: `uppercase` accepts only capitals; `any` also accepts lower-case `must`, `shall` and `should`"
         ),
     ] = None
     requirements: Annotated[
         RequirementBasis,
         settings.doc(
-            "Requirements of a Markdown specification: `keywords` for sentences with keywords, `ids` for everything with an id"
+            "Requirements in Markdown: `keywords` selects sentences with a keyword; `ids` selects everything with a requirement id"
         ),
     ] = RequirementBasis.KEYWORDS
-    ids: Annotated[str, settings.doc("Regular expression for ids of requirements, in addition to the usual forms")] = ""
+    ids: Annotated[
+        str, settings.doc("Regular expression for more requirement ids, besides built-in forms such as `FR-001`")
+    ] = ""
 
     def __post_init__(self) -> None:
         if self.ids and (fault := find_pattern_fault(self.ids)):
@@ -295,7 +297,7 @@ _MOST_REPEATS = 4
 
 
 def find_pattern_fault(pattern: str) -> str:
-    """Return what is wrong with a pattern for ids; empty for a valid pattern."""
+    """Return the fault in a requirement id pattern; empty if the pattern is valid."""
     ##= man/spec/trace.md#markdown
     ##% duvet MUST refuse an id pattern that can take exponential time to match.
     from re import _parser  # type: ignore[attr-defined]

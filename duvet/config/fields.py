@@ -35,7 +35,7 @@ class FieldType(NamedTuple):
         return str(self.extra.get("expected", ""))
 
     def fault(self, value: str) -> str:
-        """Return what is wrong with a string in spite of matching the pattern; empty if nothing is."""
+        """Return why a string that matches the pattern is still invalid; empty if it is valid."""
         found = self.extra.get("fault")
         return found(value) if found else ""
 

@@ -24,7 +24,7 @@ def list_spellings(key: str) -> tuple[str, str, str]:
 def respell_keys(document: Document, table: type[Struct]) -> Document:
     """Convert the keys of a table to their declared spelling, except keys that users choose.
 
-    A key that occurs in two spellings stays, and is then reported as unknown.
+    A key that occurs in two spellings is left unchanged and later reported as unknown.
     """
     ##= man/spec/service.md#configuration
     ##% duvet MUST accept each key of a service configuration, of a recipe, and of a `.duvet/config.toml` in duvet's own

@@ -28,7 +28,7 @@ EXCLAMATIONS = CommentMarkers("!=", "!#")
 
 
 class Language(StrEnum):
-    """A language, by its name in the key `language`, with its file patterns and comment style."""
+    """A programming language, named as in the key `language`, with its file patterns and comment style."""
 
     patterns: tuple[str, ...]
     style: CommentMarkers
@@ -126,6 +126,6 @@ def _test_names() -> re.Pattern[str]:
 
 
 def find_test_glob(name: str) -> str:
-    """Return the pattern for tests that a file name matches; empty if none matches."""
+    """Return the test file pattern that a file name matches; empty if none matches."""
     found = _test_names().match(name)
     return _TEST_GLOBS[(found.lastindex or 1) - 1] if found else ""

@@ -41,7 +41,7 @@ GITIGNORE = b"reports/\n"
 
 
 class SourceGroup(Struct, frozen=True):
-    """Source files that one table of the configuration describes."""
+    """The source files of one `source` table."""
 
     language: Language
     patterns: tuple[str, ...]
@@ -63,7 +63,7 @@ def render_config(
 ) -> bytes:
     """Return a configuration in duvet's own schema, with the specifications in `suggestions` as comments.
 
-    `any_case` are the specifications whose keywords count in lower case, too.
+    `any_case` contains the specifications in which lower-case keywords count, too.
     """
     return _render(
         "config", groups=groups, specifications=specifications, suggestions=suggestions, any_case=frozenset(any_case)
@@ -83,7 +83,7 @@ def add_to_config(
     environ: Mapping[str, str],
     any_case: Collection[str] = (),
 ) -> bytes:
-    """Return a configuration with further tables at its end; everything else is unchanged."""
+    """Return the configuration with these tables appended; everything else is unchanged."""
     ##= man/spec/init.md#existing-projects
     ##% In an existing project, `duvet init` MUST add only the specifications and languages that its options name,
     ##% without changing anything else in a file.

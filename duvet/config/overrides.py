@@ -28,7 +28,7 @@ def list_overrides(environ: Mapping[str, str]) -> list[str]:
 def apply_overrides(config: Record, environ: Mapping[str, str], *, whole: bool = True) -> Record:
     """Return the configuration with the values of these variables; raise DuvetError for an invalid one.
 
-    Unless `whole`, variables for other tables than those of `config` are skipped.
+    With `whole=False`, variables for tables that `config` lacks are skipped.
     """
     tables = {_fold(name) for name in config.__struct_encode_fields__}
     for name in list_overrides(environ):
@@ -84,7 +84,7 @@ def _describe(choice: FieldType) -> str:
 
 
 def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, variable: str) -> Any:
-    """Return an entry of a table of names, which may be new."""
+    """Return an entry of a table of named entries; the entry may be new."""
     (choice, *_) = list_field_types(kind)
     if value is None and isinstance(choice.type, inspect.StructType):
         try:
@@ -96,7 +96,7 @@ def _make_entry(kind: inspect.Type, value: Any, path: list[str], text: str, vari
 
 
 def _parse_leaf(choice: FieldType, text: str) -> Iterator[Any]:
-    """Yield the text as a value of this type, unless it is none."""
+    """Yield the text converted to this type, or nothing if that fails."""
     match choice.type:
         case inspect.StrType():
             if not choice.refuses(text):
@@ -119,7 +119,7 @@ def _parse_leaf(choice: FieldType, text: str) -> Iterator[Any]:
 
 
 def _parse_list(item: inspect.Type, text: str) -> Iterator[Any]:
-    """Yield the items of JSON or, for texts, between commas."""
+    """Yield the items of JSON or, for strings, of comma-separated text; yield nothing if the JSON is invalid."""
     (inner,) = list_field_types(item)
     if isinstance(inner.type, inspect.StructType):
         yield from _decode(text, tuple[inner.type.cls, ...])  # type: ignore[name-defined]

@@ -25,7 +25,7 @@ Excluded = Annotated[
 
 
 class ConfigChoice(StrEnum):
-    """A string in the configuration, and the value for which it stands."""
+    """A string in the configuration, and the value that it stands for."""
 
     means: Any
 
@@ -49,7 +49,7 @@ class SchemaName(ConfigChoice):
 
 
 class SourceType(ConfigChoice):
-    """The type of comments without a type."""
+    """The default type of annotations."""
 
     means: Kind
 
@@ -80,7 +80,7 @@ class StyleTable(settings.Table, frozen=True, kw_only=True):
 
 
 class SourceTable(settings.Table, frozen=True, kw_only=True):
-    """Source files, in either schema."""
+    """A `source` table, in either schema."""
 
     pattern: Annotated[
         str | tuple[str, ...] | None, settings.doc("Glob pattern of the files, or a list of patterns")
@@ -140,22 +140,24 @@ Bound = Annotated[int, Meta(ge=1)]
 
 
 class DuplicateClaimsTable(settings.Table, frozen=True, kw_only=True):
-    """Annotations of the same text that awslabs duvet allows. duvet accepts the table and ignores it."""
+    """Limits of awslabs duvet on annotations of the same text. duvet accepts the table but ignores it."""
 
-    test: Annotated[Bound, settings.doc("Tests that may quote the same text; ignored")] = 1
-    implementation: Annotated[Bound, settings.doc("Implementations that may quote the same text; ignored")] = 1
+    test: Annotated[Bound, settings.doc("Number of tests that may quote the same text; ignored")] = 1
+    implementation: Annotated[
+        Bound, settings.doc("Number of implementations that may quote the same text; ignored")
+    ] = 1
     types: Annotated[
         tuple[str, ...], settings.doc("Types that may quote the same text, such as `test+implementation`; ignored")
     ] = ()
 
 
 class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
-    """Annotations of the same line of code that awslabs duvet allows. duvet accepts the table and ignores it."""
+    """Limits of awslabs duvet on annotations of the same line of code. duvet accepts the table but ignores it."""
 
-    count: Annotated[Bound | None, settings.doc("Annotations that may refer to one line of code; ignored")] = None
-    sections: Annotated[Bound | None, settings.doc("Sections that one line of code may be annotated with; ignored")] = (
-        None
-    )
+    count: Annotated[
+        Bound | None, settings.doc("Number of annotations that may refer to one line of code; ignored")
+    ] = None
+    sections: Annotated[Bound | None, settings.doc("Number of sections that one line of code may cite; ignored")] = None
     types: Annotated[
         tuple[str, ...],
         settings.doc("Types that may refer to the same line of code, such as `exception+test`; ignored"),
@@ -163,17 +165,17 @@ class DuplicateTargetsTable(settings.Table, frozen=True, kw_only=True):
 
 
 class DuplicatesTable(settings.Table, frozen=True, kw_only=True):
-    """Duplicates that a later version of awslabs duvet allows. duvet accepts these tables and ignores them."""
+    """Limits on duplicates in later versions of awslabs duvet. duvet accepts these tables but ignores them."""
 
     ##= man/spec/query.md#duplicates
     ##% duvet MUST accept and ignore the tables `[duplicates.claims]` and `[duplicates.targets]` in its own schema and
     ##% in that of awslabs duvet.
-    claims: Annotated[DuplicateClaimsTable, settings.doc("Duplicates of the same text; duvet ignores it")] = (
+    claims: Annotated[DuplicateClaimsTable, settings.doc("Duplicate annotations of the same text; ignored")] = (
         DuplicateClaimsTable()
     )
-    targets: Annotated[DuplicateTargetsTable, settings.doc("Duplicates of the same line of code; duvet ignores it")] = (
-        DuplicateTargetsTable()
-    )
+    targets: Annotated[
+        DuplicateTargetsTable, settings.doc("Duplicate annotations of the same line of code; ignored")
+    ] = DuplicateTargetsTable()
 
 
 class ConfigTable(settings.Table, frozen=True, kw_only=True):
@@ -184,7 +186,7 @@ class ConfigTable(settings.Table, frozen=True, kw_only=True):
     report: Annotated[settings.Report, settings.doc("Reports to write")] = settings.Report()
     specification: Annotated[tuple[SpecificationTable, ...], settings.doc("Specifications to trace")] = ()
     duplicates: Annotated[
-        DuplicatesTable, settings.doc("Duplicates that awslabs duvet allows; accepted, but ignored")
+        DuplicatesTable, settings.doc("Duplicates that awslabs duvet allows; accepted but ignored")
     ] = DuplicatesTable()
     schema: Annotated[SchemaName, settings.doc("Schema of this file")] = field(name="$schema")
 
@@ -243,7 +245,7 @@ CONFIG_PATH = ".duvet/config.toml"
 
 
 def find_config(tree: Tree, config_path: str | None = None) -> str | None:
-    """Return the given path, or the path of the configuration in this folder; None if it has none."""
+    """Return the given path, or the path of the configuration in this folder; None if the folder has no configuration."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read `.duvet/config.toml` unless another file is named.
     if config_path:

@@ -71,7 +71,7 @@ _TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
 
 
 def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
-    """Yield problems with names that refer to other tables."""
+    """Yield a problem for each name that refers to a missing table or entry."""
     tables = {name: _list_tables(at.document.values.get(name)) for name in _TABLES_OF_NAMES}
     for name, named in tables.items():
         table_at = at / name
@@ -176,7 +176,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
 
 
 def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
-    """Return all settings in the given configuration file, or in the one of this folder."""
+    """Return all settings in the given configuration file, or in this folder's configuration file."""
     path = require_config(tree, config_path)
     overrides = {"config-path": CommandLineValue("--config-path", path)} if config_path else {}
     return explain_config(read_config(tree.read(path), path, environ), environ, overrides)
@@ -247,7 +247,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema(*, extended: bool) -> dict[str, Any]:
-    """Return the JSON Schema of the project configuration: of awslabs duvet's schema or of duvet's own."""
+    """Return the JSON Schema of the project configuration, for awslabs duvet's schema or duvet's own."""
     ##= man/spec/trace.md#configuration
     ##% The schema that `duvet config schema` prints MUST accept exactly the keys and types of values that duvet
     ##% accepts.

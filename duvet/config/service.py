@@ -15,7 +15,7 @@ from duvet.config.check import DocumentLocation, check_table, check_value, sort_
 from duvet.config.document import (
     DataDocument,
     DocumentError,
-    has_customary_name,
+    has_conventional_name,
 )
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
@@ -34,7 +34,7 @@ from duvet.tree.files import Tree
 
 SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 SERVICE_FILE_NAMES = tuple(f"{name}.config.{ending}" for name in ("duvet", "contextive") for ending in DOCUMENT_ENDINGS)
-"""The names of the service's configuration in the working directory."""
+"""The file names under which duvet looks for the service configuration in the working directory."""
 
 ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--service-config", "found", "defaults"
 
@@ -49,7 +49,7 @@ class ServiceFile(Struct, frozen=True):
 def find_service_file(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str = ""
 ) -> ServiceFile:
-    """Return the given file, the one that an environment variable names, or the one in this folder or the project."""
+    """Return the given file, the file that an environment variable names, or the file in this folder or the project."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG` names, or else from `duvet.config.*` or `contextive.config.*` in the working directory, or
@@ -140,7 +140,7 @@ class Service(Struct, frozen=True, kw_only=True):
         return self.config.server.rule(self.packs)
 
     def has_same_content(self, other: Service) -> bool:
-        """Return whether the effective values are the same, however the files spell them."""
+        """Return whether the effective values are equal, even if the files spell them differently."""
         return replace(self, document=None) == replace(other, document=None)
 
 
@@ -183,7 +183,7 @@ def load_service(
 def salvage_service(
     tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str = ""
 ) -> Service:
-    """Return the valid parts of an invalid service configuration, to find the problems between them.
+    """Return the valid parts of an invalid service configuration, so that references between them can be checked.
 
     Raise DuvetError if the file can't be read.
     """
@@ -208,7 +208,7 @@ def salvage_service(
 
 
 def _list_parts(values: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
-    """Return the keys of the entries of a table of names, or of any other table."""
+    """Return the key path of each entry of a table of named entries, or of the whole table for other tables."""
     if name not in values:
         return []
     is_named = name in ("providers", "toolPacks", "workflows", "routing") and isinstance(values[name], dict)
@@ -226,7 +226,7 @@ def load_service_tables(
     service_path: str | None = None,
     folder: str = "",
 ) -> TablesType | None:
-    """Read the tables that are fields of this type; None if there is no file.
+    """Read the tables that are fields of this type; return None if the file doesn't exist.
 
     Raise ProblemsError if they are invalid.
     """
@@ -258,7 +258,7 @@ class _PageTables(Struct, frozen=True):
 def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[NotesRule, ...] | None:
-    """Return the patterns of pages, or None without a table `pages`; raise ProblemsError if it is invalid."""
+    """Return the page patterns, or None if there is no `pages` table; raise ProblemsError if the table is invalid."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables of the service configuration are
     ##% invalid.
@@ -324,7 +324,7 @@ _SHORTEST = 4  # A shorter secret could be part of many words, so it is hidden o
 _SHOWN_BITS = 64  # Messages never show larger integers.
 _MOST_SECRETS = 100  # Searching for more secrets would take too long.
 _WITHHELD = f"details hidden, because this file contains more than {_MOST_SECRETS} secrets"
-_WITHHELD_HINT = "replace the secrets by environment variables, such as `$API_KEY`"
+_WITHHELD_HINT = "replace the secrets with environment variables, such as `$API_KEY`"
 
 
 def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) -> list[Problem]:
@@ -342,7 +342,7 @@ def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) ->
 
 
 def _find_secrets(kind: inspect.Type, value: Any) -> Iterator[str]:
-    """Yield the texts and numbers in the file that are secrets and should be variables."""
+    """Yield the strings and numbers in the file that are secrets and should be variables."""
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.CustomType(cls=wanted), _ if wanted is Secret:
@@ -367,7 +367,7 @@ def _list_leaves(value: Any) -> Iterator[str]:
         case list():
             for inner in value:
                 yield from _list_leaves(inner)
-        case str() if value and not has_customary_name(value):
+        case str() if value and not has_conventional_name(value):
             yield value
         case int() if value.bit_length() < _SHOWN_BITS and not isinstance(value, bool):
             yield str(value)

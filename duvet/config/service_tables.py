@@ -26,7 +26,7 @@ from duvet.errors import DuvetError
 from duvet.tree.files import SPECIAL_CHARACTERS, find_path_fault
 
 PATTERN_END = r"$(?!\n)"
-"""The end of a text in Python and in JavaScript; Python's `$` also matches before a final line end."""
+"""Matches the end of text in Python and JavaScript; Python's `$` also matches before a final line end."""
 
 _NAME = "a name: a letter, then up to 63 letters, digits, `-` or `_`"
 NAME_PATTERN = rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{PATTERN_END}"
@@ -83,7 +83,7 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     log_level: Annotated[LogLevel, doc("Minimum level to log")] = LogLevel.WARN
     log_format: Annotated[LogFormat, doc("Format of log lines")] = LogFormat.TEXT
     tool_timeout: Annotated[Seconds, doc("Time limit in seconds for tools of installed packs")] = 30.0
-    shutdown_timeout: Annotated[Seconds, doc("Seconds that running calls have to finish when the server stops")] = 3.0
+    shutdown_timeout: Annotated[Seconds, doc("Seconds that running calls get to finish when the server stops")] = 3.0
 
     @classmethod
     def from_project(cls, table: duvet_tables.ServerTable) -> Self:
@@ -120,7 +120,7 @@ class ProviderKind(StrEnum):
 
 
 class ProviderSection(ServiceSection, frozen=True, kw_only=True):
-    """A provider of models."""
+    """A model provider."""
 
     kind: Annotated[
         ProviderKind, doc("Protocol: `openai` for all compatible APIs, `client` for the model of the MCP client")
@@ -135,16 +135,17 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
     timeout: Annotated[Seconds, doc("Time limit for an answer, in seconds")] = 60.0
     max_tokens: Annotated[
         Annotated[int, Meta(ge=1, le=10_000_000)] | None,
-        doc("Token limit of an answer if the request sets none; by default 1,024"),
+        doc("Maximum tokens per answer if the request sets no limit; by default 1,024"),
     ] = None
     daily_tokens: Annotated[
         Annotated[int, Meta(ge=1, le=10**12)] | None,
         doc(
-            "Tokens, read and written, that this project may spend with the provider in a day (UTC); no limit by default"
+            "Maximum input and output tokens that this project may use with the provider per day (UTC); no limit by default"
         ),
     ] = None
     allow_http: Annotated[
-        bool, doc("Allow `http:` to other machines, such as `host.docker.internal`; the key is then sent unencrypted")
+        bool,
+        doc("Allow `http:` URLs for other machines, such as `host.docker.internal`; the key is then sent unencrypted"),
     ] = False
     retries: Annotated[int, doc("Retries after a temporary failure (429, 5xx)", ge=0, le=10)] = 2
     discover: Annotated[bool, doc("Ask the provider for its models with `GET /models`")] = False
@@ -155,11 +156,11 @@ class RouteSection(ServiceSection, frozen=True, kw_only=True):
     """The models for a task."""
 
     model: Annotated[ModelName, doc("Model as PROVIDER/MODEL, or PROVIDER for its default model")]
-    fallbacks: Annotated[tuple[ModelName, ...], doc("Models to try in this order if the first one fails")] = ()
+    fallbacks: Annotated[tuple[ModelName, ...], doc("Fallback models, tried in order if `model` fails")] = ()
 
 
 class Access(StrEnum):
-    """The access of a pack to the project."""
+    """A pack's access to the project."""
 
     READ_ONLY = "read-only"
     READ_WRITE = "read-write"
@@ -179,7 +180,7 @@ class PackSection(ServiceSection, frozen=True, kw_only=True):
     prefix: Annotated[
         str,
         Meta(pattern=rf"^[A-Za-z0-9_.-]{{0,32}}{PATTERN_END}", extra={"expected": _PREFIX}),
-        doc("Prefix of the names of its tools and prompts; not for built-in packs"),
+        doc("Prefix for the names of the pack's tools and prompts; not for built-in packs"),
     ] = ""
     mode: Annotated[Access, doc("`read-only` removes the tools that write")] = Access.READ_WRITE
     tools: Annotated[dict[str, bool], doc("Tools by name: true enables a tool, false disables it")] = field(
@@ -191,7 +192,7 @@ class PackSection(ServiceSection, frozen=True, kw_only=True):
 
 
 class PagesSection(duvet_tables.PagesTable, frozen=True, kw_only=True):
-    """Pages: notes in Markdown that link to one another and to requirements."""
+    """Pages: Markdown notes that link to each other and to requirements."""
 
 
 _INGEST_DEFAULT = IngestRule()
@@ -216,7 +217,7 @@ _TEMPLATE = rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}
 _URI = f"a URI template with the fields {_FIELDS}"
 EditorUriTemplate = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "expected": _URI})]
 PROFILE_PATTERN, PROFILE_IN_WORDS = r"[A-Za-z0-9._-]{1,64}", "up to 64 letters, digits, `.`, `-` and `_`"
-"""The names of ingest runs."""
+"""The pattern of ingest run names, and its description."""
 IngestProfile = Annotated[
     str, Meta(pattern=f"^{PROFILE_PATTERN}{PATTERN_END}", extra={"expected": f"a name: {PROFILE_IN_WORDS}"})
 ]
@@ -244,7 +245,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     )
     profile: Annotated[
         IngestProfile | None,
-        doc("Default name of ingest runs; without it `local`, or `manual` for a run that a tool starts"),
+        doc("Name of ingest runs; by default `local`, or `manual` for runs that a tool starts"),
     ] = None
     stale_days: Annotated[int, doc("Days without a change after which a document is stale", ge=0, le=36_500)] = (
         _INGEST_DEFAULT.stale_days
@@ -289,7 +290,7 @@ _Weight = Annotated[float, Meta(ge=0, le=1)] | None
 
 
 class ProfileName(StrEnum):
-    """A set of weights for a typical use."""
+    """A set of ranking weights for a typical use."""
 
     DEFAULT = "default"
     ANALYSIS = "analysis"
@@ -309,20 +310,20 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
 
 
 class SearchSection(ServiceSection, frozen=True, kw_only=True):
-    """The model of searches by meaning, and the ranking of results that match equally well."""
+    """The model for search by meaning, and the ranking of results that match equally well."""
 
     model: Annotated[
         SearchModel,
         doc(
-            "Model of vectors: `transformer` finds more, `static` is faster. `auto` uses the transformer for requirements "
-            "and `static` for files, which always have `static` above 20,000 chunks"
+            "Embedding model: `transformer` finds more; `static` is faster. `auto` uses `transformer` for requirements and "
+            "`static` for files. Above 20,000 chunks, files always use `static`"
         ),
     ] = SearchModel.AUTO
-    profile: Annotated[ProfileName, doc("Set of weights for ranking; each answer of `km-search` lists them")] = (
+    profile: Annotated[ProfileName, doc("Set of ranking weights; each `km-search` answer lists them")] = (
         ProfileName.DEFAULT
     )
     weights: Annotated[WeightsSection, doc("Weights from 0 to 1 that override those of the profile")] = WeightsSection()
-    feedback: Annotated[bool, doc("Rank results slightly by the votes of `km-feedback-submit`")] = False
+    feedback: Annotated[bool, doc("Let `km-feedback-submit` votes adjust the ranking slightly")] = False
 
     def rule(self) -> SearchRule:
         weights = {name: value for name, value in asdict(self.weights).items() if value is not None}

@@ -26,11 +26,11 @@ TemplateText = Annotated[str, Meta(extra={"template": True})]
 NonBlankText = Annotated[str, Meta(pattern=r"\S")]  # Text that is not blank.
 
 ExpandedText = Annotated[NonBlankText, Meta(extra={"expands": True})]
-"""Text in which `$NAME` and `${NAME}` are replaced by environment variables, and `$$` by a dollar sign."""
+"""Text in which `$NAME` and `${NAME}` are replaced with environment variables, and `$$` with a dollar sign."""
 
 
 def doc(description: str, **constraints: Any) -> Meta:
-    """Return a key's documentation, with constraints on its value."""
+    """Return a key's documentation and the constraints on its value."""
     return Meta(description=description, **constraints)
 
 
@@ -40,7 +40,7 @@ class SourceRule(Struct, frozen=True):
     patterns: tuple[str, ...]
     meta: str = DEFAULT_META
     content: str = DEFAULT_CONTENT
-    kind: Kind = Kind.CITATION  # The type of comments without a type.
+    kind: Kind = Kind.CITATION  # The default type of annotations.
     blob_link: str | None = None
     exclude: tuple[str, ...] = ()
     gitignore: bool = False
@@ -67,7 +67,7 @@ class NotApplicableRule(Struct, frozen=True):
 
 
 class NotesRule(Struct, frozen=True, kw_only=True):
-    """The patterns of pages: notes in Markdown that link to each other and to requirements."""
+    """Patterns of pages: Markdown notes that link to each other and to requirements."""
 
     patterns: tuple[str, ...]
     exclude: tuple[str, ...] = ()
@@ -109,9 +109,7 @@ class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class StoreSection(ServiceSection, frozen=True, kw_only=True):
     """The location of the index."""
 
-    path: Annotated[ExpandedText, doc("File of the index; sqlite creates further files next to it")] = (
-        f"{STORE_FOLDER}/store.db"
-    )
+    path: Annotated[ExpandedText, doc("Index file; sqlite creates more files next to it")] = f"{STORE_FOLDER}/store.db"
     backups: Annotated[ExpandedText | None, doc("Folder for backups; by default `backups` next to the index")] = None
 
 
@@ -229,7 +227,7 @@ class Config(Struct, frozen=True):
         return self.toml.value_place("source", source, key, index)
 
     def requirement_place(self, index: int) -> Place:
-        """Return the place of a pattern of requirement files; line 0 stands for a built-in pattern."""
+        """Return the place of a requirement file pattern; line 0 stands for a built-in pattern."""
         written = index - len(BUILT_IN_REQUIREMENTS)
         return Place() if written < 0 else self.toml.value_place("requirement", written, "pattern")
 

@@ -48,7 +48,7 @@ def parse_toml_bytes(data: bytes, path: str) -> TomlDocument:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         reason = f"invalid utf-8 sequence of {error.end - error.start} bytes from index {error.start}"
-        raise DocumentDraft(before, path, "TOML").broken(reason, len(before), is_text=False) from error
+        raise DocumentDraft(before, path, "TOML").make_syntax_error(reason, len(before), is_text=False) from error
     return parse_toml(text, path)
 
 
@@ -60,7 +60,7 @@ def parse_toml(text: str, path: str) -> TomlDocument:
     try:
         return TomlDocument(tomllib.loads(text.removeprefix(BOM)), text, path)
     except RecursionError:
-        raise draft.broken("nested too deeply", Place(1, 1)) from None
+        raise draft.make_syntax_error("nested too deeply", Place(1, 1)) from None
     except ValueError as error:
         raise _make_syntax_error(str(error), draft) from error
 
@@ -74,9 +74,11 @@ def _make_syntax_error(message: str, draft: DocumentDraft) -> DocumentError:
     if not found:
         # All other messages contain a position; this one is about Python's limit for integers.
         long = re.search("[0-9_]{4300,}", text)
-        return draft.broken("the number has too many digits", find_place(text, *long.span()) if long else Place(1, 1))
+        return draft.make_syntax_error(
+            "the number has too many digits", find_place(text, *long.span()) if long else Place(1, 1)
+        )
     place = Place(int(found["line"]), int(found["column"])) if found["line"] else find_place(text, len(text), len(text))
-    return draft.broken(_reword(found["reason"]), place)
+    return draft.make_syntax_error(_reword(found["reason"]), place)
 
 
 DUPLICATE_KEY = "duplicate key"
@@ -100,7 +102,7 @@ _WORDS = {
 
 
 def _reword(message: str) -> str:
-    """Reword a message of tomllib, keeping the character that it mentions."""
+    """Reword a tomllib message, keeping the character that it mentions."""
     for beginning, words in _WORDS.items():
         if message.startswith(beginning):
             character = re.search(r"character ('.*'|\".*\")$", message)
@@ -130,7 +132,7 @@ _ESCAPED_LINE = {**_ESCAPED, ord('"'): '\\"', ord("\n"): "\\n"}
 
 
 def has_control_characters(data: bytes) -> bool:
-    """Return whether a text contains control characters, not counting tabs and line feeds."""
+    """Return whether data contains control characters other than tabs and line feeds."""
     return len(data.translate(None, _CONTROLS)) != len(data)
 
 

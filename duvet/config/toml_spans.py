@@ -88,7 +88,7 @@ def _resolve_dotted_key(
 
 
 def _note_value(text: str, position: int, keys: KeyPath, key: TextSpan, found: dict[KeyPath, KeySpans]) -> int:
-    """Record the position of a value and of all values inside; data may be nested deeper than Python's stack."""
+    """Record the position of a value and of all values in it; data may be nested deeper than Python's stack."""
     open_containers: list[_Container] = []
     lengths: list[int] = []
     while True:

@@ -22,7 +22,7 @@ UNCHANGED, DROPPED = object(), object()
 
 
 def parse_scalar(choice: FieldType, text: str) -> Any:
-    """Return the text as a number, a boolean or a word that this type accepts; raise ValueError if it is none."""
+    """Convert text to a number, boolean or word that this type accepts; raise ValueError if that fails."""
     kind = choice.type
     if isinstance(kind, inspect.EnumType):
         return kind.cls(text.strip()).value
@@ -38,7 +38,7 @@ def parse_scalar(choice: FieldType, text: str) -> Any:
 
 
 def describe_scalar(choice: FieldType) -> str:
-    """Return what `parse_scalar` accepts for this type, with its range."""
+    """Describe the values that `parse_scalar` accepts for this type, with their range."""
     kind = choice.type
     if isinstance(kind, inspect.EnumType):
         return f"one of {', '.join(f'`{one.value}`' for one in kind.cls)}"
@@ -54,15 +54,15 @@ class VariableExpander:
     """Expands variables in typed values, and collects the problems."""
 
     def __init__(self, unneeded: Collection[KeyPath] = ()) -> None:
-        """Below the keys in `unneeded`, a variable that is not set is a warning."""
+        """Report unset variables below the keys in `unneeded` as warnings."""
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self.failed: set[KeyPath] = set()
-        """The unneeded parts with a variable that is not set."""
+        """The keys in `unneeded` whose values contain an unset variable."""
         self._unneeded = unneeded
 
     def convert_scalars(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
-        """Return the value with numbers, booleans and words in place of the variables that contain them."""
+        """Replace variables that stand for numbers, booleans or words with the values of these variables."""
         return self._convert(kind, value, at, self._convert_scalar)
 
     def expand(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
@@ -153,7 +153,7 @@ class VariableExpander:
 
 
 def list_unneeded_parts(values: Mapping[str, Any]) -> Collection[KeyPath]:
-    """Return the keys of the providers and packs that are disabled, and of the providers that nothing uses."""
+    """Return the keys of disabled providers and packs, and of unused providers."""
 
     def read(name: str) -> Mapping[str, Any]:
         table = values.get(name)

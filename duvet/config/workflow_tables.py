@@ -23,7 +23,7 @@ class VariableType(StrEnum):
     OBJECT = "object"
 
     def takes(self, value: Any) -> bool:
-        """Return whether a value has this type."""
+        """Return whether a value is of this type."""
         if isinstance(value, bool):
             return self is VariableType.BOOLEAN
         if isinstance(value, float) and value.is_integer() and self is VariableType.INTEGER:
@@ -51,7 +51,7 @@ def check_exactly_one(present: list[str], known: list[str]) -> None:
 
 
 class VariableSection(ServiceSection, frozen=True, kw_only=True):
-    """A variable of a workflow; it is required unless it has a default."""
+    """A workflow variable; required unless it has a default."""
 
     type: Annotated[VariableType, doc("Type of the value")] = VariableType.STRING
     description: Annotated[str, doc("Purpose of the variable")] = ""
@@ -109,12 +109,12 @@ class WaitSection(ServiceSection, frozen=True, kw_only=True):
     tool: Annotated[NonBlankText, doc("Tool to call")]
     params: Annotated[dict[str, Any], doc("Arguments of the tool")] = field(default_factory=dict)
     until: Annotated[_Check, doc("Condition that ends the wait")]
-    interval_seconds: Annotated[float, doc("Seconds between two calls", ge=0.5, le=3600)] = 5.0
+    interval_seconds: Annotated[float, doc("Seconds between calls", ge=0.5, le=3600)] = 5.0
     timeout_seconds: Annotated[Seconds, doc("Time limit of the wait, in seconds")] = 300.0
 
 
 class StepSection(ServiceSection, frozen=True, kw_only=True):
-    """A step: one of `tool`, `model` and `wait`."""
+    """A workflow step with exactly one of `tool`, `model` and `wait`."""
 
     id: Annotated[Name, doc("Id of the step, used as `${steps.ID.result}`")]
     description: Annotated[str, doc("Purpose of the step")] = ""
@@ -127,8 +127,8 @@ class StepSection(ServiceSection, frozen=True, kw_only=True):
     prompt: Annotated[NonBlankText | None, doc("Prompt for the model")] = None
     system: Annotated[NonBlankText | None, doc("System prompt for the model")] = None
     expect: Annotated[dict[str, Any], doc("Expected values in the result, by path")] = field(default_factory=dict)
-    asserts: Annotated[tuple[_Check, ...], doc("Further checks of the result")] = field(default=(), name="assert")
-    capture: Annotated[tuple[CaptureSection, ...], doc("Values of the result to store")] = ()
+    asserts: Annotated[tuple[_Check, ...], doc("Additional checks of the result")] = field(default=(), name="assert")
+    capture: Annotated[tuple[CaptureSection, ...], doc("Result values to store")] = ()
     timeout_seconds: Annotated[Seconds | None, doc("Time limit of the step, in seconds")] = None
 
     def __post_init__(self) -> None:

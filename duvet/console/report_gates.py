@@ -18,7 +18,7 @@ from duvet.reports.cells import escape_cell
 from duvet.text import colour_diff_line, make_unified_diff
 from duvet.trace.gates import (
     check_gates,
-    find_freed_annotations,
+    find_not_applicable_annotations,
     find_unimplemented,
     find_untested,
     has_implementation,
@@ -68,7 +68,7 @@ def _check_lines(project: Project, citations: bool, tests: bool, snapshot: bytes
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST NOT count a requirement that is not applicable, either as done or in the total, and MUST NOT require
     ##% code or tests for it.
-    freed = find_freed_annotations(project.requirements) if project.not_applicable else frozenset()
+    freed = find_not_applicable_annotations(project.requirements) if project.not_applicable else frozenset()
     problems = check_gates(project.trace, citations=citations, tests=tests, freed=freed)
     ##= man/spec/gates.md#verdicts
     ##% Except with awslabs duvet's schema, a gate on tests MUST fail if code cites no requirement, and a gate on a

@@ -1,4 +1,4 @@
-"""Waits for changes of the files that a run has read, for `duvet report --watch` and the server."""
+"""Waits for changes to the files that a run has read, for `duvet report --watch` and the server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RecordedAnswers:
     """Everything that a run has read so far, to detect changes."""
 
     def __init__(self, project: Project, *, recalled: bool = False) -> None:
-        """Take over what the project has read.
+        """Copy the record of everything that the project has read.
 
         With `recalled`, the project's patterns are unknown, so every new file counts as a change.
         """
@@ -56,7 +56,7 @@ class RecordedAnswers:
                     yield path
 
     def listed_otherwise(self) -> set[str]:
-        """Return the files that patterns match now but didn't before, or the reverse; record new folders."""
+        """Return the files that patterns match now but didn't before, or vice versa; record new folders."""
         if self.matched is None:
             return self._unmatched or self._find_changed_listings()
         patterns, before = self.matched
@@ -104,11 +104,11 @@ class WatchedPlaces:
         self._at = disk.at
         self._listed = record.folders
         self._around: set[str] = set()
-        """Every parent folder, by its own name and by the names of links that lead to it."""
+        """Every parent folder, by its own name and by the names of links that point to it."""
         self._spelled: dict[str, list[str]] = defaultdict(list)
-        """The paths by which each real folder was asked for."""
+        """The paths under which each real folder was read."""
         self._linked: dict[str, list[str]] = defaultdict(list)
-        """The links that lead to each real file."""
+        """The links that point to each real file."""
         paths = {*record.files, *record.absent, *record.regular, *record.present, *record.links, *record.faults}
         asked = {*record.folders, *record.unlisted, *record.identities, *map(_get_parent, paths)}
         root = _resolve_path(self._at(""))
@@ -198,7 +198,7 @@ class ChangeSource(Protocol):
 
 
 class FollowedReading:
-    """The answers of one reading, and what has changed since then."""
+    """The record of one run, and the changes since then."""
 
     def __init__(self, answers: RecordedAnswers, source: ChangeSource) -> None:
         self.answers = answers

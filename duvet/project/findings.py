@@ -1,4 +1,4 @@
-"""The problems that `duvet validate` finds, and the inputs that names on the command line select."""
+"""The problems that `duvet validate` finds, and the inputs selected on the command line."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ChosenInputs(Struct, frozen=True):
 
 
 def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: Tree) -> ChosenInputs:
-    """Find inputs by their names; the name of a folder selects all inputs inside."""
+    """Find inputs by name; a folder name selects all inputs in that folder."""
     paths: dict[str, None] = {}
     others: dict[str, None] = {}
     problems: list[Problem] = []
@@ -107,7 +107,7 @@ def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: 
 
 
 def normalise_input_name(name: str, root: str, tree: Tree) -> str:
-    """Return the path of a file as inputs are named: relative to the root if it is below it."""
+    """Return a path in the form that inputs use: relative to the root if the file is below the root."""
     whole = posixpath.normpath(posixpath.join(root, _use_slashes(name, tree)))
     return whole.removeprefix(root.rstrip("/") + "/")
 

@@ -1,4 +1,4 @@
-"""Proposes fixes for wrong targets, and for quotes that their section no longer contains."""
+"""Proposes fixes for wrong targets, and for quotes that are no longer in their section."""
 
 from __future__ import annotations
 
@@ -76,21 +76,21 @@ class ResolvedTarget(NamedTuple):
     section: int | None
     named: tuple[NamedText, ...] = ()  # The requirements that the target names by an id; empty for a section.
 
-    def holds(self, quote: str) -> bool:
+    def contains(self, quote: str) -> bool:
         """Return True if the target's section or requirement contains the quote unchanged, or the quote is empty."""
         if self.named:
-            return self.section is not None and self.near.holds_named(self.named, quote)
-        return self.section is not None and self.near.holds(self.section, quote)
+            return self.section is not None and self.near.contains_named(self.named, quote)
+        return self.section is not None and self.near.contains(self.section, quote)
 
 
 def resolve_section(near: Neighbourhood, section: str) -> ResolvedTarget:
-    """Find a section by its name, or the only section with the requirements of this id."""
+    """Find a section by its name, or the only section that contains requirements with this id."""
     index = find_section_index(near.specification, section)
     named = tuple(near.names.find(section)) if index is None else ()
     if len({one.section for one in named}) == 1:
         index = named[0].section
     elif index is None and not named:
-        index = near.headed.get(section, near.headed.get(section.casefold()))
+        index = near.sections_by_title_id.get(section, near.sections_by_title_id.get(section.casefold()))
     return ResolvedTarget(near, index, named)
 
 
@@ -115,10 +115,10 @@ class SpecificationTexts:
     def is_valid(self, annotation: Annotation) -> bool:
         """Return True if the section or requirement in the annotation's target contains its quote."""
         spot = self.spot(annotation)
-        return spot is not None and spot.holds(annotation.quote)
+        return spot is not None and spot.contains(annotation.quote)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Yield the other specifications with their names in targets: configured ones, or all cited ones if none is."""
+        """Yield the other configured specifications (or cited ones, if none is configured) with their names in targets."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages if one.specification.locator not in second]
@@ -159,7 +159,7 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
         return Correction()
     if spot.named:
         return _correct_named_quote(annotation, spot)
-    held = spot.near.find_holding(quote)
+    held = spot.near.find_containing_sections(quote)
     own = spot.near.find_near(spot.section, quote)
     if held:
         moved = _correct_moved_quote(annotation, spot.near, held)
@@ -201,7 +201,7 @@ def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Corr
     correction = _quote_nearest(quote, own)
     ##= man/spec/validate.md#fixes
     ##% A fix MUST NOT lower the state of a requirement.
-    if spot.near.measure(spot.section, own.text) < spot.near.measure(spot.section, quote):
+    if spot.near.count_covered_bytes(spot.section, own.text) < spot.near.count_covered_bytes(spot.section, quote):
         return correction._replace(quote=None)
     return correction
 
@@ -247,7 +247,7 @@ def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, 
     index, stretch = near.find_anywhere(annotation.quote) or (0, None)
     if stretch is None or stretch.score < _FAR:
         for name, other in texts.others(near):
-            held = other.find_holding(annotation.quote)
+            held = other.find_containing_sections(annotation.quote)
             if held:
                 return Correction(f"the quote is in {name}#{other.section_name(held[0])}")
     if stretch is None:
@@ -285,7 +285,7 @@ def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbo
 
 
 def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """Correct a target without a section, or with one that doesn't exist."""
+    """Correct a target whose section is missing or doesn't exist."""
     spot = texts.spot(annotation)
     name, _, section = annotation.target.partition("#")
     # The id of a requirement in a specification that is not configured needs no other target.
@@ -305,7 +305,7 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
         (id,) = renumbered
         if section != series == id.rstrip(_DIGITS):
             return Correction(f"the quote is in #{id}", f"{name}#{id}")
-    held = spot.near.find_holding(annotation.quote)
+    held = spot.near.find_containing_sections(annotation.quote)
     if held:
         ids = {spot.near.section_name(index): index for index in held}
         # Of several sections that contain the quote, take the one with a similar name.
@@ -329,7 +329,7 @@ def _correct_specification(texts: SpecificationTexts, annotation: Annotation) ->
     fitting = []
     for other, near in known:
         index = find_section_index(near.specification, section)
-        if index is not None and near.holds(index, annotation.quote):
+        if index is not None and near.contains(index, annotation.quote):
             fitting.append(other)
     if len(fitting) == 1:
         return Correction(f"did you mean {fitting[0]}?", f"{fitting[0]}#{section}")
@@ -339,7 +339,7 @@ def _correct_specification(texts: SpecificationTexts, annotation: Annotation) ->
             other
             for other, near in texts.others()
             if (index := find_section_index(near.specification, section)) is not None
-            and near.holds(index, annotation.quote)
+            and near.contains(index, annotation.quote)
         ]
         if len(held) == 1:
             return Correction(f"the quote is in {held[0]}#{section}", f"{held[0]}#{section}")
@@ -509,7 +509,7 @@ class AnnotationFixer:
         return {style: scan_comments(path, text, style)[0] for style in styles}
 
     def _is_valid(self, annotation: Annotation, correction: Correction, before: str, after: str) -> bool:
-        """Return True if the annotation is right in the text after the edits and all others are unchanged."""
+        """Return True if the annotation is valid after the edits and all other annotations are unchanged."""
         ##= man/spec/validate.md#fixes
         ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file. If `duvet validate
         ##% --fix` runs twice, the second run MUST NOT change anything.

@@ -32,7 +32,7 @@ _CHANGED = re.compile(r":\d+ \d+ [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*\t(.*)")
 
 
 def squeeze_text(text: str) -> str:
-    """Return a text without white space and Markdown markup, so that only words are compared."""
+    """Return text without white space and Markdown markup, so that only words are compared."""
     return _MARKUP.sub("", _LINK_TARGET.sub("]", _LEAD.sub("", text)))
 
 
@@ -58,7 +58,7 @@ class SpecificationRevisions(NamedTuple):
 
 
 class TextHistory:
-    """Finds out whether a quote was never right, or was right until the specification changed."""
+    """Finds out whether a quote was never valid, or was valid until the specification changed."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -153,7 +153,7 @@ class TextHistory:
 
     @cached_property
     def _git(self) -> GitCommand | None:
-        """The git commands for the project's folder; None without git, a repository or a commit."""
+        """Runs git in the project's folder; None if git, a repository or a commit is missing."""
         project = self.project
         if not _is_on_disk(project.tree):
             return None

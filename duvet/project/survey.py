@@ -98,7 +98,7 @@ class Survey(Struct, frozen=True):
     sources: tuple[SourceGroup, ...]
     specifications: tuple[FoundSpecification, ...]
     unmarked: tuple[str, ...]
-    """Files with requirements that lack the keywords of RFC 2119."""
+    """Files whose requirements lack RFC 2119 keywords."""
 
 
 def survey_folder(tree: Tree, root: str) -> Survey:
@@ -170,7 +170,7 @@ def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
 
 
 def _find_test_pattern(path: str) -> str:
-    """Return the pattern for tests that a path matches; empty if it is not a test."""
+    """Return the test file pattern that a path matches; empty if it is not a test."""
     *folders, name = path.split("/")
     ending = posixpath.splitext(name)[1]
     for depth, folder in enumerate(folders, 1):

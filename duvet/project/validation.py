@@ -23,7 +23,7 @@ from duvet.sources.editor import apply_edits
 from duvet.sources.fragments import lines_in_literals, may_have_literals
 from duvet.text import join_names, quote_text, shorten_text
 from duvet.trace.build import find_second_spellings, make_two_spellings_problem
-from duvet.trace.coverage import find_other_quotes, find_partial_quotes
+from duvet.trace.coverage import find_partial_quotes, find_quotes_outside_requirements
 from duvet.trace.records import CITATION, EXCEPTION, TEST, AnnotationPlaces, Trace
 from duvet.tree.cache import Cache
 from duvet.tree.files import MemoryTree
@@ -39,7 +39,7 @@ Value = TypeVar("Value")
 
 
 def validate(project: Project, places: AnnotationPlaces | None = None, history: TextHistory | None = None) -> Findings:
-    """Find every problem of the project; `places` keeps the texts in which fixes make edits."""
+    """Find every problem of the project; `places` keeps the file texts that fixes edit."""
     trace, inputs = project.trace, project.inputs
     places = places or AnnotationPlaces(project.tree)
     styles = {path: styles for styles, paths in inputs.sources for path in paths}
@@ -175,13 +175,13 @@ def _find_incomplete_quotes(project: Project, places: AnnotationPlaces) -> Itera
             message = f"this annotation quotes only a part of {name}; missing: {missing}"
             hint = f"quote the missing words in this or another annotation of type `{part.kind.words}`"
             place = places.of(annotation, annotation.source.quote)
-            label = "covers no whole requirement"
+            label = "quotes only part of the requirement"
             yield Finding(rules.QUOTE_PARTIAL.problem(message, annotation.path, place, label=label, hint=hint), id)
     ##= man/spec/validate.md#checks
     ##% With duvet's own schema, `duvet validate` MUST warn once for each file about quotes that contain no word of a
     ##% requirement, and list their lines.
     others: dict[str, list[int]] = {}
-    for id in sorted(id for coverage in trace.coverages for id in find_other_quotes(coverage)):
+    for id in sorted(id for coverage in trace.coverages for id in find_quotes_outside_requirements(coverage)):
         others.setdefault(trace.annotations[id].path, []).append(id)
     for path, ids in others.items():
         first, *further = (trace.annotations[id] for id in sorted(ids, key=lambda one: trace.annotations[one].line))

@@ -81,7 +81,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def uncited(self) -> tuple[RequirementRow, ...]:
-        """The new requirements that nothing cites, or only todos."""
+        """The new requirements with no citations other than todos."""
         return tuple(row for row in self.requirements_added if row.status in (State.UNCITED.words, State.TO_DO.words))
 
 
@@ -215,7 +215,7 @@ class RequirementPairing(Struct, frozen=True):
 
 
 def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
-    """Pair the requirements of two catalogues: unmoved ones, then moved ones, then reworded ones.
+    """Pair the requirements of two catalogues: first unmoved, then moved, then reworded requirements.
 
     A reworded requirement is paired by its id or, without ids, by the most similar text in its section.
     """
@@ -297,7 +297,7 @@ class _Unpaired:
 
 
 def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
-    """Return the successor of each renamed or moved section: the one that now has most of its requirements.
+    """Return the successor of each renamed or moved section: the section that now has most of its requirements.
 
     If one specification replaces another, all other sections are assumed to keep their names.
     """
@@ -323,7 +323,7 @@ def _make_section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
 
 
 def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:
-    """Pair citations that were valid with equal ones that are valid now or, with `are_valid=False`, invalid now."""
+    """Pair citations that were valid with equal citations that are valid now or, with `are_valid=False`, invalid now."""
     valid = _group_citations(then, are_valid=True)
     groups = _group_citations(now, are_valid=are_valid).items()
     found = (pair for words, numbers in groups for pair in _match_citations(then, valid.get(words, []), now, numbers))

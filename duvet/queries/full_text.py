@@ -78,7 +78,7 @@ class RequirementIndex:
         return {index: -score for score, index in scores}
 
     def shares(self, query: Query) -> dict[int, float]:
-        """Return, for each requirement with any word, the share of the highest score that a query of these words can have."""
+        """Map each requirement with any of the words to its score, as a share of the highest score that is possible."""
         total = len(self._texts)
         counts = [len(_query(self._connection, _MATCHES, quote_term(word))) for word in query.words]
         most = sum(_TERM_LIMIT * log(1 + (total - count + 0.5) / (count + 0.5)) for count in counts)
@@ -113,7 +113,7 @@ def _query(connection: Connection, statement: str, expression: str) -> list[Any]
 
 
 def _parse_spans(marked: str) -> MatchSpans:
-    """Return the offsets of the marked parts in the text without marks."""
+    """Return the offsets of the marked parts, counted without the marks."""
     spans, at = [], 0
     for part in marked.split("\2")[:-1]:
         before, _, inside = part.partition("\1")
@@ -154,7 +154,7 @@ VECTOR_SHARE = 0.6  # The share of the cosine in a score; the words have the res
 
 
 def blend_scores(by_words: Mapping[_Item, float], by_vectors: Mapping[_Item, float]) -> dict[_Item, float]:
-    """Return the weighted means of shares of words and of cosines, best first."""
+    """Return the weighted mean of each item's word score and cosine, best first."""
     scores = {item: share * (1 - VECTOR_SHARE) for item, share in by_words.items()}
     for item, cosine in by_vectors.items():
         scores[item] = scores.get(item, 0.0) + cosine * VECTOR_SHARE

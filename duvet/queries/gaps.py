@@ -51,7 +51,7 @@ def parse_level(word: str) -> Level | None:
 
 
 _Spot = tuple[int, str] | tuple[int, str, str]
-"""The index of a specification with the id of a section, or with an empty text and the id of a requirement."""
+"""The index of a specification with the id of a section, or with an empty string and the id of a requirement."""
 
 
 class RequirementFilter(Struct, frozen=True):
@@ -95,7 +95,7 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
 
 def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[_Spot]:
     """Return the sections, or the requirement ids, with this name, each with its specification."""
-    from duvet.trace.locations import find_headed_section, find_sections, make_section_error, require_specification
+    from duvet.trace.locations import find_section_by_title_id, find_sections, make_section_error, require_specification
 
     spec, _, section = name.rpartition("#")
     names = (spec,) if spec else specifications
@@ -112,7 +112,7 @@ def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str
         found = catalogue.named.get(section) or catalogue.named_in_any_case.get(section.casefold(), ())
         named = [catalogue.requirements[index] for index in found]
         spots = [(one.specification, "", one.name) for one in named if one.specification in dict(cards)]
-        spots = spots or [(index, id) for index, card in cards if (id := find_headed_section(card, section))]
+        spots = spots or [(index, id) for index, card in cards if (id := find_section_by_title_id(card, section))]
     if not spots:
         raise make_section_error([card for _, card in cards], section, catalogue.named)
     return spots
@@ -155,7 +155,7 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 
 
 def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
-    """Return the requirements that pass the filters and have this gap; None means with or without gaps."""
+    """Return the requirements that pass the filters and have this gap; with None, gaps don't matter."""
     cards = catalogue.requirements
     examined = select_requirements(catalogue, replace(filters, states=()))
     ##= man/spec/queries.md#uncited

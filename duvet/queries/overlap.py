@@ -172,7 +172,7 @@ class AnnotationPool(Protocol):
     """A set of annotations that may cover others."""
 
     def cover(self, id: int) -> Covering | None:
-        """Return what covers an annotation; None if its quote is not found."""
+        """Return the annotations that cover an annotation; None if its quote is not found."""
 
 
 class WrittenPool:

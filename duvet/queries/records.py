@@ -64,7 +64,7 @@ def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, An
 
 
 def format_level(level: Level) -> str | None:
-    """Return the level's keyword, such as `MUST`, or None without a level."""
+    """Return the level's keyword, such as `MUST`, or None if the level is unknown."""
     return level.name if level else None
 
 
@@ -85,7 +85,7 @@ def keep_web_url(url: str | None) -> str:
 
 
 def make_blob_url(base: str | None, path: str) -> str:
-    """Return the URL of a source file, without a line; empty without a base URL."""
+    """Return the URL of a source file without a line number; empty if there is no base URL."""
     found = keep_web_url(base)
     return f"{found.rstrip('/')}/{_quote_part(path)}" if found else ""
 
@@ -273,7 +273,7 @@ def describe_error_count(catalogue: Catalogue) -> str:
 
 
 def describe_incompleteness(catalogue: Catalogue) -> str:
-    """Return a warning that errors may make results incomplete; empty without errors."""
+    """Return a warning that errors may make results incomplete; empty if there are no errors."""
     return f"{describe_error_count(catalogue)}; results may be incomplete" if list_errors(catalogue) else ""
 
 

@@ -116,17 +116,20 @@ def find_by_name(
         if len(sections) == 1 and first.name in title:
             return SectionRef(first.specification, first.section)
         raise _make_ambiguous_error(catalogue, name, list(found))
-    return RequirementRef(found) if found else _find_headed_section(catalogue, name, specifications)
+    return RequirementRef(found) if found else _find_section_by_title_id(catalogue, name, specifications)
 
 
-def _find_headed_section(catalogue: Catalogue, name: str, specifications: Collection[int] | None) -> SectionRef | None:
-    """Return the section whose title begins with this id."""
+def _find_section_by_title_id(
+    catalogue: Catalogue, name: str, specifications: Collection[int] | None
+) -> SectionRef | None:
+    """Return the section whose title begins with this requirement id; raise NotFoundError if there are several."""
     ##= man/spec/names.md#references
     ##% duvet MUST accept an id at the beginning of a section's title as the name of the section.
     found = [
         SectionRef(index, id)
         for index, card in enumerate(catalogue.specifications)
-        if (specifications is None or index in specifications) and (id := locations.find_headed_section(card, name))
+        if (specifications is None or index in specifications)
+        and (id := locations.find_section_by_title_id(card, name))
     ]
     if len(found) > 1:
         targets = [f"{catalogue.specifications[one.specification].locator}#{one.section}" for one in found]
@@ -353,14 +356,14 @@ def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locat
 
 
 class CitableText(Struct, frozen=True):
-    """A target with the words to quote; no words stand for the title of the section."""
+    """A target with the words to quote; without words, the citation refers to the section's title."""
 
     target: str
     quote: str
 
 
 def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | None = None) -> CitableText:
-    """Return what to cite for a reference; raise NotFoundError unless it names one requirement or section."""
+    """Return the target and words to cite; raise NotFoundError unless the reference names one requirement or section."""
     match found:
         case SectionRef(specification, section):
             if part is not None:

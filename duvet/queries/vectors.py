@@ -1,4 +1,4 @@
-"""Embeddings by the `wordllama` package, and exact nearest-neighbour search with numpy."""
+"""Embeddings from the `wordllama` package, and exact nearest-neighbour search with numpy."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class TextTokenizer:
         self._cached: dict[str, tuple[int, ...]] = {}
 
     def of(self, text: str) -> list[int]:
-        """Return the tokens of a text in lower case; names are split at capital letters."""
+        """Return the tokens of text in lower case; names are split at capital letters."""
         cached, found = self._cached, list[int]()
         for word in _WORD.findall(text):
             tokens = cached.get(word)
@@ -253,7 +253,7 @@ class WordLlamaSpace:
 
 
 def _normalize(vectors: Any) -> Any:
-    """Scale vectors to length 1; vectors of almost no length become 0."""
+    """Scale vectors to length 1; vectors of nearly zero length become 0."""
     ##= man/spec/knowledge.md#vectors
     ##% A vector search MUST compare the query with every chunk that has words, and return nothing for a query without
     ##% words.

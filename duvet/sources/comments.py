@@ -23,7 +23,7 @@ _REST = r"[^\n]*+"
 # Matching one expression against the whole text takes a fifteenth of the time of a loop over lines.
 class AnnotationFinder(Struct, frozen=True):
     runs: Callable[[str], Iterator[re.Match[str]]]
-    """Finds consecutive lines with a prefix. Groups capture the parts of the usual form; `quote` is the last one."""
+    """Finds consecutive lines with a prefix. Groups capture the parts of the usual form; `quote` is the last group."""
     texts: Callable[[str], list[str]]
     """Finds the text after the prefix on each line of a quote, except on empty lines."""
     without_text: str  # The end of a quote line with no text after its prefix; few other lines end like this.
@@ -190,7 +190,7 @@ def parse_field(text: str, start: int) -> CommentField:
 
 
 class AnnotationFields(Struct):
-    """The fields of an annotation block, as an annotation that lacks path, line and quote."""
+    """The fields of an annotation block, as an annotation without path, line and quote."""
 
     annotation: Annotation
     target_at: tuple[int, int] = (0, 0)

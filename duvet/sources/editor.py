@@ -33,9 +33,9 @@ def measure_line(line: str) -> int:
 
 
 def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
-    """Wrap words into lines of these widths; the last width applies to all further lines.
+    """Wrap words into lines of these widths; the last width applies to all remaining lines.
 
-    A word that is too long gets a line of its own.
+    A word that is too long gets its own line.
     """
     line: list[str] = []
     left = chain(rooms, repeat(rooms[-1]))
@@ -118,7 +118,7 @@ def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
 
 
 def find_line_end(text: str, line: int) -> str:
-    """Return the line end of a line; if it has none, that of the line above."""
+    """Return the line end of a line, or of the line above if the line has none."""
     starts = find_line_starts(text)
     following = starts[min(line, len(starts) - 1)]
     return "\r\n" if text.endswith("\r\n", 0, following) else "\n"
@@ -270,7 +270,7 @@ _ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for pattern i
 
 
 def find_comment_pair(path: str, meta: str) -> CommentPair | None:
-    """Return the delimiters of the block comment around an annotation; None if every line is a comment of its own."""
+    """Return the delimiters of the block comment around an annotation; None if every line is its own comment."""
     if not meta.startswith(STARS.meta[0]):
         return None
     return _ML if path.endswith(_ENDINGS) else _C

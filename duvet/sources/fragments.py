@@ -81,7 +81,7 @@ def may_have_literals(path: str) -> bool:
 
 
 def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
-    """Return those of the given lines that begin inside a string literal, up to the first unclear literal."""
+    """Return the given lines that begin inside a string literal, up to the first unclear literal."""
     ##= man/spec/validate.md#checks
     ##% `duvet validate` SHOULD warn about duplicate annotations, about annotations in string literals, and about code
     ##% or tests that cite excepted text.

@@ -1,4 +1,4 @@
-"""Finds the paths that git ignores, by the rules of git's own matcher, which fnmatch does not implement."""
+"""Finds the paths that git ignores, according to git's own matching rules, which fnmatch does not implement."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class IgnoredPaths:
         self._folders: dict[str, tuple[bool, str]] = {}
         """Whether a folder is ignored, and the top of its repository."""
         self._tops: dict[str, str] = {}
-        """The git folder that all working trees of a repository share, by the top of the tree; empty without one."""
+        """The git folder that all working trees of a repository share, by the tree's top folder; empty outside a repository."""
 
     def hides(self, path: str, is_folder: bool) -> bool:
         """Return True if git ignores the path, or a folder that contains it."""
@@ -147,11 +147,11 @@ class IgnoredPaths:
         if known is None:
             top = self._find_top(f"{folder}/")
             above = (whole[: end.end()] for end in _FOLDER.finditer(f"{folder}/"))
-            is_hidden = any(self._is_named(one, top) for one in above if len(one) > len(top))
+            is_hidden = any(self._is_ignored(one, top) for one in above if len(one) > len(top))
             known = self._folders[folder] = is_hidden, top
-        return known[0] or self._is_named(f"{whole}/" if is_folder else whole, known[1])
+        return known[0] or self._is_ignored(f"{whole}/" if is_folder else whole, known[1])
 
-    def _is_named(self, path: str, top: str) -> bool:
+    def _is_ignored(self, path: str, top: str) -> bool:
         """Return True if the nearest `.gitignore` with a matching line ignores the path; folders end with a slash."""
         start = len(path)
         while start > len(top):
@@ -176,7 +176,7 @@ class IgnoredPaths:
         return decide(path) if decide else None
 
     def _find_top(self, folder: str) -> str:
-        """Return the top of the repository; outside any, the working directory, or `/` for other paths."""
+        """Return the top of the repository; outside a repository, the working directory, or `/` for other paths."""
         ##= man/spec/trace.md#sources
         ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, the files that git ignores.
         inside = folder.startswith(self._repository.start)

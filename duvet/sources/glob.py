@@ -97,7 +97,7 @@ def _anchor_dots(dots: list[int], components: list[PatternComponent]) -> Iterato
 
 
 def spell_paths(patterns: Iterable[str], paths: Iterable[str]) -> dict[str, str]:
-    """Return awslabs duvet's spelling of paths that a pattern with a `.` component matches first: `src/./main.rs`."""
+    """Return awslabs duvet's spelling of paths that a pattern with a `.` component matches first, such as `src/./main.rs`."""
     rest, spelled = dict.fromkeys(paths), dict[str, str]()
     for text in patterns if rest else ():
         with suppress(PatternError):
@@ -200,11 +200,11 @@ class _Walk:
         self.report = report
         self.found: set[str] = set()
         self.todo: list[tuple[str, int, tuple[object, ...]]] = []
-        """A folder, the component to look for in it, and the folders around it if a link led there."""
+        """A folder, the component to look for in it, and the folders around it if it was reached through a link."""
         self.linked: set[object] = set()
-        """The folders that links have led to."""
+        """The folders that links point to."""
         self.looped: set[object] = set()
-        """The links that lead back to a folder around them, by folder and name."""
+        """The links that point back to a folder that contains them, by folder and name."""
 
     def run(self, root: str) -> set[str]:
         if self.components:
@@ -263,7 +263,7 @@ class _Walk:
             self._report_unreadable(error)
 
     def _enter(self, folder: str, path: str, is_link: bool, above: tuple[object, ...]) -> tuple[object, ...] | None:
-        """Return the folders around a folder's content; None if the path leads back into one of them."""
+        """Return the folders around a folder's content; None if the path points back to one of them."""
         if not is_link and not above:
             return above
         try:

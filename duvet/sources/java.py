@@ -61,13 +61,13 @@ _COMMENTS = frozenset({"line_comment", "block_comment"})
 
 
 def split_source_lines(text: str) -> list[str]:
-    """Split a text into lines; a final line end does not begin another line."""
+    """Split text into lines; a final line end does not begin another line."""
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines
 
 
 def classify_java(text: str, path: str) -> LineClasses:
-    """Return the properties of each line, or the lines with parse errors; raise DuvetError without the grammar."""
+    """Return the properties of each line, or the lines with parse errors; raise DuvetError if the grammar is not installed."""
     if find_spec("tree_sitter") is None or find_spec("tree_sitter_java") is None:
         ##= man/spec/query.md#executed-lines
         ##% If a coverage report covers a Java file and the extra `symbols` is not installed, `duvet query` MUST fail

@@ -57,11 +57,11 @@ class SourceFile(Struct, frozen=True):
 class RuleOrigin(Struct, frozen=True):
     path: str = ""
     place: Callable[[str, int], Place] = lambda key, index: Place()
-    """Returns the place of a value of one of its keys."""
+    """Returns the place of a value of one of the rule's keys."""
 
 
 class UnreadCitation(Struct, frozen=True):
-    """The first line in a file that looks like the target of a citation in a comment style that is not read there."""
+    """The first line in a file that looks like a citation's target in a comment style that duvet does not read there."""
 
     mark: str  # The sign that begins the line, such as `//=`.
     targets: tuple[str, ...]  # All such targets with this sign.
@@ -161,7 +161,7 @@ def _compile(
 def scan_file(file: SourceFile, tree: Tree, specifications: Sequence[bytes] = ()) -> ScannedFile:
     """Return the annotations of a file, in order if it has one style; raise DuvetError if it can't be read.
 
-    If the file contains one of these names of specifications, citations in other comment styles are reported, too.
+    If the file contains one of these specification names, citations in other comment styles are reported, too.
     """
     data = tree.read(file.path)
     # The search for a name is many times faster than that for targets.

@@ -143,7 +143,7 @@ def _is_in_longer_word(specification: Specification, keyword: re.Match[bytes]) -
 
 
 class _StretchIndex:
-    """Maps a byte offset to the first of several ranges that contain it."""
+    """Maps a byte offset to the first range that contains it."""
 
     def __init__(self, stretches: Sequence[_Stretch]) -> None:
         # Stretches are nested or side by side, so that each boundary changes the first one.
@@ -217,7 +217,7 @@ def _find_character(plain: PlainText, byte: int, data: bytes) -> int:
 
 
 def _list_regions(data: bytes, known: Sequence[int]) -> Iterator[_Stretch]:
-    """Yield the parts of a Markdown text that cannot contain requirements, such as code blocks and links.
+    """Yield the parts of Markdown text that cannot contain requirements, such as code blocks and links.
 
     `known` contains the sorted start offsets of the ranges that are already classified.
     """

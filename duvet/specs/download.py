@@ -36,7 +36,7 @@ _HTML = rb"(?i:(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)
 
 
 class FetchRefusal(Exception):
-    """Raised when a URL cannot provide a text; the message states the reason."""
+    """Raised when no text can be downloaded from a URL; the message states the reason."""
 
 
 class DownloadClients:
@@ -170,7 +170,7 @@ class _DownloadRun:
             lanes.setdefault(next(path for path in above if path in files), deque()).append(url)
         self.waiting = deque(list(lanes.values()))
         self.running: dict[str, tuple[float, deque[str]]] = {}
-        """The deadline of a download, and the rest of its lane."""
+        """The deadline of each download, and the downloads that follow it."""
         self.events: SimpleQueue[tuple[str, int | bytes | BaseException]] = SimpleQueue()
         self.found: dict[str, DownloadOutcome] = {}
 

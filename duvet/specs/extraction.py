@@ -47,7 +47,7 @@ class SentenceOpenings:
         """The end of the first sentence of a line, by the beginning of the line."""
 
     def find_start(self, offset: int, floor: int) -> int:
-        """Return where the sentence at `offset` begins, but no less than `floor`.
+        """Return the start of the sentence at `offset`, but at least `floor`.
 
         Both arguments must increase from call to call.
         """
@@ -187,7 +187,7 @@ def requirements_folder(source: str, out: str, downloads: str = "") -> str:
 
 
 def requirements_file(folder: str, section: str, extension: str = "toml") -> str:
-    """Return the path of a section's file; no section id leads out of the folder."""
+    """Return the path of a section's file; no section id can point outside the folder."""
     ##= man/spec/trace.md#requirements
     ##% `duvet extract` MUST write the same requirement files as awslabs duvet, in the folder of the specification, and
     ##% MUST NOT rewrite a file that has not changed.
@@ -287,7 +287,7 @@ class _SpecificationFiles(Struct, frozen=True):
 def _extract(config: Config, library: Library, specification: Specification, root: str, all: Extraction) -> list[str]:
     """Add the requirement files of a specification to `all`.
 
-    Return the targets in other specifications whose files this overwrites.
+    Return the targets in other specifications whose files are overwritten.
     """
     name = format_locator(specification.locator, root)
     path = specification.path

@@ -30,7 +30,7 @@ _KEYWORD = re.compile(
 )
 _NOT = "NOT "
 _OTHER_WORDS = "[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]"
-"""Characters that belong to words besides letters, marks, digits and connectors."""
+"""Characters that belong to words, in addition to letters, marks, digits and connectors."""
 
 
 class Keyword(Struct, frozen=True):
@@ -84,7 +84,7 @@ _ANY_CASE = r"(?i)\b(must|shall|should)\b(?![\"-])"
 
 
 def find_level(text: str, *, any_case: bool = False) -> Level:
-    """Return the level of the strongest keyword in a text, or AUTO without a keyword.
+    """Return the level of the strongest keyword in text, or AUTO if it contains none.
 
     With `any_case`, "must", "shall" and "should" count in lower case, too; the other keywords are common words.
     """

@@ -175,7 +175,7 @@ class Library:
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
     def find_form(self, locator: Locator) -> RequirementForm | None:
-        """Return how a specification writes requirements, or None to parse it as awslabs duvet does."""
+        """Return the form of a specification's requirements, or None to parse it as awslabs duvet does."""
         return None if self.forms is None else self.forms.get(locator.name, RequirementForm())
 
     def load_from(self, path: str, locator: Locator, form: RequirementForm | None = None) -> Specification:

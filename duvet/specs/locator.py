@@ -26,7 +26,7 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 
 
 def make_anchor(text: str) -> str:
-    """Return the text as an anchor: ASCII letters and digits in lower case, joined by single dashes."""
+    """Convert text to an anchor: ASCII letters and digits in lower case, joined by single dashes."""
     if not text.isascii():
         text = text.translate(_ROMANIZER)
     return _SEPARATOR.sub("-", text.lower()).strip("-")
@@ -152,7 +152,7 @@ def is_url(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
-    """Normalise a URL by the WHATWG URL Standard; raise DuvetError if it has no host."""
+    """Normalise a URL according to the WHATWG URL Standard; raise DuvetError if it has no host."""
     if re.fullmatch(_NORMAL, text):
         return text
     from can_ada import parse
@@ -175,7 +175,7 @@ def _make_url_error(message: str, hint: str = "write it as https://HOST/PATH") -
 
 
 def canonical_url(url: str) -> str:
-    """Return the URL to download; for an RFC, that is the text file of the RFC Editor."""
+    """Return the URL to download; for an RFC, the URL of the RFC Editor's text file."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download a specification at most once, even if the URLs of an RFC are spelled differently, and later
     ##% read it from disk.
@@ -372,10 +372,10 @@ def find_section_index(specification: Specification, name: str) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def list_headed_sections(specification: Specification) -> dict[str, int]:
-    """Map requirement ids at the beginning of section titles to section indexes.
+def map_title_ids(specification: Specification) -> dict[str, int]:
+    """Map requirement ids that begin section titles to section indexes.
 
-    Each id is a key as written and case-folded.
+    The keys contain each id both as written and case-folded.
     """
     ##= man/spec/names.md#references
     ##% duvet MUST accept an id at the beginning of a section's title as the name of the section.
@@ -455,7 +455,7 @@ class PhysicalLines(Struct, frozen=True):
     ends: list[int]
 
     def forget(self, row: int) -> None:
-        """Remove a line; the offsets of the others stay."""
+        """Remove a line; the offsets of the other lines don't change."""
         for column in (self.texts, self.starts, self.ends):
             del column[row]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MAX_DESCRIPTION = 400
 
 MarkdownEvent = tuple[str, str, Any, int, int]
-"""The kind of an event; for `Start` and `End` the name of the tag; a text or the attributes of the tag; and its bytes."""
+"""An event's kind, its tag name (for `Start` and `End`), its text or tag attributes, and its byte range."""
 
 
 def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
@@ -158,7 +158,7 @@ def _parser() -> Markdown:
 
 @cache
 def extended_parser() -> Markdown:
-    """Return the parser for duvet's own schema: it knows tables, check boxes, footnotes and front matter."""
+    """Return the parser for duvet's own schema: it supports tables, check boxes, footnotes and front matter."""
     from pyromark import Markdown, Options
 
     return Markdown(
@@ -184,17 +184,17 @@ def list_extended_events(text: str) -> list[MarkdownEvent]:
 
 _TITLED = r"[a-z][a-z ,-]*(?:\"[^\"\n]*\")?[ \t\r]*$"
 _ADMONITION = re.compile(rf"^([ \t>]*)(!!! |\?\?\?\+? )(?={_TITLED})", re.MULTILINE)
-"""The sign of an indented block, as of MkDocs, before the line with its kind and title."""
+"""The marker of an indented block, as in MkDocs, before the block's kind and title."""
 CONTAINER = re.compile(
     rf"[ \t>]*(?:(?:!!!|\?\?\?\+?) {_TITLED}|:::+[ \t]*(?:[a-z][a-z-]*)?(?:[ \t]*(?:\[[^\]\n]*\]|\{{[^}}\n]*\}}))?[ \t\r]*$"
     r"|\[![A-Za-z]+\][-+]?)".encode(),
     re.MULTILINE,
 )
-"""A line that begins or ends a note, a warning or the like, or its part before a title, and is not a part of any text."""
+"""A line, up to any title, that begins or ends a note, warning or similar block; it is not part of the text."""
 
 
 def remove_markup(text: str) -> str:
-    """Return the words of a Markdown text on one line."""
+    """Return the words of Markdown text on one line."""
     from duvet.specs.plain_text import read_blocks
 
     blocks = read_blocks(text.encode(), walk_markdown(extended_parser(), text))
@@ -376,7 +376,7 @@ def _read_paragraph(events: Iterator[MarkdownEvent], last: int) -> tuple[str, in
 def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tuple[tuple[int, int] | None, int]:
     """Return the byte range of a heading's text, and the offset of its last event.
 
-    Markup after the text is included. Entities are not text, because the file spells them differently.
+    Markup after the text is included. Entities are excluded, because the file spells them differently.
     """
     title: tuple[int, int] | None = None
     for kind, tag, value, start, end in events:

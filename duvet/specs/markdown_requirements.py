@@ -143,7 +143,7 @@ _FIELD_HEAD = re.compile(
     r"\u7c7b\u522b|\u5206\u7c7b|\u5099\u8003|\u5907\u6ce8|\uc6b0\uc120\uc21c\uc704|\uc0c1\ud0dc|\ube44\uace0|prioridade?|estado)",
     re.IGNORECASE,
 )
-"""The headings of columns that describe a requirement."""
+"""The headings of columns that describe a requirement, such as its priority or test."""
 _FIELD_VALUE = re.compile(
     r"(?:[^\w\s]\s*)*(?:\[x\]|(?:must|should|could|won'?t|will not|nice to|may)(?: have)?|highest|high|medium|low|lowest|critical|"
     r"major|minor|normal|p[0-9]|draft|open|closed|done|to ?do|tbd|wip|planned|proposed|approved|accepted|rejected|"
@@ -151,7 +151,7 @@ _FIELD_VALUE = re.compile(
     r"yes|no|n/?a|none)?",
     re.IGNORECASE,
 )
-"""Priorities and states, with or without pictures."""
+"""Priorities and states, with or without emoji."""
 _PLACEHOLDER = re.compile(r"(?:\[[^\[\]]*\][\s|]*)+\Z")
 _LEAD_END = re.compile(r"[^.!?;\u3002\uff01\uff1f]\Z")
 
@@ -203,7 +203,7 @@ class _SectionReader:
         """The text with blanks instead of code, because keywords in code don't count."""
         self.statements: list[Statement] = []
         self.uncounted: list[tuple[str, int, int]] = []
-        """Ranges of characters that are not a requirement, each after the reason."""
+        """The character ranges that are not a requirement, each after the reason."""
         self.number = _find_number(section)
         self.heading_id = ""
         """The id of the heading if several requirements share it."""
@@ -286,7 +286,7 @@ class _SectionReader:
     def _read_named_section(self) -> int:
         """If the heading has an id, read the first paragraphs of the section as one requirement.
 
-        Return the number of blocks read. If that is none, the id becomes the default for the section's requirements.
+        Return the number of blocks read. If it is 0, the id becomes the default for the section's requirements.
         """
         found = self.ids.split(_remove_title_markup(self.section.title), has_number=False)
         if found is None:
@@ -307,7 +307,7 @@ class _SectionReader:
         return last
 
     def _find_words(self, index: int) -> Span:
-        """Return the range of a block without the check box or id at its head."""
+        """Return the range of a block without the check box or id at its start."""
         block, text, at = self.blocks[index], self.texts[index], self.offsets[index]
         found = self.ids.split(text, block.marked) if block.opens_item else None
         return at + (found.end if found else skip_boxes(text)), at + len(text)
@@ -398,7 +398,7 @@ class _SectionReader:
         return top
 
     def _gather(self, item: _Item, lead: str = "") -> tuple[list[int], list[_Item], Level]:
-        """Return the blocks of an item with dependent nested items, the independent nested items, and the level."""
+        """Return the blocks of an item and its dependent nested items, its independent nested items, and the level."""
         blocks, alone, level = list(item.blocks), [], item.level
         waiting = item.children[::-1]
         while waiting:
@@ -442,7 +442,7 @@ class _SectionReader:
             waiting += [(child, "") for child in reversed(alone)]
 
     def _introduces(self, item: _Item, lead: str) -> bool:
-        """Return whether an item such as "The pot MUST:" is an introduction of the items inside it."""
+        """Return whether an item such as "The pot MUST:" only introduces the items inside it."""
         return (
             not item.name
             and bool(item.level or lead)
@@ -512,7 +512,7 @@ class _SectionReader:
 def _drop_fields(text: str, cells: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
     """Leave out the cells that only describe a requirement, such as its priority, its state, or the path of its test.
 
-    The cells are ranges of the text, each after the heading of its column.
+    Each cell is a column heading and a range of the text.
     """
     kept = [
         (head, low, high)
@@ -554,7 +554,7 @@ def _find_number(section: Section) -> str:
 
 
 def _drop_repeated_ids(readers: Iterable[_SectionReader]) -> None:
-    """Drop rows and items without a keyword that only refer to another requirement of the document."""
+    """Drop rows and items without a keyword that only refer to another requirement in the document."""
     ranked = list(readers)
     best: dict[str, Level] = {}
     for reader in ranked:

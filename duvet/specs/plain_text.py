@@ -80,20 +80,20 @@ class _BlockReader:
         self._skipping = 0
         self._pieces: list[Run] = []
         self._code: list[int] = []
-        """The pieces that are code."""
+        """The indexes of pieces that are code."""
         self._breaks: list[int] = []
-        """The pieces that begin a line."""
+        """The indexes of pieces that begin a line."""
         self._cells: list[int] = []
-        """The pieces at which the cells of the current row begin and end."""
+        """The indexes of pieces at which the cells of the current row begin and end."""
         self._marks = 0
-        """The emphasis, links and code open at the beginning of the block."""
+        """The number of emphasis, link and code elements that are open at the beginning of the block."""
         self._marked = 0
-        """The piece at which the first of these ends."""
+        """The index of the piece at which the first of these elements ends."""
         self._html: list[Run] = []
         self._unread = 0
-        """Texts before this byte are signs of a container such as a note."""
+        """Text before this byte belongs to a container's marker, such as that of a note."""
         self._items: list[bool] = []
-        """For each open list item, whether it is one, and not a container."""
+        """For each open item, whether it is a list item rather than a container."""
 
     def read(self, event: MarkdownEvent) -> None:
         kind, tag, value, start, end = event
@@ -124,7 +124,7 @@ class _BlockReader:
             self._html.append(Run(value, start, end))
 
     def _skip_container(self, start: int) -> None:
-        """Leave out the line at a byte if it only begins or ends a note or the like."""
+        """Leave out the line at a byte if it only begins or ends a note or similar block."""
         found = CONTAINER.match(self.data, start) if self.data[start : start + 1] in b"!?:[> \t" else None
         if found:
             self._unread = found.end()

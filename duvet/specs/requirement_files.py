@@ -41,7 +41,7 @@ FORMATS_BY_NAME = {"md": Format.MARKDOWN, **{name: form for form in Format for n
 
 
 def fold_quote(text: str) -> str:
-    """Join the lines of a quote with single blanks, as duvet searches for it in its section."""
+    """Join the lines of a quote with single blanks, the form in which duvet searches for the quote."""
     if "\n" not in text:
         return text.strip(WHITESPACE)
     return " ".join(filter(None, [line.strip(WHITESPACE) for line in text.split("\n")]))
@@ -59,7 +59,7 @@ class _Table(Struct, frozen=True):
 
 
 def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
-    """Read a valid file that has only plain strings, much faster than a TOML parser; return None for other files."""
+    """Read a valid file that has only plain strings, much faster than a TOML parser does; return None for other files."""
     if has_control_characters(data):
         return None
     try:

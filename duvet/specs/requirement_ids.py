@@ -26,7 +26,7 @@ _QUALIFIER = re.compile(r"\s*[(\[\uff08][^()\[\]\uff08\uff09]{1,60}[)\]\uff09](?
 _BOXES = re.compile(
     r"(?:(?:\d\ufe0f?\u20e3|[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]\ufe0f?|\[[ xX~/*-]\](?=\s))\s*)*"
 )
-"""Check boxes, and pictures such as a green check mark, which show the state of a requirement as a check box does."""
+"""Check boxes, and emoji that show the state of a requirement, such as a green check mark."""
 _OPENERS = {"[": "]", "(": ")", "\u3010": "\u3011"}
 
 
@@ -43,7 +43,7 @@ class IdPattern:
         self._id = re.compile(rf"{further}{_ID}(?![A-Za-z0-9_])|{_NUMBERED}(?![A-Za-z0-9_])")
 
     def split(self, text: str, marked: int = 0, *, has_number: bool = True) -> RequirementId | None:
-        """Return the id at the beginning of a text, or None.
+        """Return the id at the beginning of text, or None.
 
         If the text begins with markup, `marked` is the offset at which the markup ends.
         """
@@ -98,7 +98,7 @@ class IdPattern:
 
 
 def skip_boxes(text: str, start: int = 0) -> int:
-    """Return the offset after the check boxes and pictures at an offset."""
+    """Return the offset after the check boxes and emoji that begin at an offset."""
     boxes = _BOXES.match(text, start, start + _LONGEST)
     return boxes.end() if boxes else start
 

@@ -23,9 +23,9 @@ from duvet.specs.locator import (
     find_section_index,
     find_section_indexes,
     is_url,
-    list_headed_sections,
     locate_specification,
     locator_key,
+    map_title_ids,
     resolve_specification,
 )
 from duvet.text import LineNumbers, join_names, quote_text
@@ -56,7 +56,7 @@ class TargetSection(Struct, frozen=True):
 
 
 _TargetKey = str | tuple[str, Format, str, bool]
-"""A target, or a target with its format, its base and whether it is extracted if these are unusual."""
+"""A target, together with its format, base and whether it is extracted if any of them is unusual."""
 
 
 class TargetResolver:
@@ -71,7 +71,7 @@ class TargetResolver:
         self._unloaded: dict[Locator, records.Failure] = {}
         self._names: dict[Locator, SectionNames] = {}
         self.names_of = names_of or self._find_names
-        """Returns the ids that a specification gives its requirements; by default those of the annotations."""
+        """Returns the ids that a specification gives its requirements; by default, the ids in annotations."""
         self._sections: dict[tuple[Locator, int, tuple[NamedText, ...]], TargetSection] = {}
         self._headed: dict[Locator, dict[str, int]] = {}
         self._annotations: Sequence[Annotation] = ()
@@ -83,7 +83,7 @@ class TargetResolver:
     def resolve(
         self, annotations: Sequence[Annotation], places: records.AnnotationPlaces, problems: list[Problem]
     ) -> list[TargetSection]:
-        """Resolve all targets, and add a problem and an entry in `failures` for each annotation without one."""
+        """Resolve all targets; add a problem and an entry in `failures` for each annotation whose target is invalid."""
         self._urls, self._annotations = _locate_urls(annotations), annotations
         by_key: dict[_TargetKey, IdsByQuote] = {}
         failed: list[tuple[records.Failure, IdsByQuote]] = []
@@ -145,7 +145,7 @@ class TargetResolver:
             ##% requirement or, if the id occurs in several sections, report the target and list these sections.
             named = tuple(self.names_of(locator).find(section))
             index, *others = dict.fromkeys([one.section for one in named]) or [
-                self._find_headed(specification, section)
+                self._find_section_by_title_id(specification, section)
             ]
             if others:
                 return _make_ambiguous_failure(specification, named)
@@ -161,18 +161,18 @@ class TargetResolver:
 
     @cached_property
     def _named_targets(self) -> dict[str, dict[str, None]]:
-        """Maps the id of each cited requirement to the targets that the requirement has."""
+        """Maps the id of each cited requirement to the requirement's targets."""
         found: dict[str, dict[str, None]] = {}
         for one in self._annotations:
             if one.name:
                 found.setdefault(one.name, {})[f"{one.target.partition('#')[0]}#{one.name}"] = None
         return found
 
-    def _find_headed(self, specification: Specification, name: str) -> int | None:
-        """Return the section whose title begins with this id."""
+    def _find_section_by_title_id(self, specification: Specification, name: str) -> int | None:
+        """Return the index of the section whose title begins with this requirement id."""
         locator = specification.locator
         if locator not in self._headed:
-            self._headed[locator] = list_headed_sections(specification)
+            self._headed[locator] = map_title_ids(specification)
         return self._headed[locator].get(name, self._headed[locator].get(name.casefold()))
 
     def _make_unknown_failure(self, specification: Specification, section: str) -> records.Failure:
@@ -264,7 +264,7 @@ def _make_unclear_failure(specification: Specification, name: str, sections: Seq
 
 
 def _locate_numbered(specification: Specification, section: Section) -> str:
-    """Return the line of a section that only a number distinguishes."""
+    """Return ` (line N)` for a section that only a number distinguishes; otherwise empty."""
     if NUMBER_SIGN not in section.qualified:
         return ""
     line = LineNumbers().of(specification.data, section.heading[0])
@@ -409,7 +409,7 @@ def _find_in_equal_section(
     ##% path, the citation MUST refer to that section.
     specification = target.specification
     near = nears.setdefault(specification.locator, Neighbourhood(specification))
-    held = set(near.find_holding(quote)).intersection(target.equal)
+    held = set(near.find_containing_sections(quote)).intersection(target.equal)
     if len(held) != 1:
         return target.section, None
     (index,) = held
@@ -525,7 +525,7 @@ def _name_specifications(
     matches: Mapping[Locator, Sequence[records.Match]],
     configured: Sequence[Specification],
 ) -> tuple[Specification, ...]:
-    """Give each cited specification its id; the order stays."""
+    """Give each cited specification its id; the order doesn't change."""
     ##= man/spec/trace.md#specifications
     ##% If several specifications have the same name, duvet MUST give the id without a number to the configured
     ##% specification or, if none is configured, to the specification with the most annotations.

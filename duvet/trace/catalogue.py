@@ -76,7 +76,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     def named(self) -> dict[str, str]:
         """Maps the requirement ids that begin section titles, such as `FR-001`, to section ids.
 
-        Each id is a key as written and case-folded.
+        The keys contain each id both as written and case-folded.
         """
         if self.form is None:
             return {}

@@ -120,7 +120,7 @@ def _make_segment(low: int, high: int, matches: list[Match]) -> Segment:
 
 
 def _tally(match: Match, segments: list[Segment], stating: set[int], data: bytes) -> Tally:
-    """Count the bytes of a requirement; `data` is the specification unless each byte counts, as in awslabs duvet."""
+    """Count the bytes of a requirement; `data` is the specification, or empty to count white space, as in awslabs duvet."""
     ##= man/spec/trace.md#coverage
     ##% Commands, reports and tools MUST show the same numbers for the same project.
     counts: dict[int, int] = {}
@@ -174,7 +174,7 @@ def find_partial_quotes(
     by_specification = {coverage.specification.locator: coverage for coverage in coverages}
     parts: list[tuple[Requirement, Match, Coverage]] = []
     whole: set[int] = set()
-    """The annotations that quote all of any requirement."""
+    """The annotations that quote at least one whole requirement."""
     for requirement in requirements:
         coverage = by_specification[requirement.specification.locator]
         for match in requirement.matches:
@@ -222,10 +222,10 @@ def _list_missing_words(coverage: Coverage, match: Match, flags: int) -> Iterato
                 yield words
 
 
-def find_other_quotes(coverage: Coverage) -> tuple[int, ...]:
+def find_quotes_outside_requirements(coverage: Coverage) -> tuple[int, ...]:
     """Return the annotations whose quotes do not overlap any requirement.
 
-    Return none if the specification states no requirements.
+    Return nothing if the specification has no requirements.
     """
     if not any(match.stating for match in coverage.matches):
         return ()

@@ -18,7 +18,7 @@ from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten
 from duvet.trace import records
 from duvet.trace.catalogue import Catalogue, make_specification_card
 from duvet.trace.locations import (
-    find_headed_section,
+    find_section_by_title_id,
     find_sections,
     find_specifications,
     make_section_error,
@@ -36,8 +36,8 @@ def check_gates(
 ) -> tuple[Problem, ...]:
     """Return the problems of a gate.
 
-    As in awslabs duvet, a line counts as covered if any part of it is. `freed` are annotations of requirements that are
-    not applicable; quotes that only they contain are ignored.
+    As in awslabs duvet, a line counts as covered if any part of it is. `freed` contains the annotations of requirements
+    that are not applicable; quotes that no other annotation contains are ignored.
     """
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and without a configured snapshot, `duvet report` MUST list the lines of the specifications that no
@@ -108,7 +108,7 @@ def word_like_upstream(problem: Problem) -> Problem:
     return replace(problem, message=_UPSTREAM_MESSAGES.get(problem.code, problem.message))
 
 
-def find_freed_annotations(requirements: Iterable[records.Requirement]) -> frozenset[int]:
+def find_not_applicable_annotations(requirements: Iterable[records.Requirement]) -> frozenset[int]:
     """Return the annotations that refer only to requirements that are not applicable."""
     freed: set[int] = set()
     required: set[int] = set()
@@ -200,7 +200,7 @@ class RequirementsByTarget:
                 found = [i for i, one in named.items() if one == section]
                 if found := found or [i for i, one in named.items() if one.casefold() == section.casefold()]:
                     return found
-                headed = {(card.id, id) for card in cards if (id := find_headed_section(card, section))}
+                headed = {(card.id, id) for card in cards if (id := find_section_by_title_id(card, section))}
                 if headed:
                     return sorted({index for spot in headed for index in self._stated[spot]})
                 raise make_section_error(cards, section, named.values())

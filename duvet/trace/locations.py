@@ -28,12 +28,12 @@ class SourceText(Struct, frozen=True):
         return not 0 < number <= len(self.lines) or not trim(self.lines[number - 1])
 
     def has_code(self, number: int) -> bool:
-        """Return True if the line contains a letter or digit outside comments."""
+        """Return True if the line contains a letter or digit; a lone bracket is not code."""
         return any(char.isalnum() for char in self.lines[number - 1])
 
 
 def split_source_text(written: str) -> SourceText:
-    """Split a text into lines; a line end at the end of the text does not begin another line."""
+    """Split text into lines; a final line end does not begin another line."""
     lines = written.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -47,7 +47,7 @@ class WrittenAnnotation(Protocol):
 
     @property
     def span(self) -> tuple[int, int]:
-        """The character range in the file; for an entry in a requirement file, that of its table header."""
+        """The character range in the file; for an entry in a requirement file, the range of its table header."""
 
 
 def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
@@ -183,7 +183,7 @@ _NEVER = 9  # Greater than the rank of any name.
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
     """Return the indexes of the specifications with this id, name, URL or path.
 
-    For an unknown URL, its last part is searched for.
+    If the URL is unknown, search for its last part.
     """
     ##= man/spec/show.md#references
     ##% If a reference is the exact name of a specification, section or file, duvet MUST NOT read it as an id or as a
@@ -203,7 +203,7 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 
 
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
-    """Map the names to suggest to specification ids: those of configured specifications, or all if none are."""
+    """Map suggested names to specification ids; suggest only configured specifications, or all if none are configured."""
     ##= man/spec/show.md#references
     ##% If the project configures specifications, duvet MUST NOT suggest any others.
     configured = [card for card in catalogue.specifications if card.is_configured]
@@ -248,7 +248,7 @@ def describe_ambiguous_section(card: SpecificationCard, name: str, ids: Iterable
     return message, f"use one of these: {join_names(names, _SOME)}"
 
 
-def find_headed_section(card: SpecificationCard, name: str) -> str | None:
+def find_section_by_title_id(card: SpecificationCard, name: str) -> str | None:
     """Return the id of the section whose title begins with this requirement id, such as `FR-001`."""
     return card.named.get(name) or card.named.get(name.casefold())
 
@@ -278,7 +278,7 @@ class NoSectionError(NotFoundError):
     def __init__(self, message: str, specification: str) -> None:
         super().__init__(message, hint=f"run `duvet show {specification or 'SPEC'}` to list the sections")
         self.specification = specification
-        """The id of the specification; empty for several."""
+        """The id of the specification; empty if several were searched."""
 
 
 def make_section_error(cards: Iterable[SpecificationCard], name: str, names: Iterable[str] = ()) -> NotFoundError:
@@ -365,7 +365,7 @@ def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> lis
 
 
 def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """Return the specifications that a text names; empty if it names a section or requirement."""
+    """Return the indexes of the specifications that text names; empty if it names a section or requirement."""
     found = find_specifications(catalogue, text)
     is_part = "#" in text or parse_resource(text.strip()) is not None
     return found or ([] if is_part else match_specifications(catalogue, text, root))
@@ -383,7 +383,7 @@ def require_specification(catalogue: Catalogue, name: str, root: str = "") -> li
 
 
 def _list_spellings(text: str, root: str) -> Iterator[str]:
-    """Yield the forms in which the project may spell this name, likeliest first."""
+    """Yield the forms in which the project may spell this name, most likely first."""
     resource = parse_resource(text)
     if resource and resource.specification:
         yield resource.specification

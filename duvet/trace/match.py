@@ -87,7 +87,7 @@ class NearQuoteFinder:
         normal, self._offsets, self._originals = normalise_with_map(self._words)
         self._normal = SearchText(normal.encode())
         self.exact = SearchText(view.data)
-        """Searches the view as it is."""
+        """Searches the view for exact matches."""
         self._is_ordered = False
 
     def find(self, quote: str, *, allows_edit: bool = True) -> FoundQuote | None:
@@ -129,7 +129,7 @@ class NearQuoteFinder:
         return bool(found) and all(found)
 
     def changes_meaning(self, quote: str) -> bool:
-        """Return True if the edit changes a word or number, and not only case or punctuation."""
+        """Return True if the edit changes a word or number, not just case or punctuation."""
         normal = normalise(quote).encode()
         near = find_one_edit(normal, self._normal)
         return near is not None and is_meaningful_edit(
@@ -141,7 +141,7 @@ _WORDS = r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|[^\w\s.,;:!?'\"()]
 
 
 def is_meaningful_edit(one: str, other: str) -> bool:
-    """Return True if two texts differ in a word or number, and not only in case or punctuation."""
+    """Return True if two texts differ in a word or number, not just in case or punctuation."""
     ##= man/spec/trace.md#targets-and-quotes
     ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number, or whose
     ##% last character is wrong if the sentence continues in the section.
@@ -170,12 +170,12 @@ _GOES_ON = r"(?s)(?!.?[.!?]|.?\Z|[-*+|#\u2022]| [A-Z](?:[a-z]|\Z| ))"
 
 
 class QuoteMatcher:
-    """Finds quotes in a section, and builds the views that this requires on first use."""
+    """Finds quotes in a section; builds the required views on first use."""
 
     def __init__(self, section: Section, view: SectionView | None = None, name: str = "") -> None:
         self.section = section
         self.name = name
-        """The requirement of the section that quotes have to be in, if there is one."""
+        """The id of the requirement to which the search is restricted; empty for the whole section."""
         self._view = view
         self._near: NearQuoteFinder | None = None
         self._words: PlainQuoteMatcher | None = None
@@ -230,7 +230,7 @@ class QuoteMatcher:
         return QuoteMatcher(self.section, restrict_view(view, start, start + len(data))) if start >= 0 else self
 
     def is_doubtful(self, quote: str) -> bool:
-        """Return True if a quote with one edit has another meaning, or ends before the section's sentence does."""
+        """Return True if the one edit changes the meaning of a quote, or the quote ends before the section's sentence does."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% With its own schema, duvet MUST NOT accept a quote that differs from its section in a word or a number, or
         ##% whose last character is wrong if the sentence continues in the section.

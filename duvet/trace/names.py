@@ -35,7 +35,7 @@ class RequirementNames:
             self._folded.setdefault(one.name.casefold(), []).append(one)
 
     def find(self, name: str) -> Sequence[NamedText]:
-        """Return the requirements with this id; if there are none, ignore case."""
+        """Return the requirements with this id; ignore case only if no id matches exactly."""
         ##= man/spec/names.md#references
         ##% duvet MUST ignore case in a requirement id if no id matches exactly.
         found = self._exact.get(name) or self._folded.get(name.casefold())
@@ -82,7 +82,7 @@ def find_stated_names(coverage: Coverage, annotations: Sequence[Annotation]) -> 
 
 
 def is_stated_name(specification: Specification, name: str) -> bool:
-    """Return whether the text of a specification gives this id to a requirement, even if it is not configured."""
+    """Return whether a specification's text gives this id to a requirement, even without a configured id pattern."""
     plain = [section.plain for section in specification.sections if section.plain]
     return bool(name) and any(one.name == name for each in plain for one in each.statements)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from duvet.model import Specification
 from duvet.sources.editor import split_words
-from duvet.specs.locator import list_headed_sections
+from duvet.specs.locator import map_title_ids
 from duvet.text import load_rapidfuzz, remove_spacing
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.names import NO_NAMES, NamedText, RequirementNames
@@ -27,7 +27,7 @@ _SHORTEST = 12  # A shorter quote is similar to too many texts.
 _PUNCTUATION = re.compile(r"^\W+|\W+$")
 _INK = re.compile(r"\w")
 _FEWEST, _MOST = 4, 12
-"""The words that each end of a stretch may move from the place that rapidfuzz finds, which counts characters."""
+"""The number of words by which each end of a match may move from where rapidfuzz, which counts characters, puts it."""
 _FURTHER = 30  # The words that each end may move to reach the end of a sentence.
 _ENDS = re.compile(r"[.!?:;][\"')\]\u2019\u201d]?\Z")
 _BEGINS = re.compile(r"[\"'(\[\u2018\u201c]?[A-Z0-9]")
@@ -115,12 +115,12 @@ class TextWords:
             first = bisect_right(self._offsets, near.dest_start) - 1
             last = bisect_left(self._offsets, near.dest_end)
         part = self._fit_ends(quote, first, last)
-        whole = self._leave_neighbours(quote, *self._extend_to_sentences(quote, *part))
+        whole = self._select_requirement(quote, *self._extend_to_sentences(quote, *part))
         found = self._make_stretch(quote, *whole)
         if found is None and whole != part and (found := self._make_stretch(quote, *part)) is not None:
             # The whole sentence is much longer than the quote.
             found, whole = found._replace(second=found.score), part
-        return found and self._complete(quote, found, *whole)
+        return found and self._extend_to_requirement(quote, found, *whole)
 
     def find_reworded(self, quote: list[str], candidates: Container[str]) -> TextStretch | None:
         """Return the candidate that replaced the quoted requirement, unless another one is nearly as similar."""
@@ -141,9 +141,9 @@ class TextWords:
     def find_replacement(
         self, quote: list[str], candidates: Container[str], found: TextStretch | None
     ) -> TextStretch | None:
-        """Return the adjacent requirements that replaced the quote, or the text that was found if it is more similar.
+        """Return the adjacent requirements that replaced the quote, or `found` if it is more similar.
 
-        A requirement that is not a candidate may belong to them only if the quote contains it.
+        They include a requirement outside `candidates` only if the quote contains it.
         """
         counts = _count_words(quote)
         whole = self._find_whole(quote, counts, candidates, found)
@@ -188,7 +188,7 @@ class TextWords:
         return TextStretch(text, score, second, is_whole=False, is_reworded=is_sure, parts=parts)
 
     def _score_adjacent(self, counts: Counter[str], most: int) -> dict[_Span, float]:
-        """Return the share of common words of each requirement, and of up to so many adjacent ones together."""
+        """Return how many words each requirement, and each run of up to `most` adjacent ones, shares with the quote."""
         scores: dict[_Span, float] = {}
         for index, ((start, end), _) in enumerate(self._counts):
             words = Counter[str]()
@@ -204,10 +204,11 @@ class TextWords:
         """The words of each requirement, in the order of the text."""
         return [(span, _count_words(self.words[slice(*span)])) for span in sorted(set(self._requirements.values()))]
 
-    def _complete(self, quote: list[str], found: TextStretch, start: int, end: int) -> TextStretch:
-        """Extend the match to the end of its requirement or sentence if the quote ended with one.
+    def _extend_to_requirement(self, quote: list[str], found: TextStretch, start: int, end: int) -> TextStretch:
+        """Extend the match to its whole requirement or sentence if the quote ends with a full stop.
 
-        A requirement without a full stop and text that is only displayed are extended, too.
+        A match at the start of a requirement is also extended if the requirement has no full stop, or if the match is
+        unclear or only displayed and its last word differs.
         """
         ##= man/spec/validate.md#fixes
         ##% If the old quote was a whole sentence, the fix MUST quote the whole requirement.
@@ -234,8 +235,8 @@ class TextWords:
         is_whole = not self._weighs or self._is_whole(quote, begins, ends)
         return found._replace(text=text, score=found.score if found.score >= _SURE else score, is_whole=is_whole)
 
-    def _leave_neighbours(self, quote: list[str], start: int, end: int) -> _Span:
-        """If the match spans several requirements but the quote is one sentence, return the most similar one."""
+    def _select_requirement(self, quote: list[str], start: int, end: int) -> _Span:
+        """If the match spans several requirements but the quote is one sentence, return the most similar requirement."""
         inside = [one for one in self._requirements.values() if start <= one[0] and one[1] <= end]
         if (start, end) in inside or any(map(_ENDS.search, quote[:-1])):
             return start, end
@@ -382,7 +383,7 @@ def _find_mark(word: str) -> str:
 
 
 def _has_other_start(quote: list[str], found: list[str]) -> bool:
-    """Return True if the first words differ, and not only because two neighbours swapped places."""
+    """Return True if the first words differ, unless two adjacent words just swapped places."""
     return quote[0] != found[0] and found[:2] != quote[1::-1]
 
 
@@ -457,7 +458,7 @@ class Neighbourhood:
     def _unspaced_whole(self) -> str:
         return "\n".join(self._unspaced)
 
-    def find_holding(self, quote: str) -> list[int]:
+    def find_containing_sections(self, quote: str) -> list[int]:
         if any(section.plain for section in self.specification.sections):
             from duvet.specs.markdown import remove_markup
 
@@ -467,19 +468,19 @@ class Neighbourhood:
         if not unspaced or unspaced not in self._unspaced_whole:
             return []
         candidates = [index for index, text in enumerate(self._unspaced) if unspaced in text]
-        return [index for index in candidates if self.holds(index, quote)]
+        return [index for index in candidates if self.contains(index, quote)]
 
-    def holds(self, section: int, quote: str) -> bool:
+    def contains(self, section: int, quote: str) -> bool:
         """Return True if the section contains the quote unchanged; an empty quote requires a title."""
         found = QuoteMatcher(self.specification.sections[section]).find(quote)
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
 
     @cached_property
-    def headed(self) -> dict[str, int]:
+    def sections_by_title_id(self) -> dict[str, int]:
         """Maps requirement ids that begin section titles to section indexes."""
-        return list_headed_sections(self.specification)
+        return map_title_ids(self.specification)
 
-    def holds_named(self, named: Iterable[NamedText], quote: str) -> bool:
+    def contains_named(self, named: Iterable[NamedText], quote: str) -> bool:
         """Return True if one of these requirements contains the quote unchanged, or the quote is empty."""
         for one in named:
             matcher = self._matchers.get(one.section) or QuoteMatcher(self.specification.sections[one.section])
@@ -490,7 +491,7 @@ class Neighbourhood:
         return False
 
     def find_near_named(self, named: NamedText, quote: str) -> TextStretch:
-        """Return the part of a requirement that is most similar to a quote, or all of it if none is clearly similar."""
+        """Return the part of a requirement that is most similar to a quote, or the whole text if no part clearly is."""
         words = split_words(named.text)
         found = TextWords(words).find_nearest(split_words(quote))
         return found if found is not None and found.is_clear else TextStretch(" ".join(words), 100.0)
@@ -508,7 +509,7 @@ class Neighbourhood:
             return words.find_reworded(quoted, uncited) or found
         return found
 
-    def measure(self, section: int, quote: str) -> int:
+    def count_covered_bytes(self, section: int, quote: str) -> int:
         """Return how many bytes of requirements a quote covers."""
         matcher = QuoteMatcher(self.specification.sections[section])
         found = matcher.find(quote)

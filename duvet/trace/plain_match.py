@@ -20,7 +20,7 @@ _MARK_EVERY = 512  # Characters.
 _OPENING_MARKS = b"`*_~["
 _CLOSING_MARKS = re.compile(rb"(?:[`*_~]++|\](?:\([^()]*+\)|\[[^\[\]]*+\])?+)++")
 _AHEAD_OF_MARKS = frozenset(b" \t([{\"'|>/")
-"""The characters after which markup opens; after any other, such as a letter, it may close."""
+"""The characters after which markup opens; after other characters, such as letters, it may close."""
 
 
 class PlainView(Struct, frozen=True):
@@ -84,7 +84,7 @@ class PlainView(Struct, frozen=True):
     def _find_end(self, index: int, *, goes_on: bool) -> int:
         """Return the byte offset at which a run and the markup after it end.
 
-        `goes_on` means that further runs of the same block follow.
+        `goes_on` means that more runs of the same block follow.
         """
         starts, ends = self.plain.starts, self.plain.ends
         end, following = ends[index], index + 1
@@ -127,7 +127,7 @@ class PlainView(Struct, frozen=True):
 
 
 _INNER_MARK = re.compile(r"(?<=\s)(?:[-*+>]|\d{1,9}[.)])\s+")
-"""A mark at the head of a line, in a quote of several lines."""
+"""A list or quotation marker at the beginning of a line in a multi-line quote."""
 
 
 class PlainQuoteMatcher:

@@ -241,7 +241,7 @@ def _make_requirement(
 
 
 def compute_state(tally: Tally) -> State:
-    """Return the state of a requirement: that of its least covered byte."""
+    """Return the state of a requirement: the state of its least covered byte."""
     return _compute_least_state(frozenset(tally.bytes_by_flags) - tally.wordless)
 
 

@@ -1,4 +1,4 @@
-"""Searches text in bytes, exactly and with one edit."""
+"""Searches encoded text, exactly and with one edit."""
 
 from __future__ import annotations
 

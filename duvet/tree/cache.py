@@ -119,7 +119,7 @@ class BlobStore:
                 store_file(path, data)
 
     def _prepare(self) -> bool:
-        """Create the folder and hide it from git; return False if it is a symlink, which could lead anywhere."""
+        """Create the folder and hide it from git; return False if it is a symlink, which could point anywhere."""
         if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
             return False
         ignore = os.path.join(self.folder, IGNORE_FILE)
@@ -164,7 +164,7 @@ def decode_blob(data: bytes | msgspec.Raw, kind: type[Value]) -> Value | None:
 
 
 class CacheFileState(StrEnum):
-    """The state of a file in the cache folder; only good ones are used."""
+    """The state of a file in the cache folder; duvet uses only good files."""
 
     GOOD = "good"
     OTHER_BUILD = "from another build or user"
@@ -220,7 +220,7 @@ class Cache:
     ) -> Value:
         """Return the result of `work`, which depends only on the tree, the environment and `key`.
 
-        With `whole_run`, the result also depends on everything that was asked of this cache before, and parsed files
+        With `whole_run`, the result also depends on everything that this cache was asked for before, and parsed files
         are saved, too.
         """
         return work()

@@ -132,7 +132,7 @@ def _can_be_watched(folder: str) -> bool:
 _BLIND = re.compile(
     r"(nfs\d?|9p|fuse.*|virtiofs|cifs|smb.*|vboxsf|vmhgfs|prl_fs|drvfs|ceph|afs|lustre|beegfs|ocfs2|gfs2?)\Z"
 )
-"""File systems on which changes by other machines, or by this one, may come without notifications."""
+"""File systems on which changes by other machines, or by this one, may cause no notification."""
 _LAYERS = re.compile(r"(?:\A|,)(?:lowerdir|upperdir)\+?=((?:\\.|[^,])*)")
 _ESCAPED = re.compile(r"\\(0[0-7]{2}|1[0-7]{2})")
 
@@ -149,7 +149,7 @@ class MountTable:
         self._mounts = {mount.folder: mount for mount in mounts}
 
     def are_blind(self, folders: Iterable[str]) -> bool:
-        """Return whether changes in any of these real folders may go unnoticed."""
+        """Return whether changes in any of these folders may go unnoticed; symlinks must be resolved."""
         found = {mount.folder: mount for mount in map(self._find_mount, folders) if mount}
         return any(map(self._is_blind, found.values()))
 
@@ -199,7 +199,7 @@ class InotifyDescriptor:
     """Watches folders with inotify.
 
     The system queues an event before the change is complete, so while no event is queued, nothing has changed. Raises
-    OSError if the system allows no further descriptor or folder.
+    OSError if the system allows no more descriptors or watched folders.
     """
 
     def __init__(self) -> None:

@@ -250,7 +250,7 @@ class FolderMembership:
         return self.has_folder(posixpath.dirname(path)) and not (os.path.islink(at) and not self._is_inside(path))
 
     def has_folder(self, folder: str) -> bool:
-        """Return whether this path is, or leads to, a folder inside the folder."""
+        """Return whether this path is, or points to, a folder inside the root folder."""
         if folder not in self._folders:
             self._folders[folder] = self._is_inside(folder)
         return self._folders[folder]

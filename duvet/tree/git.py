@@ -241,7 +241,7 @@ class GitPlace(Struct, frozen=True):
 
 
 class OutsideRepositoryError(Exception):
-    """Raised when a path leads out of the repository."""
+    """Raised when a path points outside the repository."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -265,7 +265,7 @@ class GitPaths:
     def find(self, path: str, *, follow: bool = True) -> GitPlace:
         """Resolve a path in the commit.
 
-        Raise OSError if it does not exist, and OutsideRepositoryError if it leads out of the repository.
+        Raise OSError if it does not exist, and OutsideRepositoryError if it points outside the repository.
         """
         return _PathWalk(self).run(path, follow=follow)
 
@@ -493,7 +493,7 @@ def _is_in_git_folder(path: str) -> bool:
 
 
 def _open_git(folder: str, environ: Mapping[str, str]) -> GitCommand:
-    """Return the git commands for a folder.
+    """Return a GitCommand for a folder.
 
     Git hooks set GIT_DIR without GIT_WORK_TREE, which would make git use its current folder as the top.
     """

@@ -96,7 +96,7 @@ def store_file(path: str, data: OutputData) -> None:
 
 
 def leads_to_open_file(path: str) -> bool:
-    """Return whether a path leads to an open file, such as `/dev/stdout`, which must not be replaced."""
+    """Return whether a path points to an open file, such as `/dev/stdout`, which must not be replaced."""
     return path.startswith(_OPEN_FILES)
 
 

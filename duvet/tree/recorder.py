@@ -51,7 +51,7 @@ def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
 
 
 def is_fresh(info: os.stat_result, now: int) -> bool:
-    """Return whether a file changed so recently (or in the future) that a further change might not be visible."""
+    """Return whether a file changed so recently (or in the future) that another change might not be visible."""
     ##= man/spec/cache.md#freshness
     ##% duvet MUST compare contents, not timestamps, of a file that changed after duvet read it, or less than two
     ##% seconds before.
@@ -133,7 +133,7 @@ class TreeRecord(Struct, array_like=True):
         return TreeRecord(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
 
     def contains(self, path: str) -> bool:
-        """Return whether the record has an answer about this path, apart from listings of folders."""
+        """Return whether anything but a folder listing is recorded for this path."""
         return any(path in answers for answers in self._list_all() if answers is not self.folders)
 
     def select(self, paths: Collection[str]) -> TreeRecord:
@@ -171,9 +171,9 @@ class RecordedTree:
     """The files on disk, recording each question and its answer."""
 
     def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
-        """Keep the content of the files in `pinned`.
+        """Use the content in `pinned` for these files.
 
-        With None, changed files are read as they are, and no run restarts.
+        With None, changed files are read as they are, and the run never restarts.
         """
         self.disk = disk
         self.pinned = pinned or {}
@@ -267,7 +267,7 @@ class RecordedTree:
         return absent
 
     def recall_stamp(self, path: str, stamp: FileStamp) -> FileStamp | None:
-        """Return the current stamp of an unchanged file, and record the file as read; otherwise None."""
+        """If a file is unchanged, record it as read and return its current stamp; otherwise return None."""
         found = self.compare_stamp(path, stamp)
         if found is not None:
             self._note_stamp(path, found)
@@ -293,7 +293,7 @@ class RecordedTree:
         return make_file_stamp(info, stamp.digest if is_fresh(info, self.now) else b"")
 
     def note_written(self, path: str, content: bytes) -> FileStamp | None:
-        """Return the stamp of a written file with this digest; the result is valid only while it has this content."""
+        """Return the stamp of a written file with this digest; the result is valid only while the file has this content."""
         self.written.add(path)
         try:
             info = os.stat(self.disk.at(path))
@@ -327,7 +327,7 @@ class RecordedTree:
 
 
 class _LinkEntry:
-    """A symlink in a folder; records whether it leads to a folder."""
+    """A symlink in a folder; records whether it points to a folder."""
 
     def __init__(self, entry: TreeEntry, path: str, record: TreeRecord) -> None:
         self.name = entry.name
@@ -430,7 +430,7 @@ def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStam
 
 
 def find_altered_paths(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
-    """Yield paths whose answers changed, without comparing folder entries and variables."""
+    """Yield paths whose recorded answers changed; folder entries and variables are not compared."""
     yield from (path for path, stamp in record.files.items() if tree.compare_stamp(path, stamp) is None)
     yield from record.unsteady
     yield from _find_other_changes(record, tree.disk)

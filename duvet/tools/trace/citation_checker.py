@@ -214,8 +214,8 @@ class _Neighbourhood(Neighbourhood):
             return []
         return self._once(quote, "likely", partial(super().find_likely, quote))
 
-    def find_holding(self, quote: str) -> list[int]:
-        return self._once(quote, "holding", partial(super().find_holding, quote))
+    def find_containing_sections(self, quote: str) -> list[int]:
+        return self._once(quote, "holding", partial(super().find_containing_sections, quote))
 
     def _once(self, quote: str, key: object, compute: Callable[[], _Answer]) -> _Answer:
         if quote != self._quote:

@@ -141,7 +141,7 @@ def test_invalid_documents_are_refused(snapshot: Snapshot) -> None:
 @pytest.mark.parametrize(
     ("text", "ending", "said"),
     [
-        (b" " * (1 << 20) + b"\n", "json", "0:0+1 the file has 1,048,577 bytes, the limit is 1,048,576"),
+        (b" " * (1 << 20) + b"\n", "json", "0:0+1 the file has 1,048,577 bytes; the limit is 1,048,576"),
         ('{"a":' * 65 + "1" + "}" * 65, "json", "1:321+1 nested too deeply: the limit is 64 levels"),
         (
             "[" * 500_000,
@@ -153,9 +153,9 @@ def test_invalid_documents_are_refused(snapshot: Snapshot) -> None:
         (".".join("a" * 65) + " = 1", "toml", "1:127+1 nested too deeply: the limit is 64 levels"),
         ("a = [" + "1," * 100_000 + "]", "toml", "1:200000+1 too many values: the limit is 100,000"),
         (BOMB, "yaml", "5:29+2 too many values: the limit is 100,000"),
-        (LONG, "yaml", "4:4+2 too many characters in texts and keys: the limit is 4,194,304"),
-        (LONG_KEYS, "yaml", "10:3+2 too many characters in texts and keys: the limit is 4,194,304"),
-        (DIGITS, "yaml", "2:3158+2 too many characters in texts and keys: the limit is 4,194,304"),
+        (LONG, "yaml", "4:4+2 too many characters in strings and keys: the limit is 4,194,304"),
+        (LONG_KEYS, "yaml", "10:3+2 too many characters in strings and keys: the limit is 4,194,304"),
+        (DIGITS, "yaml", "2:3158+2 too many characters in strings and keys: the limit is 4,194,304"),
         (CHAIN, "yaml", "64:12+4 nested too deeply: the limit is 64 levels"),
     ],
     ids=range(12),

@@ -153,8 +153,8 @@ def test_packs_are_switched_off_and_on() -> None:
 @pytest.mark.parametrize(
     ("ending", "data", "said"),
     [
-        ("yaml", b"a: 1\r\n b: \xff", "2:5+1 DUV011 invalid utf-8 sequence of 1 bytes from index 10"),
-        ("toml", b"a = '\xff'", "1:6+1 DUV011 invalid utf-8 sequence of 1 bytes from index 5"),
+        ("yaml", b"a: 1\r\n b: \xff", "2:5+1 DUV011 invalid UTF-8 at byte offset 10"),
+        ("toml", b"a = '\xff'", "1:6+1 DUV011 invalid UTF-8 at byte offset 5"),
         ("json", b'{"a" 1}', "1:6+1 DUV001 JSON parse error at line 1, column 6: expected ':'"),
         ("toml", b"a = ", "1:5+1 DUV001 TOML parse error at line 1, column 5: invalid value"),
         (

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind
 from duvet.text import quote_text, shorten_text
-from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
+from duvet.trace.gates import check_gates, find_not_applicable_annotations, find_unimplemented, find_untested
 from duvet.trace.records import Requirement, State, list_requirements
 from tests.problems import show_problem
 from tests.unit.trace.trace_samples import cited_texts, citing, trace_of
@@ -53,14 +53,18 @@ def test_nothing_is_asked_of_what_is_not_applicable() -> None:
         ([free_front, back], cited),
         ([free_front, free_back], []),
     ):
-        problems = check_gates(trace, citations=True, tests=True, freed=find_freed_annotations(requirements))
+        problems = check_gates(trace, citations=True, tests=True, freed=find_not_applicable_annotations(requirements))
         assert [(one.code, one.place.line) for one in problems] == expected
 
 
 def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
     front, back = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing(TEXT))
-    assert find_freed_annotations([replace(front, state=State.NOT_APPLICABLE), back]) == {0}
-    assert find_freed_annotations([replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]) == {0, 1, 2}
+    assert find_not_applicable_annotations([replace(front, state=State.NOT_APPLICABLE), back]) == {0}
+    assert find_not_applicable_annotations([replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]) == {
+        0,
+        1,
+        2,
+    }
 
 
 def test_requirements_that_lack_code_or_tests() -> None:

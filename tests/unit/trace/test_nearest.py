@@ -148,8 +148,8 @@ def make_neighbourhood(text: str = TEXT) -> Neighbourhood:
 )
 def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
     one = make_neighbourhood()
-    assert [one.section_name(index) for index in one.find_holding(quote)] == sections
-    held = [one.section_name(index) for index in range(5) if one.holds(index, quote)]
+    assert [one.section_name(index) for index in one.find_containing_sections(quote)] == sections
+    held = [one.section_name(index) for index in range(5) if one.contains(index, quote)]
     assert held == (sections or [] if quote else ["tea", "brewing", "serving", "washing", "again"])
 
 

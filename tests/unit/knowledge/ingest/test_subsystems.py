@@ -45,7 +45,7 @@ BAD = {
     ),
     b"a: {description: &d " + b"x" * 500_000 + b"}\n" + b"".join(b"b%d: {description: *d}\n" % n for n in range(9)): (
         9,
-        "too many characters in texts and keys",
+        "too many characters in strings and keys",
     ),
     b"a: {\n": (2, "YAML parse error"),
     b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, 'unknown criticality "urgent"'),

@@ -93,7 +93,7 @@ NO_TAG = "YAML tags, which start with `!`, are not supported"
 TOO_MANY = "steps: the workflow has 101 steps; the limit is 100"
 HOSTILE: dict[str, tuple[str, int, str]] = {
     "aliases": (BOMB, 6, "too many values: the limit is 100,000"),
-    "long texts": (LONG, 6, "too many characters in texts and keys: the limit is 4,194,304"),
+    "long texts": (LONG, 6, "too many characters in strings and keys: the limit is 4,194,304"),
     "deep": (f"variables: {'[' * 70}{']' * 70}\n", 1, "nested too deeply: the limit is 64 levels"),
     "deeper": (f"variables: {'{a: ' * 100_000}", 1, "nested too deeply: the limit is 64 levels"),
     "large": (f"summary: {'x' * (1 << 20)}\n{steps(OK)}", 0, "the file is larger than 1 MiB"),
