@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from duvet.errors import NotFoundError
 from duvet.server.resources.templates import UriTemplate, match_values
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.pages import PageListRow, load_page_collection, read_page_body
 from duvet.tools.pagination import PageRequest, make_result_page
 from duvet.tools.tool import ResultPage
 from duvet.trace.locations import RESOURCE_SCHEME
+
+if TYPE_CHECKING:
+    from duvet.tools.pages import PageListRow
 
 PAGE_MIME_TYPE = "text/markdown"
 _PREFIX = f"{RESOURCE_SCHEME}/pages/"
@@ -27,6 +30,8 @@ def make_page_uri(slug: str) -> str:
 
 def list_page_resources(context: ProjectSnapshot, cursor: str | None) -> tuple[list[PageListRow], ResultPage]:
     """Return a part of the pages, newest first."""
+    from duvet.tools.pages import PageListRow, load_page_collection
+
     request = PageRequest(("pages",), cursor, None, context.page_size)
     pages = context.read(load_page_collection).pages
     return make_result_page(
@@ -36,6 +41,8 @@ def list_page_resources(context: ProjectSnapshot, cursor: str | None) -> tuple[l
 
 def read_page_resource(context: ProjectSnapshot, uri: str) -> str:
     """Return the text of a page; raise NotFoundError for an unknown one."""
+    from duvet.tools.pages import load_page_collection, read_page_body
+
     ##= man/spec/pages.md#folders-of-notes
     ##% The server MUST answer `resources/read` of `duvet:///pages/SLUG` with the text of the page.
     page = context.read(load_page_collection).require(unquote(uri.removeprefix(_PREFIX)))
@@ -46,5 +53,7 @@ def read_page_resource(context: ProjectSnapshot, uri: str) -> str:
 
 
 def complete_slug(context: ProjectSnapshot, prefix: str) -> list[str]:
+    from duvet.tools.pages import load_page_collection
+
     pages = context.read(load_page_collection)
     return list(match_values(((page.slug, page.title) for page in pages.pages), prefix))
