@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from duvet.text import shorten_text
 
 MAX_TAGS, MAX_TAG_LENGTH = 100, 300
 _MAX_FRONT_MATTER = 1 << 16
+_MAX_PLAIN_LINE = 1_000  # YAML reads longer lines.
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)((?:.*?\n)??)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _YAML_TABLE = r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                      # blank lines, and comments
     [ \t]*(?:\{
@@ -77,9 +79,57 @@ def parse_front_matter(text: str, path: str) -> DataDocument:
     ##= man/spec/pages.md#files
     ##% The title of a page MUST be the title in its front matter, unchanged, or else a heading of level 1 that opens
     ##% its text, or else the name of its file.
-    document = parse_yaml(text.rstrip().removesuffix("...").removesuffix("---"), path, parse_scalar_as_text)
+    block = text.rstrip().removesuffix("...").removesuffix("---")
+    values = _read_plain_fields(block.split("\n")[1:-1], parse_scalar_as_text)
+    if values is not None:
+        return DataDocument(values, block, path, lambda _: parse_yaml(block, path, parse_scalar_as_text).spans)
+    document = parse_yaml(block, path, parse_scalar_as_text)
     check_document_size(document)
     return document
+
+
+@cache
+def _compile_field() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a line and of a list item that need no YAML parser."""
+    quoted = r""""[^"\\]*+"|'[^']*+'"""
+    plain = r"""[^\s?:,\[\]{}#&*!|>'"%@`-](?:[^:#]|:(?=[^ ])|(?<! )#)*"""
+    item = rf" *+(\w[\w ./+-]*+|{quoted}) *+"
+    items = rf"\[(?P<items>{item}(?:,{item})*| *+)\]"
+    start = r"(?:(?P<key>[^\W\d_][\w-]*+(?: [\w-]++)*):|(?P<dash> *+-))"
+    return re.compile(rf"{start}(?: ++(?:(?P<value>{plain}|(?:{quoted}))|{items}))? *+"), re.compile(item)
+
+
+def _read_plain_fields(lines: Sequence[str], scalar: Callable[[str], Any]) -> dict[str, Any] | None:
+    """Return the fields in lines of scalars and lists, many times faster than YAML; None if they need YAML."""
+    line_pattern, item_pattern = _compile_field()
+
+    def convert(word: str) -> Any:
+        return word[1:-1] if word[0] in "\"'" else scalar(word.rstrip(" "))
+
+    values: dict[str, Any] = {}
+    key, indent, is_open = "", "", False
+    for line in lines:
+        found = line_pattern.fullmatch(line) if len(line) <= _MAX_PLAIN_LINE and line.isprintable() else None
+        if found is None:
+            return None
+        if found["items"] is not None:
+            value: Any = [convert(word) for word in item_pattern.findall(found["items"])]
+        else:
+            value = convert(found["value"]) if found["value"] else None
+        if found["key"]:
+            key, indent, is_open = found["key"], "", found["value"] is found["items"] is None
+            if key in values or not isinstance(scalar(key), str):
+                return None
+            values[key] = value
+        elif found["value"] is None:
+            return None
+        elif is_open:
+            values[key], indent, is_open = [value], found["dash"], False
+        elif indent == found["dash"]:
+            values[key].append(value)
+        else:
+            return None
+    return values
 
 
 def _read_front_matter(text: str, path: str) -> PageFrontMatter:

@@ -1,0 +1,78 @@
+"""Front matter is read without a YAML parser where the result is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, strategies as st
+
+from duvet.config.document import DocumentError
+from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
+from duvet.knowledge.pages.front_matter import _read_plain_fields, parse_front_matter
+
+_SIGNS = "ab1 -:#,[]{}'\"&*!|>%@`?~.=<\\/+_\t\u00e9\u00a0\u2028\ufeff\x85\x07"
+_WORDS = st.sampled_from(
+    ["true", "null", "~", "1e3", "0x1f", "2026-05-31", "<<", "a: b", "a #b", "a:", "#a", "- a", ""]
+)
+_SCALAR = st.one_of(_WORDS, st.text(_SIGNS, max_size=6), st.text(max_size=4), st.text("ab c", max_size=5).map(repr))
+_LIST = st.lists(_SCALAR, max_size=3)
+_KEY = st.one_of(st.sampled_from(["title", "date created", "tags", "null", "1", "\u00e9"]), st.text(_SIGNS, max_size=3))
+_BLANKS = st.sampled_from(["", " ", "  "])
+_LINE = st.one_of(
+    st.builds("{}:{}{}{}".format, _KEY, _BLANKS, _SCALAR, _BLANKS),
+    st.builds("{}-{}{}{}".format, _BLANKS, _BLANKS, _SCALAR, _BLANKS),
+    st.builds(lambda key, items: f"{key}: [{','.join(items)}]", _KEY, _LIST),
+    st.builds(
+        lambda key, items, start: "\n".join([f"{key}:", *(f"{start}- {one}" for one in items)]), _KEY, _LIST, _BLANKS
+    ),
+    _SCALAR,
+)
+
+
+@given(st.lists(_LINE, max_size=4))
+def test_lines_that_need_no_yaml_have_the_values_of_yaml(lines: Sequence[str]) -> None:
+    text = "".join(f"{line}\n" for line in ("---", *lines))
+    values = _read_plain_fields(text.split("\n")[1:-1], parse_scalar_as_text)
+    if values is not None:
+        expected = parse_yaml(text, "a.md", parse_scalar_as_text).values
+        assert (values, list(values)) == (expected, list(expected))
+
+
+@pytest.mark.parametrize(
+    ("lines", "values"),
+    [
+        ("title: Tea at 5:30", {"title": "Tea at 5:30"}),
+        (
+            "date created: 2026-05-31 \ndraft: yes\ndone: true",
+            {"date created": "2026-05-31", "draft": "yes", "done": True},
+        ),
+        ("tags: [tea, 'a, b',  \"c\" ]\nempty: []\nnone:", {"tags": ["tea", "a, b", "c"], "empty": [], "none": None}),
+        ("aliases:\n  - Brewing tea\n  - '1'\nx:\n- 1", {"aliases": ["Brewing tea", "1"], "x": ["1"]}),
+        ("link: https://a.example/#b", {"link": "https://a.example/#b"}),
+        ("", {}),
+        ("title: a # b", None),
+        ("title: a: b", None),
+        ("title: >\n  a", None),
+        ("title: a\n b", None),
+        ("title: a\ntitle: b", None),
+        ("title: a\n- b", None),
+        ("tags:\n  - a\n - b", None),
+        ("null: a", None),
+        (f"title: {'a' * 1_000}", None),
+    ],
+)
+def test_plain_lines(lines: str, values: object) -> None:
+    assert _read_plain_fields(lines.split("\n") if lines else [], parse_scalar_as_text) == values
+
+
+def test_the_place_of_a_plain_value_is_found() -> None:
+    document = parse_front_matter("---\ntitle: Tea\ntags: [a]\n---\n", "a.md")
+    place = document.value_place("tags")
+    assert (document.values, place.line, place.column) == ({"title": "Tea", "tags": ["a"]}, 3, 7)
+
+
+def test_other_front_matter_is_read_as_yaml() -> None:
+    assert parse_front_matter("---\ntitle: Tea # hot\n---\n", "a.md").values == {"title": "Tea"}
+    with pytest.raises(DocumentError, match="duplicate key `a`"):
+        parse_front_matter("---\na: b\na: c\n---\n", "a.md")
