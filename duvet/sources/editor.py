@@ -53,26 +53,32 @@ def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
 def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
     """Distribute the words of a new quote over the lines of the old one; shared words stay on their lines.
 
-    From the first line that becomes too long, everything is wrapped again. A line that loses all its words is empty.
+    From the first line that becomes too long, everything is wrapped again; if more than one word changes, from the first
+    line with a change. A quote with empty lines keeps them if it can. A line that loses all its words is empty.
     """
     from difflib import SequenceMatcher
 
     home = [index for index, line in enumerate(lines) for _ in line]
     old = [word for line in lines for word in line]
     placed: list[list[str]] = [[] for _ in lines]
+    changes = 0
     for tag, low, high, first, last in SequenceMatcher(None, old, words, autojunk=False).get_opcodes():
+        changes += max(high - low, last - first) if tag != "equal" else 0
         for step, word in enumerate(words[first:last]):
             # An added word goes after the old word before it.
             at = max(0, low - 1) if tag == "insert" else min(low + step, high - 1)
             placed[home[at]].append(word)
     for index, line in enumerate(placed):
-        if len(" ".join(line)) > rooms[index] and line != list(lines[index]):
+        ##= man/spec/validate.md#fixes
+        ##% A fix that changes several words of a quote MUST fill the lines up to the width of the longest line of the
+        ##% quote.
+        if line != list(lines[index]) and ((changes > 1 and all(lines)) or len(" ".join(line)) > rooms[index]):
             rest = [word for one in placed[index:] for word in one]
-            return [*placed[:index], *wrap_words(rest, *compress(rooms[index:], lines[index:]))]
+            wrapped = [*placed[:index], *wrap_words(rest, *compress(rooms[index:], lines[index:]))]
+            return wrapped + [[] for _ in lines[len(wrapped) :]]
     return placed
 
 
-# The width of the comment around a quote on one line is unknown.
 _WIDEST = 120
 
 _WRITTEN = {Kind.CITATION: "implementation"}
@@ -203,8 +209,11 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
     ##% runs twice, the second run MUST NOT change anything.
     filled = [line for line in lines if line.words]
     widest = max(measure_line(text[line.start : line.last]) for line in filled)
-    most = widest if len(filled) > 1 else max(widest, _WIDEST)
-    rooms = [most - measure_line(line.prefix) for line in lines]
+    if len(filled) == 1:
+        # A quote on one line does not show where the lines of the file end.
+        is_narrow = all(measure_line(line) <= LINE_WIDTH for line in text.splitlines())
+        widest = max(widest, LINE_WIDTH if is_narrow else _WIDEST)
+    rooms = [widest - measure_line(line.prefix) for line in lines]
     new = rewrap_words([line.words for line in lines], split_words(quote), rooms)
     changed = [index for index, line in enumerate(lines) if index >= len(new) or line.words != new[index]]
     if len(new) <= len(lines) and all(index < len(new) and lines[index].words for index in changed):

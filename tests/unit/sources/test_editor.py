@@ -121,12 +121,37 @@ def test_a_quote_is_corrected(quote: str, lines: str) -> None:
         assert requote(mark + BEFORE.replace("\n", end), quote.format(*parts)) == mark + after.replace("\n", end)
 
 
-def test_a_quote_on_one_line_may_get_wider() -> None:
-    text = "//= a#b\n//# Boil."
-    assert requote(text, "Boil " + "more " * 20 + "water.") == f"//= a#b\n//# Boil {'more ' * 20}water."
-    assert requote(text, "Boil " + "more " * 30 + "water.") == (
-        f"//= a#b\n//# Boil {('more ' * 22).strip()}\n//# {'more ' * 8}water."
+def test_a_quote_on_one_line_may_get_as_wide_as_the_file() -> None:
+    text, wide = "//= a#b\n//# Boil.", f"// {'x' * 80}\n"
+    assert requote(text, "Boil " + "more " * 12 + "water.") == f"//= a#b\n//# Boil {'more ' * 12}water."
+    assert requote(text, "Boil " + "more " * 20 + "water.") == (
+        f"//= a#b\n//# Boil {('more ' * 14).strip()}\n//# {'more ' * 6}water."
     )
+    assert requote(wide + text, "Boil " + "more " * 30 + "water.") == (
+        f"{wide}//= a#b\n//# Boil {('more ' * 22).strip()}\n//# {'more ' * 8}water."
+    )
+
+
+@pytest.mark.parametrize(
+    ("quote", "lines"),
+    [
+        # One word that fits stays on its line; a word that is added may move others.
+        ("one two three four five SIX seven eight", ["one two three", "four five SIX", "seven eight"]),
+        ("one two three four five six seven", ["one two three", "four five six", "seven"]),
+        # From the first line with a change, several changes wrap everything in the old width.
+        ("one two 3 four 5 six seven eight", ["one two 3", "four 5 six", "seven eight"]),
+        ("one two three four eight", ["one two three", "four eight"]),
+        ("one six seven eight", ["one six seven", "eight"]),
+        ("one two three four x y z five six seven eight", ["one two three", "four x y z", "five six", "seven eight"]),
+    ],
+)
+def test_lines_of_a_reworded_quote_are_filled(quote: str, lines: list[str]) -> None:
+    ##= man/spec/validate.md#fixes
+    ##% A fix that changes several words of a quote MUST fill the lines up to the width of the longest line of the quote.
+    def write(quoted: list[str]) -> str:
+        return "fn f() {\n  //= a.md#b\n" + "".join(f"  //#   {line}\n" for line in quoted) + "}\n"
+
+    assert requote(write(["one two three", "four five six", "seven eight"]), quote) == write(lines)
 
 
 @given(st.sampled_from(STYLES), st.sampled_from(Kind), st.sampled_from(["", "  ", "\t"]), QUOTES, st.integers(1, 90))
