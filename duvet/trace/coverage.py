@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, pairwise
@@ -200,9 +201,9 @@ def _list_segments(coverage: Coverage, match: Match) -> Iterator[Segment]:
     """Yield the segments of a match in order; segments never cross the end of a quote."""
     lines = coverage.sections[match.section]
     for piece in match.pieces:
-        for segment in lines[piece.line]:
-            if segment.start < piece.end and piece.start < segment.end:
-                yield segment
+        segments = lines[piece.line]
+        first = bisect_right(segments, piece.start, key=lambda one: one.end)
+        yield from segments[first : bisect_left(segments, piece.end, key=lambda one: one.start)]
 
 
 def _list_missing_words(coverage: Coverage, match: Match, flags: int) -> Iterator[str]:

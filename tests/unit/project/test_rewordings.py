@@ -110,6 +110,8 @@ def test_an_added_requirement_that_is_cited_is_not_quoted() -> None:
     old, then = BOILS.replace("boils.", "boils and then beep."), "It MUST then beep."
     assert fix_quotes(kettle(f"{BOILS} {then} {BEEP}", old)) == [f"{BOILS} {then}"]
     assert fix_quotes(kettle(f"{BOILS} {then} {BEEP}", old, then)) == [BOILS, then]
+    # With the schema of awslabs duvet, a fix quotes the nearest sentence.
+    assert fix_quotes(kettle(f"{BOILS} {then} {BEEP}", old, config=UPSTREAM)) == [BOILS]
 
 
 @pytest.mark.parametrize(
