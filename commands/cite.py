@@ -157,7 +157,7 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
 
 
 def _make_keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
-    """Yield the identity of each problem without its line, because the insertion moves lines."""
+    """Yield a key for each problem, without its line, because the insertion moves lines."""
     return ((one.problem.path, one.problem.code, one.problem.message) for one in findings)
 
 
@@ -173,7 +173,7 @@ def _describe_repetition(problem: Problem, line: int, count: int) -> Problem:
 
 
 def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
-    """Return the problem with the current lines of the file; the new annotation gets the line where it would begin."""
+    """Return the problem with line numbers as before the insertion; the annotation gets the line of the insertion."""
 
     def replace_line(place: re.Match[str]) -> str:
         number = int(place[1])

@@ -109,7 +109,7 @@ def _choose_renderer(format: str, gate: str, now: Catalogue) -> Callable[[DiffBa
 
 
 class RevisionCatalogue(Struct, frozen=True):
-    """The catalogue at a commit, and the files that the commit lacks and that were read from disk."""
+    """The catalogue at a commit, and the files that were read from disk because the commit lacks them."""
 
     catalogue: Catalogue
     has_configuration: bool

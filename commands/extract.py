@@ -79,7 +79,7 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
 
 
 def _find_format(project: Project, target: str, written: str) -> Format:
-    """Return the requested format; by default that of the configuration, or else IETF text, as in awslabs duvet."""
+    """Return the requested format; by default the configured format, or else IETF text, as in awslabs duvet."""
     ##= man/spec/trace.md#requirements
     ##% Without `--format`, `duvet extract` MUST read a specification in the format that duvet's own configuration sets
     ##% for it.

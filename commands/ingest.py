@@ -132,7 +132,7 @@ def _describe_contents(run: IngestRun) -> str:
 def _run_with_store(
     path: str, run: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
-    """Call `run` with the existing or a new index; `--full` replaces a damaged one by a complete one."""
+    """Call `run` with the existing or a new index; `--full` replaces a damaged index."""
     try:
         return _run_with_open_store(path, run, dry_run=dry_run, checks=full)
     except StoreDamagedError as error:

@@ -253,7 +253,7 @@ def _list_any_case(survey: Survey, names: Iterable[str]) -> list[str]:
 
 
 def _accepts(paths: Sequence[str], *, accepts: bool) -> bool:
-    """Return whether to trace these specifications; ask on a terminal."""
+    """Return whether the user accepts these specifications; on a terminal, ask."""
     if accepts or not paths:
         return accepts
     is_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()

@@ -246,7 +246,7 @@ CLIENTS = {
 
 
 def _print_client_config(client: McpClient, options: dict[str, Any]) -> None:
-    """Print the configuration with which a client starts the server for this project."""
+    """Print the configuration that makes a client start the server for this project."""
     config_path = options["config_path"] or current_settings().config_path
     enter_page_folder(options)
     has_only_pages = current_settings().has_only_pages

@@ -82,7 +82,7 @@ def _name_option(param: click.Parameter | None) -> str:
 
 
 class QueryCommand(Subcommand):
-    """A command with its own `-q` and `-v`, which words usage errors as awslabs duvet does."""
+    """A command with its own `-q` and `-v`; it words usage errors as awslabs duvet does."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*click.Command.get_params(self, ctx), NO_CACHE.make_hidden_option()]
@@ -306,7 +306,7 @@ def read_reports(project: Project, patterns: Iterable[str]) -> Iterator[dict[str
 
 
 def describe_models(reports: Iterable[ReportLines], models: FileModels, progress: QueryProgress) -> None:
-    """Print the files that can't be parsed and, with `--verbose`, how the others are parsed."""
+    """Print the files that can't be parsed and, with `--verbose`, how the other files are parsed."""
     ##= man/spec/query.md#executed-lines
     ##% If duvet cannot parse a covered Java file, `duvet query` MUST name the file and report its annotations as
     ##% unknown. If a coverage report lists lines that a Java file does not have, `duvet query` MUST report the

@@ -208,7 +208,7 @@ def _describe_fix(problem: Problem) -> str:
 
 
 def _open_project_with_stdin(options: Mapping[str, Any], request: ValidateRequest) -> tuple[Project, dict[str, str]]:
-    """Open the project with standard input in place of a file; return it, and that text by path."""
+    """Open the project with standard input in place of a file; return the project, and the input by path."""
     ##= man/spec/validate.md#choosing-files
     ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
     from duvet.knowledge.pages.files import find_page_files
@@ -270,7 +270,7 @@ def _report_findings(
 
 
 def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: Mapping[str, str]) -> ChosenInputs:
-    """Return the files that the request names, or all; the files in `texts` need not exist on disk."""
+    """Return the files that the request names, or all files; files in `texts` need not exist on disk."""
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST check the configuration and the files and folders that are named, or all inputs of the
     ##% project if none are named, and skip, with a notice, a file that is not an input of the project.

@@ -63,7 +63,7 @@ class ManTable(Struct, frozen=True):
 
 
 def escape_roff(text: str) -> str:
-    """Escape a text so that roff prints every character literally."""
+    """Escape text so that roff prints every character literally."""
     return _protect_dots(_escape_characters(text))
 
 
@@ -146,7 +146,7 @@ def _describe_command(context: click.Context) -> dict[str, object]:
 
 
 def _split_help(text: str) -> Iterator[ManBlock]:
-    r"""Split a help text as click does: a paragraph after `\b` keeps its lines."""
+    r"""Split help text as click does: a paragraph after `\b` keeps its lines."""
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         mark, _, lines = paragraph.partition("\n")
         if mark.strip() == "\b":
@@ -220,7 +220,7 @@ def _flatten_properties(prefix: str, properties: JsonSchema, schema: JsonSchema)
 
 
 def _find_table(value: JsonSchema, schema: JsonSchema) -> JsonSchema | None:
-    """Return the table that the value, or each of its items, is; None if there isn't one."""
+    """Return the schema of the value, or of its items, if that is a table; otherwise None."""
     found = resolve_schema(value.get("items", value), schema)
     return found if "properties" in found else None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LINKED = ("commands", "reports", "templates")
-"""Packages beside `duvet/` that are installed inside it."""
+"""Packages next to `duvet/` in the repository that are installed inside it."""
 BASE = "base"
 """The modules at the top of `duvet/`, and the templates."""
 

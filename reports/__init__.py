@@ -1,1 +1,1 @@
-"""Renders reports: finished data to bytes, one module for each format."""
+"""Renders finished data as bytes, with one module for each format."""

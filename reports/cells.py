@@ -41,7 +41,7 @@ def paint_text(text: str, marks: HighlightMarks | None) -> str:
 
 
 def escape_cell(text: str) -> str:
-    """Return a text on one line, with tabs expanded and control characters escaped."""
+    """Return text on one line, with tabs expanded and control characters escaped."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else TAB if char == "\t" else f"\\u{{{ord(char):x}}}" for char in text)

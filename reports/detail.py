@@ -28,7 +28,7 @@ class TitleBlock(Struct, frozen=True):
 
 
 class FactsBlock(Struct, frozen=True):
-    """Names with values; names without a value are not shown."""
+    """Named values; names without a value are not shown."""
 
     pairs: Sequence[tuple[str, str | None]]
 
@@ -39,7 +39,7 @@ class FactsBlock(Struct, frozen=True):
 
 
 class WordsBlock(Struct, frozen=True):
-    """A text of a specification, which is wrapped."""
+    """Text of a specification, wrapped to the terminal's width."""
 
     text: str
 

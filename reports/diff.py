@@ -19,7 +19,7 @@ from duvet.trace.nearest import make_word_diff
 
 
 class DifferenceLine(NamedTuple):
-    """A text with its sign: `-` for old text, `+` for new."""
+    """Text with a sign: `-` for old text, `+` for new text."""
 
     sign: str
     text: str
@@ -94,7 +94,7 @@ def _describe_move(change: difference.RequirementChange) -> DifferenceItem:
 
 
 def _list_places(change: difference.RequirementChange) -> tuple[DifferenceLine, ...]:
-    """Return the old and the new place if they differ."""
+    """Return the old and new places if they differ."""
     if change.then.target == change.now.target:
         return ()
     return DifferenceLine("-", change.then.target), DifferenceLine("+", change.now.target)
@@ -170,7 +170,7 @@ def render_difference_markdown(
 ) -> None:
     """Write as many changes as fit into a comment, most important first.
 
-    `verdict` reports that a gate was not checked, and `obstacles` explain why.
+    If a gate was not checked, `verdict` says so and `obstacles` explain why.
     """
     found = group_differences(changes)
     compared = f"{_format_code(base.short)} ({_format_code(base.revision)})"
@@ -220,7 +220,7 @@ _SIGNS = {"-": "then", "+": "now"}
 
 
 def _format_code(text: str) -> str:
-    """Format a text as code, in which GitHub does not interpret Markdown, HTML, mentions or issue numbers."""
+    """Format text as code, in which GitHub does not interpret Markdown, HTML, mentions or issue numbers."""
     ##= man/spec/diff.md#output
     ##% With `--format markdown`, `duvet diff` MUST escape text from files, stay within the size limit of a GitHub
     ##% comment, and say how much it left out.

@@ -452,7 +452,7 @@ def _make_repository(blob_link: str | None, known: dict[str, RepositoryRecord]) 
 
 
 def make_inline_sources(report: Finished) -> InlineSources:
-    """Return the specifications; of several names for a text, the first is used."""
+    """Return the specifications; if a text has several names, the first name is used."""
     found = InlineSources({}, {}, {}, [])
     for coverage in report.trace.coverages:
         specification = coverage.specification

@@ -77,7 +77,7 @@ def _find_line(offset: int, newlines: list[int]) -> int:
 def _list_references(
     coverage: Coverage, annotations: tuple[Annotation, ...], titles: list[_Title], newlines: list[int]
 ) -> Iterator[tuple[Kind, int, _Title]]:
-    """Yield the lines that each annotation cites, in the order of annotations."""
+    """Yield the lines that each annotation cites, in annotation order."""
     found: dict[int, tuple[list[int], _Title]] = {}
     for match in coverage.matches:
         place = ([_find_line(piece.start, newlines) for piece in match.pieces], titles[match.section])
@@ -88,7 +88,7 @@ def _list_references(
 
 
 def _count_branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:
-    """Count each reference as a hit of its lines, but only the first one as a hit of the section's title."""
+    """Return the records of a line; only the first hit line of a section counts as a hit of the section's title."""
     first = 0
     if count:
         hit.add(line)

@@ -17,7 +17,7 @@ PROBLEMS_VERSION = 1  # Removing a key or changing its meaning requires a new ve
 
 
 class _Span(Struct, frozen=True, kw_only=True):
-    """A range of a file, counted from 1; unknown values are null, and without columns it means whole lines."""
+    """A range of a file, counted from 1; unknown values are null. Without columns, the range is whole lines."""
 
     line: int | None
     column: int | None

@@ -1,4 +1,4 @@
-"""Problems as text, and what all formats of problems need."""
+"""Renders problems as text, and holds the data that all problem formats share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ProblemFormat(StrEnum):
 
 
 class ProblemContext(Struct, frozen=True):
-    """The context of problems, which some formats need."""
+    """The data that some formats need in addition to the problems."""
 
     read_line: LineReader = lambda path, line: None
     colour: bool = False
@@ -167,7 +167,7 @@ def _draw_snippet(text: str, marks: list[_Mark], margin: int, painted: str, colo
 
 
 def _find_first_shown(line: str, low: int) -> int:
-    """Return the index of the first character to show: for a long line, a little before the place."""
+    """Return the index of the first character to show; in a long line, it is a little before the place."""
     if len(line) <= _FITS and measure_width(escape_cell(line)) <= _FITS:
         return 0
     start, used = low, 0

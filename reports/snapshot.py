@@ -1,4 +1,4 @@
-"""The snapshot: the coverage of every text, in a form that is easy to review as a diff."""
+"""The snapshot: the coverage of each specification, as text that is easy to review as a diff."""
 
 from __future__ import annotations
 

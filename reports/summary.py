@@ -39,7 +39,7 @@ _STATES = (
 
 
 class SummaryRow(Struct, frozen=True):
-    """The numbers of one specification, or of all."""
+    """The counts of one specification, or of all specifications."""
 
     name: str
     shares: tuple[str, ...]  # `2/3` for each level, and finally for all levels.

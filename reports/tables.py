@@ -57,7 +57,7 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
 
 
 def _share_width(needs: Mapping[int, int], room: int) -> dict[int, int]:
-    """Divide the width equally, giving what a column doesn't need to the others."""
+    """Divide the width equally, but give the width that a column doesn't need to the others."""
     shares: dict[int, int] = {}
     for index in sorted(needs, key=lambda index: needs[index]):
         shares[index] = min(needs[index], room // (len(needs) - len(shares)))
@@ -108,7 +108,7 @@ def split_highlights(text: str, spans: HighlightSpans) -> Iterator[tuple[str, bo
 
 
 class ListFormat(StrEnum):
-    """Formats of lists."""
+    """The output formats of lists."""
 
     TABLE = "table"
     PLAIN = "plain"

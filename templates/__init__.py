@@ -1,4 +1,4 @@
-"""The templates, which Jinja renders."""
+"""Loads the Jinja templates, and pages of the guide."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def recipe_file(name: str) -> bytes:
 
 @cache
 def guide_topics() -> dict[str, str]:
-    """Return the titles of the guide's topics by name, those for beginners first."""
+    """Return the titles of the guide's topics by name, topics for beginners first."""
     names = sorted(name.removesuffix(".md") for name in os.listdir(_GUIDE) if name.endswith(".md"))
     names.sort(key=lambda name: _FIRST_TOPICS.index(name) if name in _FIRST_TOPICS else len(_FIRST_TOPICS))
     return {name: guide_text(name).partition("\n")[0].removeprefix("# ") for name in names if name != "index"}
@@ -71,7 +71,7 @@ def guide_topics() -> dict[str, str]:
 
 @cache
 def guide_parts() -> dict[str, str]:
-    """Return the sections of the guide that are topics of their own, by name."""
+    """Return the sections of the guide that are separate topics, by name."""
     concepts = {text.split(maxsplit=2)[1].lower(): text for text in _split_sections("concepts")}
     return {**concepts, "reference": next(text for text in _split_sections("index") if text.startswith("# Reference"))}
 

@@ -60,7 +60,7 @@ def make_application(where: Mapping[str, Any], *, mode: str) -> Application:
 
 
 def _list_all_problems(settings: ApplicationSettings, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    """Return the problems of an invalid configuration, and those between its valid parts."""
+    """Return the problems of an invalid configuration, including problems that its valid parts cause together."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST list all problems of a configuration at once, including those of packs, tools and workflows, each
     ##% with its line, column and key path.
@@ -153,7 +153,7 @@ def read_service(service_path: str | None, config_path: str | None) -> Service:
 
 
 def find_workflow_problems(application: Application, name: str | None = None) -> tuple[Problem, ...]:
-    """Return the problems of one workflow, or of all."""
+    """Return the problems of the workflow with this name, or of all workflows."""
     from duvet.workflows.check import make_workflow_problems
 
     faults = {one: found for one, found in application.tools.offered.faults.items() if name in (None, one)}

@@ -160,7 +160,7 @@ class OldOption(click.Option):
 
 
 class Subcommand(click.Command):
-    """Reports all missing options together, and rejects repeated options that take one value."""
+    """Reports all missing options together, and rejects an option that is repeated but takes only one value."""
 
     context_class = _HelpContext
 
@@ -194,7 +194,7 @@ class Subcommand(click.Command):
 
 
 def _suggest_option(error: click.UsageError, params: Iterable[click.Parameter]) -> click.UsageError:
-    """Add the most similar option to the error about an unknown one."""
+    """Add the most similar option to the error about an unknown option."""
     if not isinstance(error, click.NoSuchOption):
         return error
     from duvet.console.suggestions import suggest_option

@@ -48,7 +48,7 @@ def print_markdown(text: str, *, uses_pager: bool = False) -> None:
 
 
 def _name_topic(link: re.Match[str]) -> str:
-    """Return the text of a link and, if it leads to a topic of the guide, the command that shows the topic."""
+    """Return the text of a link and, if it points to a topic of the guide, the command that shows the topic."""
     ##= man/spec/help.md#topics
     ##% `duvet help TOPIC` and `duvet explain` MUST print a link to a topic of the guide as `duvet help TOPIC`.
     text, topic = link[1], link[2].removesuffix(".md")

@@ -46,7 +46,7 @@ def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """Turn warnings about a setup that leaves gates nothing to check into errors."""
+    """Turn warnings into errors if they are about a setup that leaves gates nothing to check."""
     ##= man/spec/gates.md#verdicts
     ##% Except with awslabs duvet's schema, a gate MUST fail, and a run without a gate MUST warn, if there is no
     ##% configuration, no specification or no requirement, or if a source pattern matches no file.
@@ -54,7 +54,7 @@ def promote_setup_problems(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def print_gate_failure(problems: Iterable[Problem], gate: str, *, annotate: bool) -> bool:
-    """Print the problems that keep a gate from running, and its verdict; return whether any is an error."""
+    """Print the problems that keep a gate from running, and its verdict; return whether any problem is an error."""
     found = promote_setup_problems(problems)
     if not has_errors(found):
         return False
@@ -118,7 +118,7 @@ def print_problems(
 
 
 def reword_problem(problem: Problem) -> Problem:
-    """Reword an error of the operating system in plain words, and add a hint."""
+    """Reword an operating system error in plain English, and add a hint."""
     message = describe_plainly(problem.message)
     if message == problem.message:
         return problem
@@ -126,7 +126,7 @@ def reword_problem(problem: Problem) -> Problem:
 
 
 def _word_plainly(problems: Iterable[Problem], settings: TerminalSettings, *, keeps_words: bool) -> tuple[Problem, ...]:
-    """Reword problems, unless awslabs duvet has the same command and prints the same message."""
+    """Reword operating system errors, unless the output must match awslabs duvet's."""
     ##= man/spec/trace.md#diagnostics
     ##% Except with awslabs duvet's schema, flags and commands, duvet MUST describe errors of the operating system in
     ##% plain words and say what to do.
@@ -264,7 +264,7 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
 
 
 def print_annotations(problems: Iterable[Problem]) -> None:
-    """If the command runs on GitHub, print the problems of a gate as workflow commands after another output."""
+    """If the command runs on GitHub, print the problems of a gate as workflow commands after its other output."""
     problems = tuple(problems)
     if problems and _is_on_github():
         ProblemOutput(ProblemFormat.GITHUB, "-", prints_text=False).write(problems)
@@ -300,6 +300,6 @@ def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
 
 
 def _split_lines(text: str) -> list[str]:
-    """Split a text into lines; a last line without a line end gets the note that unified diffs use."""
+    """Split text into lines; a last line without a line end gets the note that unified diffs use."""
     *lines, last = text.split("\n")
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

@@ -74,7 +74,7 @@ def format_seconds(seconds: float) -> str:
 
 
 class QuietProgress(ProgressLines):
-    """Prints only downloads and, with `slow`, steps that took at least that many seconds."""
+    """Prints only downloads and, with `slow`, steps that took at least `slow` seconds."""
 
     def __init__(self, settings: TerminalSettings, slow: float = math.inf) -> None:
         super().__init__(settings)

@@ -130,7 +130,7 @@ class _NamesColumn(ProgressColumn):
 
 
 class _StandardError(io.TextIOBase):
-    """Standard error; errors of a closed stream are ignored."""
+    """Standard error; write errors are ignored if the stream is closed."""
 
     encoding = sys.stderr.encoding
 

@@ -64,7 +64,7 @@ def cached_query(
     query: Callable[[Project], Value],
     rules: PageRules | None = None,
 ) -> Value:
-    """Return the result of a query to the project, from the cache if nothing has changed."""
+    """Return the result of a query about the project, from the cache if nothing has changed."""
     cache = open_cache()
     if cache is None:
         return query(open_project_quietly(None, options, rules))
@@ -156,7 +156,7 @@ def require_contents(project: Project) -> None:
 
 
 def open_project_files() -> ProjectFiles:
-    """Return the project's files, which can be looked up by any spelling of their paths."""
+    """Return the project's files, which can be found by any spelling of their paths."""
     from duvet.trace.locations import ProjectFiles
 
     return ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
@@ -174,7 +174,7 @@ def load_specification(card: SpecificationCard) -> Specification:
 
 
 def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> PageRules | None:
-    """Load the page rules of the service configuration, for commands that need nothing else of it."""
+    """Load the page rules of the service configuration, for commands that need nothing else from it."""
     settings = current_settings()
     # Most projects have none, and then nothing needs to be imported.
     if not any(map(settings.environ.get, ("DUVET_CONFIG", "CONTEXTIVE_CONFIG"))):

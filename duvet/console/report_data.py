@@ -100,7 +100,7 @@ def _find_commit(project: Project) -> str:
 
 
 def _make_reader(project: Project) -> Callable[[str], str | None]:
-    """Return a function that reads the project's sources, and returns None for links that lead out of the project."""
+    """Return a function that reads the project's sources, and returns None for links that point out of the project."""
     members, tree = FolderMembership(project.root, project.disk), project.tree
     read_file = tree.read_again if isinstance(tree, RecordedTree) else tree.read
 
@@ -137,7 +137,7 @@ def _load_pages(project: Project, catalogue: Catalogue) -> tuple[PageCollection 
 
 
 def _compare_with_commit(project: Project, commit: str, snapshot: bytes) -> SnapshotDiff | None:
-    """Return the changes since the snapshot at the commit; None if the commit has none."""
+    """Return the changes since the snapshot at the commit; None if the commit has no snapshot."""
     path = project.snapshot_path
     if path is None or not commit:
         return None

@@ -111,7 +111,7 @@ class CountedProject(Protocol):
 
 
 def check_counts(project: CountedProject) -> Iterator[Problem]:
-    """Yield notes about keywords in sentences that are not requirements, and a problem if there is no reason for it."""
+    """Print why sentences with keywords are not requirements, and yield a problem for those without a reason."""
     ##= man/spec/trace.md#count-check
     ##% For each specification, `duvet report --verbose` MUST list the reasons for not counting sentences, each with the
     ##% number of sentences and the lines of the first few.
@@ -132,7 +132,7 @@ def check_counts(project: CountedProject) -> Iterator[Problem]:
 
 
 def _offer_fix(problem: Problem, is_like_upstream: bool) -> Problem:
-    """Add the commands that show and apply the nearest text to the hint of a quote's problem."""
+    """Add the commands that show and apply the nearest text to the hint of a problem with a quote."""
     # A quote of an empty section has another hint.
     if problem.code != rules.QUOTE_NOT_FOUND.code or not problem.hint.startswith("copy"):
         return problem
@@ -244,7 +244,7 @@ def _list_gates(project: Project, request: ReportRequest, *, is_ci: bool) -> lis
 
 
 def run_gates(gates: Iterable[Gate], snapshot: bytes | None) -> tuple[tuple[GateResult, ...], list[Problem]]:
-    """Return the results of the gates, and their problems; if errors prevented the snapshot, no gate runs."""
+    """Return the results of the gates, and their problems; if errors prevented the snapshot, no gate is checked."""
     results: list[GateResult] = []
     problems: list[Problem] = []
     for gate in gates:
@@ -271,7 +271,7 @@ def _render_files(
     snapshot: bytes | None,
     gates: tuple[GateResult, ...] = (),
 ) -> ReportFiles:
-    """Yield each file that options or configuration request; after errors, only the HTML report."""
+    """Yield each file that the options or the configuration request; after errors, only the HTML report."""
 
     def render_html(out: BinaryIO) -> None:
         from duvet.console.report_data import make_report_data
@@ -334,7 +334,7 @@ def _find_internal_path(project: Project, kind: str) -> str | None:
 
 
 def _write_files(project: Project, files: ReportFiles) -> list[Problem]:
-    """Write all files or none; return the problems that prevented it."""
+    """Write all files or none; return the problems that prevented writing."""
     memory, progress = project.memory, project.progress
     replaced: set[object] = set()
     try:

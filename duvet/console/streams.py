@@ -31,7 +31,7 @@ def open_missing_stderr() -> None:
 
 
 def print_notice(text: str) -> None:
-    """Write a text to standard error, ignoring errors."""
+    """Write text to standard error, ignoring errors."""
     try:
         sys.stderr.write(text)
     except OSError:
@@ -65,7 +65,7 @@ def is_stderr_writable() -> bool:
 
 @contextmanager
 def open_stdout() -> Iterator[BinaryIO]:
-    """Yield standard output for writing; it's no error if the reader closes it early."""
+    """Yield standard output for writing; a reader that closes it early causes no error."""
     if sys.stdout is None:
         raise OutputError("standard output is closed", path=STANDARD_OUTPUT)
     try:

@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from duvet.templates import guide_parts, guide_topics
 
 _TOP = {"duvet": "", "duvet help": "run `duvet help` to list the topics and commands"}
-"""Command groups that suggest any command in them, each with its hint for a name without similar ones."""
+"""Command groups that suggest any command in them, each with a hint for names that resemble no command."""
 
 
 def _list_synonyms(words: Mapping[str, str]) -> dict[str, str]:
-    """Return what to suggest for each word, from the words for which to suggest it."""
+    """Map each word to the name to suggest for it, given the words for each name."""
     return {word: name for name, several in words.items() for word in several.split()}
 
 

@@ -203,7 +203,7 @@ def _copy_files(store: records.Store | None, places: StorePaths, folder: str, no
 
 
 def _copy_store(store: records.Store, places: StorePaths, folder: str) -> str:
-    """Copy the store and its report history, and return its revision."""
+    """Copy the store and its report history, and return the revision of the store."""
     path = os.path.join(folder, STORE_MEMBER)
     try:
         store.copy_to(path)

@@ -27,7 +27,7 @@ class DefaultExcludes:
         return bool(folder) and folder not in self._included and VIRTUAL_ENVIRONMENT in names
 
     def excludes(self, path: str, name: str, *, is_folder: bool, is_inside: bool) -> bool:
-        """Return True if the name or an excluded folder around it excludes a path."""
+        """Return True if a path is excluded because of its name or because of an excluded folder around it."""
         ##= man/spec/knowledge.md#files
         ##% `duvet ingest` MUST skip secret files and vendored folders unless `ingest.include` names their exact path.
         if path in self._included:

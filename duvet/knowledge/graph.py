@@ -77,7 +77,7 @@ class NodeIdentifier(Struct, frozen=True):
 
     @property
     def keys(self) -> Iterator[str]:
-        """The key as written, and the key with URL escapes decoded."""
+        """The possible keys of the node: as written, and with URL escapes decoded; full paths and ids are shortened."""
         for written in dict.fromkeys([self.key, unquote(self.key)]):
             key = _shorten_full_path(written) if self.label in _TRACE_LABELS else written
             yield key
@@ -235,7 +235,7 @@ class FoundNode(Struct, frozen=True):
 
 
 def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
-    """Return the nodes with the term in their name or text, ignoring case, best match first."""
+    """Return the nodes whose name or text contains the term, ignoring case, best match first."""
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-search` MUST search names and the texts of requirements for the literal term, ignoring case.
     term = term.strip()[:_MAX_TERM]

@@ -34,7 +34,7 @@ Answer = TypeVar("Answer")
 
 
 class SharedVectors:
-    """The embedder and the vectors of one index, which all its readers share."""
+    """The embedder and vectors of one index, shared by all its readers."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -48,7 +48,7 @@ class SharedVectors:
             return self._embedders[0]
 
     def load(self, revision: str, load: Callable[[], Answer]) -> Answer:
-        """Return what `load` returns for this revision of the index; it is called once."""
+        """Return the result of `load` for this revision of the index; `load` is called once per revision."""
         with self._lock:
             if self._loaded is None or self._loaded[0] != revision:
                 # Free the old vectors before loading the new ones.

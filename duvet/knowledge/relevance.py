@@ -25,7 +25,7 @@ _TOKEN = re.compile(r"[\w./:\\-]+")
 _LINE_SUFFIX = re.compile(r":\d+(?:-\d+)?\Z")
 _QUALIFIERS = re.compile(r"[.:]+")
 _NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
-"""Scores above those of all ranks: for chunks of the named file or symbol, and for chunks that contain the name."""
+"""Scores above all rank scores: for chunks of the named file or symbol, and for chunks that contain the name."""
 _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _SIGNALS_SHARE = 0.03  # Scale of all signals: about one rank, so that they reorder only nearly equal results.
 _VOTE_WEIGHT = 0.3
@@ -132,7 +132,7 @@ class FileContextFinder:
 
 
 def extract_names(text: str) -> tuple[str, ...]:
-    """Return the identifiers in a query: those made of several words, or a query that is a single word."""
+    """Return the identifiers in a query: those made of several words, or the whole query if it is a single word."""
     tokens = (token.rstrip(".:-/") for token in _TOKEN.findall(text))
     names = [_LINE_SUFFIX.sub("", token).replace("\\", "/").removeprefix("./") for token in tokens]
     names = [name for name in names if name]

@@ -62,7 +62,7 @@ def gather_facts(
 
 
 def load_facts(store: records.Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
-    """Return the facts about the index that reports need; `graph` adds those about the graph."""
+    """Return the facts about the index that reports need; `graph` adds facts about the graph."""
     artifacts = store.artifacts()
     isolated: tuple[records.GraphNode, ...] = ()
     cited: tuple[RequirementFiles, ...] = ()

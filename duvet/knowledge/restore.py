@@ -171,7 +171,7 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
 
 
 def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
-    """Move a damaged store to a folder and return that folder; without `keeps`, delete it and return ""."""
+    """Move a damaged store to a folder, and return the folder; without `keeps`, delete the store, and return ""."""
     if not any(map(os.path.lexists, db.list_store_files(path))):
         return ""
     sqlite.move_store_aside(path, aside)

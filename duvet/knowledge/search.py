@@ -130,7 +130,7 @@ def _rank_chunks(
 
 
 def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Mapping[int, float]:
-    """Return the shares of the chunks with any word; those with all words are above 1."""
+    """Return the word scores of chunks; the scores of chunks with all words are above 1."""
     if not question.terms:
         return {}
     ##= man/spec/knowledge.md#search
@@ -145,7 +145,7 @@ def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Mapping[
 
 
 class _Snapshot(Struct, frozen=True):
-    """One revision of the store, with what is known of it."""
+    """One revision of the store, with its vectors and file contexts."""
 
     revision: str
     vectors: _Vectors | None

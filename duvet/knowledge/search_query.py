@@ -21,7 +21,7 @@ ArtifactType = Literal["code", "doc", "test", "proto", "config", "other"]
 
 
 class SearchFilters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Filters of the results; a result has to match one entry of each list."""
+    """Filters for results; a result has to match one entry of each list."""
 
     subsystems: Annotated[
         tuple[str, ...], Meta(description="Files that belong or link to any of these subsystems")
@@ -134,7 +134,7 @@ class SearchResult(Struct, frozen=True, kw_only=True):
     graph_context: GraphContext | None
     scoring: ScoreDetails
     omitted: dict[str, int] | UnsetType = UNSET
-    """What an answer had no room for, with the number of characters, entries or fields."""
+    """The parts for which an answer had no room, each with the number of missing characters, entries or fields."""
 
 
 class SearchMetadata(Struct, frozen=True, kw_only=True):

@@ -89,7 +89,7 @@ class ContentFolder:
     ) -> StoredFile:
         """Write a file; raise QueryError for a forbidden destination.
 
-        If the name was generated and is taken, a number is appended.
+        If the name was generated and already exists, a number is appended.
         """
         if not os.path.isdir(self.root):
             hint = f"check {self._rule.root_origin or 'the working directory'}"
@@ -136,7 +136,7 @@ def _number_names(name: str) -> Iterator[str]:
 def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
     """Return the path of an upload under the root; raise QueryError if it is forbidden.
 
-    A destination with an extension is a file, and any other a folder. The default is the configured folder.
+    A destination with an extension is a file; any other is a folder. The default is the configured folder.
     """
     wanted = (destination or "").strip() or f"{folder}/"
     ##= man/spec/gateway.md#uploads
@@ -242,7 +242,7 @@ def _format_yaml(front: Mapping[str, Any]) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]
-        """Writes each text on a single line, so that no text can end the front matter."""
+        """Writes each string on a single line, so that no string can end the front matter."""
 
     def dump_text(dumper: Dumper, text: str) -> Any:
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')

@@ -67,7 +67,7 @@ class TokenBudget:
         self._blobs.save(_BLOB_NAME, self._last)
 
     def _load(self) -> _Spending:
-        """Return what was spent today, also by other processes."""
+        """Return the tokens spent today, including those spent by other processes."""
         today = datetime.fromtimestamp(self._clock.now(), UTC).date().isoformat()
         found = [one for one in (self._blobs.load(_BLOB_NAME, _Spending), self._last) if one and one.day == today]
         return max(found, key=lambda one: sum(one.tokens.values()), default=_Spending(today, {}))
@@ -205,7 +205,7 @@ class Router(Protocol):
 
 
 def _match_hint(hint: ModelHint, models: Sequence[str]) -> str:
-    """Return the model that a hint is about; empty if unknown. Without `models`, any hint without spaces is a model."""
+    """Return the model that a hint is about; empty if none. If `models` is empty, any name without spaces is one."""
     name = hint.name.lower()
     if not models:
         return "" if " " in hint.name else hint.name

@@ -95,7 +95,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
 
 
 def _make_citation_sample(citation: records.CitationWithCode) -> str:
-    """Return text with the length that the citation takes up in a prompt, line numbers included."""
+    """Return text with the length that a citation takes up in a prompt, including line numbers."""
     numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
     return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
 

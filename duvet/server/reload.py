@@ -85,7 +85,7 @@ class ConfigReloader:
         return self._application.rule.page_size
 
     def _keep_guarded(self, service: Service) -> Service:
-        """Return the configuration; over HTTP, keep the tables that callers with a token must not change."""
+        """Return the configuration; over HTTP, tables that callers with a token must not change keep their values."""
         if self._application.mode != HTTP_MODE:
             return service
         kept = {name: getattr(self._application.service.config, name) for name in _GUARDED}

@@ -135,7 +135,7 @@ class _NoDescriptor:
 
 
 def open_descriptor(environ: Mapping[str, str]) -> file_events.InotifyDescriptor | None:
-    """Return a descriptor for change notifications; None without system support, or if the environment sets polling."""
+    """Return a descriptor for change notifications; None if unsupported, or if the environment requests polling."""
     if sys.platform != "linux" or file_events.wants_polling(environ):
         return None
     try:

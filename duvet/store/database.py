@@ -28,7 +28,7 @@ StoreStamp = tuple[
 
 STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the files that sqlite reads and writes.
 _BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
-"""Error codes of sqlite."""
+"""sqlite's error codes."""
 _DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
 _FULL_BYTES = 1 << 16  # A disk with less free space counts as full.
 _CORRUPT = 11
@@ -165,7 +165,7 @@ def make_busy_error(path: str) -> StoreBusyError:
 
 
 def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> StoreDamagedError:
-    """Return the error for a damaged store or, without `is_ours`, for a file of another program."""
+    """Return the error for a damaged store or, without `is_ours`, for another program's file."""
     hint = f"{advise_rebuild(path)}; no other data is lost"
     if not is_ours:
         hint = f"set `store.path` to another file; if this file was an index, {advise_rebuild(path)}"
@@ -228,7 +228,7 @@ class Database:
         return None if row is None else self._decode(decode, [row])[0]
 
     def read_each(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Iterator[Value]:
-        """Yield the decoded rows, all from the moment at which the first one was read."""
+        """Yield the decoded rows, all as of the moment when the first row was read."""
         with translate_errors(self.path):
             cursor = self.connection.execute(query, values)
         while True:
@@ -333,7 +333,7 @@ kind, language, number INTEGER, PRIMARY KEY(kind, language, number)) WITHOUT ROW
     # The texts are in a separate table. With less detail, bm25() would need them here.
     "CREATE VIRTUAL TABLE found USING fts5(words, title, names, content='', tokenize='porter unicode61')",
 )
-"""The schema, which is compared with the schema text in the file."""
+"""The schema, which is compared with the schema that sqlite has stored in the file."""
 SHADOWS = frozenset(
     {"found_data", "found_idx", "found_config", "found_docsize"}
 )  # Tables that FTS5 creates for itself.

@@ -190,7 +190,7 @@ def _create_tables(database: db.Database) -> None:
 
 
 def can_be_replaced(path: str) -> bool:
-    """Return True if the header or location of a damaged store shows that it belongs to duvet."""
+    """Return True if a damaged store belongs to duvet, according to its header or location."""
     whole = os.path.abspath(path).replace(os.sep, "/")
     if whole.endswith(f"/{StoreSection().path}"):
         return not os.path.isdir(path)

@@ -156,7 +156,7 @@ class GraphEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphHop(msgspec.Struct, frozen=True):
-    """A node reached by walking the graph, with the edge that led to it; the first node has no edge."""
+    """A node reached by walking the graph, with the edge that was followed to it; the first node has no edge."""
 
     node: GraphNode
     edge: GraphEdge | None = None
@@ -216,7 +216,7 @@ class VectorSegment(msgspec.Struct, frozen=True):
 
 
 def encode_text(text: str) -> str | bytes:
-    """Encode a text for the database: as it is or, if it is not valid Unicode (as with some file names), as bytes."""
+    """Encode text for the database: unchanged or, if it is not valid Unicode (as with some file names), as bytes."""
     if text.isascii():
         return text
     try:
@@ -276,7 +276,7 @@ def decode_bytes(value: object) -> bytes:
 
 
 def seal_bytes(data: bytes) -> bytes:
-    """Add a checksum to bytes of which any value is valid, so that damage is found."""
+    """Add a checksum, so that damage is detected in data for which any bytes are valid."""
     return crc32(data).to_bytes(_CHECKSUM) + data
 
 
@@ -310,7 +310,7 @@ def decode_properties(data: bytes | None) -> dict[str, Any]:
 
 
 ScoredChunks = Sequence[tuple[int, float]]
-"""Numbers of chunks with their scores, best first; a higher score is better."""
+"""Chunk numbers with scores, best first; a higher score is better."""
 EdgeEnds = Sequence[tuple[GraphEdge, GraphNode]]  # Edges, each with the node at the other end.
 
 
@@ -369,7 +369,7 @@ class Store(Protocol):
         """Return the chunks that declare a symbol, whether its name is written in camel case or snake case."""
 
     def find_named(self, path: str, filters: ChunkFilters) -> Sequence[int]:
-        """Return the first chunk of each file with this path, end of a path, or name; an extension may be missing."""
+        """Return the first chunk of each file whose path is, or ends with, `path`; the extension is optional."""
 
     def allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
         """Return the chunks that pass the filters, in ascending order; None if all do."""
@@ -401,7 +401,7 @@ class Store(Protocol):
         """
 
     def find_isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
-        """Yield the nodes, except chunks, from which no edge of these relations starts."""
+        """Yield the nodes, except chunks, that have no outgoing edge of these relations."""
 
     # Runs and reports
 

@@ -138,7 +138,7 @@ class SqliteStore(text_index.ChunkSearch):
 
 
 class SqliteWriter:
-    """A change in progress; after an error, the change can't be completed."""
+    """A change in progress, which can't be completed after an error."""
 
     def __init__(self, store: SqliteStore) -> None:
         self.store = store
@@ -324,7 +324,7 @@ def read_moment(database: db.Database) -> StoreMoment:
 
 
 def overwrite_store(database: db.Database, path: str, patience: float, only: StoreMoment | None = None) -> None:
-    """Replace the content of a store with a copy, in one transaction.
+    """Replace the content of a store with the store at `path`, in one transaction.
 
     If `only` is given and another process has written since that moment, raise StoreChangedError and change nothing.
     """

@@ -285,7 +285,7 @@ class StoreTables:
     def _find_next_level(
         self, level: dict[int, records.GraphHop], seen: set[int]
     ) -> Iterator[tuple[int, records.GraphHop]]:
-        """Yield each node of the next level once, with the first edge that leads to it."""
+        """Yield each node of the next level once, with the first edge to it."""
         database = self.database
         order = {id: place for place, id in enumerate(level)}
         best: dict[int, tuple[int, bool, int, int, bytes | None]] = {}

@@ -10,7 +10,7 @@ from duvet.store import database as db, records, tables
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
 _DECLARED_MARK, _FILE_MARK = "\ue005", "\ue006"
-"""Prefixes of names: of a symbol that the chunk declares, and of the file of a first chunk. No word begins with one."""
+"""Prefixes of indexed names: of symbols that the chunk declares, and of the file of a first chunk; unused in words."""
 _TERM_LIMIT = 2.2  # `k1` + 1: the score of a word is less than this times its rarity.
 _BATCH = 4000  # Chunks to index together.
 _COMMON_SHARE = 10  # A word in more than a tenth of the chunks finds nothing by itself if other words find something.
@@ -63,7 +63,7 @@ class ChunkIndexer:
         self._flush_batch()
 
     def remove(self, first: int, file: records.IngestedFile) -> None:
-        """Remove chunks; FTS5 needs the same words that were added."""
+        """Remove chunks; FTS5 needs the words with which they were added."""
         for number, words in _make_index_rows(first, file):
             if self._added.pop(number, None) is None:
                 self._removed[number] = words
@@ -129,7 +129,7 @@ class ChunkSearch(tables.StoreTables):
         counts = {word: self._count([word]) for word in words}
         if limit < 1 or not words or (every and not (all(counts.values()) and self._count(words))):
             return []
-        finding = words if every else self._select_finding(counts, limit)
+        finding = words if every else self._select_rare_words(counts, limit)
         total, allowed = db.read_state(self.database).total, self.allowed(filters)
         among = None if allowed is None else frozenset(allowed)
         rarities = (log(1 + (max(total - count, 0) + 0.5) / (count + 0.5)) for count in counts.values())
@@ -147,8 +147,8 @@ class ChunkSearch(tables.StoreTables):
         ((count,),) = self.database.rows(_COUNT, f"{{words title}} : ({_join_literals(words, ' AND ')})")
         return int(count)
 
-    def _select_finding(self, counts: Mapping[str, int], limit: int) -> list[str]:
-        """Return the words that are not too common, or all words if these find too little."""
+    def _select_rare_words(self, counts: Mapping[str, int], limit: int) -> list[str]:
+        """Return the words that are not too common, or all words if the rare ones find too few chunks."""
         rare = max(_FEW_CHUNKS, db.read_state(self.database).total // _COMMON_SHARE)
         finding = [word for word, count in counts.items() if 0 < count <= rare]
         return finding if sum(counts[word] for word in finding) >= limit else list(counts)
@@ -208,7 +208,7 @@ class ChunkSearch(tables.StoreTables):
         return found[0] if len(found) == 1 else sorted({*found[0]}.intersection(found[1]))
 
     def _find_declaring_chunks(self, filters: records.ChunkFilters) -> Sequence[int]:
-        """Return the chunks with a symbol of these kinds and languages; as one text, because rows would take longer."""
+        """Return the chunks with a symbol of these kinds and languages; sqlite joins their numbers, which is faster."""
         conditions = [*_make_symbol_conditions(filters, "declared")]
         query = _DECLARING.format(" AND ".join(condition for condition, _ in conditions))
         values = chain.from_iterable(values for _, values in conditions)
@@ -278,7 +278,7 @@ def _decode_number(row: db.DatabaseRow) -> int:
 
 
 def _is_path_called(path: str, query: str) -> bool:
-    """Return True if the query is the path, the end of it, or a longer path ending in it, ignoring the extension."""
+    """Return True if the path ends with the query, or the query with the path, ignoring the extension."""
     folder, _, name = path.rpartition("/")
     stripped = f"{folder}/{_strip_ending(name)}"
     return any(f"/{one}".endswith(f"/{query}") for one in (path, stripped)) or query.endswith(f"/{path}")

@@ -59,7 +59,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
     title: str = ""  # Empty without a configured title.
     logo: str = ""
     whole_text: bool = False
-    """True to also show uncited sections of specifications without requirements."""
+    """True to show uncited sections of specifications without requirements, too."""
     snippets: Mapping[int, str] = {}  # The code below each citation, by the citation's number in the catalogue.
     version: str = ""
     commit: str = ""
@@ -90,7 +90,7 @@ class AnchorLink(NamedTuple):
 
 
 class SectionPlace(Struct, frozen=True):
-    """A section's place in the report, with its requirements and other citations."""
+    """A section's place in the report, with its requirements, and its citations of no requirement."""
 
     name: str  # Its anchor, not escaped.
     spot: AnchorLink
@@ -120,7 +120,7 @@ class ReportPlaces(Struct, frozen=True):
 
 
 def assign_places(page: ReportData) -> ReportPlaces:
-    """Assign all anchors; an anchor depends only on what it names, unless two would be equal."""
+    """Assign all anchors; an anchor depends only on the thing it names, unless two anchors would be equal."""
     names = AnchorNames()
     cited = [coverage.specification for coverage in page.finished.trace.coverages]
     specifications = {one.id: names.new(one.id) for one in cited}
@@ -253,7 +253,7 @@ class StateLook(Struct, frozen=True):
 
     @property
     def former(self) -> str:
-        """The names of the state in links to older reports."""
+        """The state's names in links that older reports used."""
         names = (word for word, states in STATES_BY_WORD.items() if [*State][self.index] in states)
         return " ".join(name for name in names if name != self.slug)
 
@@ -268,7 +268,7 @@ STATE_LOOKS = tuple(
     StateLook(state.value, sign, state.words, state.meaning, state.value)
     for state, sign in zip(State, "✗…◔◑◐∅✓⊖", strict=True)
 )
-"""By state."""
+"""The looks of the states, in the order of `State`."""
 
 
 class LinkedNumber(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The citations of a text, and the list of sources."""
+"""Citations in the HTML report, and the list of source files."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from duvet.specs.markdown import MarkdownEvent, walk_markdown
 from duvet.trace.catalogue import SHORT_ID_DIGITS
 
 LinkLookup = Callable[[str], str]
-"""Returns the escaped link within the report for a link to a file, or an empty text."""
+"""Returns the escaped link within the report for a link to a file; empty without one."""
 
 NOWHERE = "nowhere:"  # A placeholder target for links that become plain text with a tooltip.
 _HEAD_END = "</tr></thead>\n<tbody>\n"

@@ -62,7 +62,7 @@ def make_report_title(page: anchors.ReportData) -> str:
 
 
 def _find_repository(link: str | None) -> str:
-    """Return `owner/repository` if the link leads to a repository."""
+    """Return `owner/repository` if the link points to a repository."""
     try:
         segments = urlsplit(keep_web_url(link)).path.strip("/").split("/")
     except ValueError:

@@ -205,7 +205,7 @@ class ArticleWriter:
         )
 
     def _write_section(self, coverage: Coverage, index: int, place: anchors.SectionPlace) -> tuple[str, int]:
-        """Return the HTML of a section, and the greatest number of its elements."""
+        """Return the HTML of a section, and an upper bound for the number of its elements."""
         section = coverage.specification.sections[index]
         marking = SectionMarker(section, self._owners(place))
         text = marking.text(coverage.sections.get(index, {}))

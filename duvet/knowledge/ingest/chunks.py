@@ -28,7 +28,7 @@ MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
 _BINARY_PROBE = 1024  # Number of bytes at the beginning that are searched for NUL; a file with NUL is not text.
 WINDOW, OVERLAP = 1000, 200  # Maximum characters of a chunk, and of its overlap with the next one.
 _MIN_TO_BREAK, _MIN_TO_WORD = 500, 800
-"""Minimum characters of a chunk that ends at a heading, at a line end, or else between words."""
+"""Minimum characters of a chunk that ends at a heading or a line end, and of one that ends between words."""
 
 TitleLookup = Callable[[int, int], str]  # Returns the headings or symbols of a range of the text.
 _FENCE = re.compile(r"`{3,}|~{3,}")

@@ -407,7 +407,7 @@ class VectorUpdate(Struct, frozen=True):
         return space
 
     def _sample(self, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
-        """Yield every nth text; a fixed choice makes the same files produce the same vector space."""
+        """Yield every nth text; this fixed choice makes the same files produce the same vector space."""
         step = max(1, -(-total // _SAMPLE))
         first = 0
         for artifact in artifacts:

@@ -62,7 +62,7 @@ class SubsystemMembership(Struct, frozen=True):
 
 
 class SubsystemIndex:
-    """All subsystems of a project, from the paths of its files and from its catalogue."""
+    """All subsystems of a project, found in the paths of its files and in its catalogue."""
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class ModuleIndex:
                     add(folder, subsystems[path])
 
     def find_subsystem(self, imports: Iterable[str]) -> str:
-        """Return the most common subsystem of these modules, or ""."""
+        """Return the most common subsystem of these modules; "" if none has one."""
         votes = Counter(found for name in imports if (found := self._find(name.split("/"))))
         return votes.most_common(1)[0][0] if votes else ""
 

@@ -140,7 +140,7 @@ def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
 
 
 def make_module_symbol(path: str) -> Iterator[Symbol]:
-    """Yield the module that a file of Python or JavaScript is, at its first line."""
+    """Yield the symbol of the module in a Python or JavaScript file, at the first line."""
     grammar = _GRAMMARS.get(path.rpartition(".")[2])
     if grammar in (_PYTHON, _JAVASCRIPT):
         folder, _, file = path.rpartition("/")

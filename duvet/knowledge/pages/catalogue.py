@@ -203,7 +203,7 @@ class PageNode(Struct, frozen=True):
 
 
 class PageEdge(Struct, frozen=True):
-    """A link from a page to another."""
+    """A link from one page to another."""
 
     source: str
     target: str
@@ -241,13 +241,13 @@ class PageCollection:
         return self._by_path.get(self.store.resolver.resolve(source.path, link) or "")
 
     def find_reference(self, source: Page, link: PageLink) -> PageReference | None:
-        """Return the part of the trace that a wikilink leads to, unless a page has that name."""
+        """Return the part of the trace that a wikilink points to, unless a page has that name."""
         if link.syntax is not LinkSyntax.WIKI or self.find_target(source, link):
             return None
         return self.references.find(link.target, link.heading or "")
 
     def classify(self, source: Page, link: PageLink) -> LinkKind:
-        """Return what a link leads to."""
+        """Return the kind of a link's target."""
         ##= man/spec/pages.md#links
         ##% `get_page` MUST return each link with its target, its heading, the slug of its page and its kind: `page`,
         ##% `attachment`, `requirement`, `missing` or `external`.
@@ -324,7 +324,7 @@ class PageCollection:
         return found
 
     def broken_links(self) -> Iterator[tuple[Page, PageLink]]:
-        """Yield the links that lead nowhere, and those to a missing heading of a page."""
+        """Yield the links to missing files, and to missing headings of pages."""
         for page in sorted(self.pages, key=lambda page: page.path):
             yield from ((page, link) for link in page.links if self._is_broken(page, link))
 
@@ -341,7 +341,7 @@ class PageCollection:
         return link.syntax is LinkSyntax.MARKDOWN and (path in self.store.folders or path == ".")
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """Yield what the page refers to in the trace; the same set of requirements is not repeated."""
+        """Yield the references of a page to the trace; references to the same requirements are not repeated."""
         seen: set[tuple[int, ...]] = set()
         for link in page.links:
             found = self.find_reference(page, link)
@@ -427,7 +427,7 @@ def make_page_detail(collection: PageCollection, page: Page, content: str) -> Pa
 
 
 def find_page_requirements(collection: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
-    """Return the requirements that a page links to, or None if it links to none."""
+    """Return the requirements that a page links to, or None if it links to no requirement."""
     ##= man/spec/pages.md#tools
     ##% `get_page` and `duvet pages show` MUST show the requirements that a page links to, and the code that cites these
     ##% requirements.

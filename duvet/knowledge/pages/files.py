@@ -116,7 +116,7 @@ class _PageWalk:
         return InnerTree(view, self._inside, lambda folder: self._outside.update({folder: None}))
 
     def make_result(self, excluded: frozenset[str]) -> PageFiles:
-        """Return the files; those in `excluded` are no pages."""
+        """Return the files; the files in `excluded` don't count as pages."""
         pages = {path: prefix for path, prefix in self._found.items() if path not in excluded}
         others = (path for path in self._others if path not in pages and path not in self._outside)
         hint = "move it into the project, or add it to `exclude`"
@@ -164,7 +164,7 @@ class _HiddenFiles:
 
 
 def _find_folder_pattern(pattern: str) -> str:
-    """Return the pattern of all files in the folders of a pattern; empty if it names a single file."""
+    """Return the pattern for all files in the folders that a pattern names; empty if it names a single file."""
     folder, slash, _ = pattern.rpartition("/")
     return f"{folder}{slash}*" if _WILDCARD.search(pattern) else ""
 
@@ -182,7 +182,7 @@ def load_page_patterns(project: Project) -> PagePatterns:
 
 
 def find_page_files(project: Project) -> PageFiles:
-    """Find the page files of a project, and record them so that changes are noticed."""
+    """Find the page files of a project, and record them so that changes are detected."""
     patterns = load_page_patterns(project)
     found = patterns.files(project.tree)
 

@@ -220,7 +220,7 @@ def rewrite_wikilinks(body: str, write: Callable[[PageLink, str], str]) -> str:
 
 
 def find_block_ids(body: str) -> tuple[str, ...]:
-    """Return the ids that end lines as `^id`, which links can name like headings."""
+    """Return the ids at line ends, such as `^id`, which links can name in place of headings."""
     return tuple(dict.fromkeys(_BLOCK.findall(body)))[:_MAX_HEADINGS] if "^" in body else ()
 
 

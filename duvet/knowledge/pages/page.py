@@ -1,4 +1,4 @@
-"""Reads pages (slug, title, date, headings and links), and finds the files that links lead to."""
+"""Reads pages (slug, title, date, headings and links), and finds the files that links point to."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Page(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name of the file, without its ending."""
+        """The name of the file, without its extension."""
         return make_name(self.path)
 
     @property
@@ -183,7 +183,7 @@ def make_slug(path: str, prefix: str) -> str:
 
 
 def make_name(path: str) -> str:
-    """Return the name of a file without the ending of Markdown."""
+    """Return the name of a file without its Markdown extension."""
     return compose(_ENDING.sub("", path.rpartition("/")[2]))
 
 
@@ -230,7 +230,7 @@ class LinkTargets(Struct, frozen=True):
 
 
 class LinkResolver:
-    """Finds the file that a link leads to."""
+    """Finds the file that a link points to."""
 
     def __init__(self, targets: LinkTargets) -> None:
         self.targets = targets
@@ -254,7 +254,7 @@ class LinkResolver:
             self._aliases.setdefault(fold_name(alias), []).append(path)
 
     def resolve(self, source: str, link: PageLink) -> str | None:
-        """Return the file that a link in `source` leads to, or None."""
+        """Return the file that a link in `source` points to, or None if there is no such file."""
         ##= man/spec/pages.md#links
         ##% duvet MUST resolve a link by path, by the end of a path, by the name of a file and by an alias, with or
         ##% without `.md`, in any case and in every Unicode normalization.

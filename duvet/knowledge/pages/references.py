@@ -39,7 +39,7 @@ class PageReferenceFinder:
         return self.catalogue.specifications[numbers[0]] if numbers else None
 
     def find(self, target: str, heading: str) -> PageReference | None:
-        """Return what a wikilink refers to in the trace, or None."""
+        """Return the part of the trace that a wikilink refers to, or None if it refers to no part."""
         key = (normalise_slug(target), heading)
         if key not in self._references:
             self._references[key] = self._resolve(*key)
@@ -100,5 +100,5 @@ class PageReferenceFinder:
 
 
 def is_requirement_id(target: str) -> bool:
-    """Return whether a link can only lead to a requirement."""
+    """Return whether a link can only point to a requirement."""
     return target.lower().startswith(REQUIREMENT_PREFIX)

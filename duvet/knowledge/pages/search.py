@@ -52,7 +52,7 @@ _SCORES = "SELECT rowid, -bm25(pages, 10.0, 5.0, 3.0, 3.0, 1.0) FROM pages WHERE
 
 
 class _WordTable:
-    """The words of pages by the number of a row; any thread may use it. Rows are only added."""
+    """The words of pages, in numbered rows that are only added; any thread may use this table."""
 
     def __init__(self) -> None:
         self._connection: Connection = open_memory_database(check_same_thread=False)
@@ -63,7 +63,7 @@ class _WordTable:
         self.names: dict[int, frozenset[str]] = {}  # The words of the name, title, slug and aliases of each row.
 
     def add(self, pages: Sequence[Page], read: PageReader) -> dict[int, Page]:
-        """Index pages, and return them by their rows."""
+        """Index pages, and return them by row."""
         with self._lock:
             rows = dict(enumerate(pages, self._count))
             self._count += len(rows)
@@ -161,7 +161,7 @@ def _join_terms(text: str) -> str:
 
 
 def _join_neighbours(query: str) -> list[str]:
-    """Return each two words that follow each other as one: `back links` may be written `backlinks`."""
+    """Return each pair of neighbouring words as one word, because `back links` may be written `backlinks`."""
     words = [word for word in extract_search_terms(query) if not is_unspaced(word)][:_MAX_TERMS]
     return [first + second for first, second in pairwise(words)]
 

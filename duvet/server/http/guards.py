@@ -395,7 +395,7 @@ class BodyLimit:
 
 
 def _count_escapes(body: bytearray) -> int:
-    """Return how many bytes longer JSON escapes are than their characters; each surrogate counts as two bytes."""
+    """Return how many bytes longer JSON escapes are than the characters; a surrogate counts as two bytes."""
     codes = [int(code, 16) for code in _ESCAPE.findall(body)]
     return sum(5 if code < 0x80 else 4 if code < 0x800 or 0xD800 <= code < 0xE000 else 3 for code in codes)
 

@@ -125,7 +125,7 @@ def _list_citations(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choi
 
 
 def _find_parent(tree: ResourceTree, arguments: _Arguments, *variables: str) -> ResourceNode | None:
-    """Return the node that the variables name; those after the first without a value are ignored."""
+    """Return the node that the variables name, ignoring all after the first variable without a value."""
     names = list(takewhile(bool, (arguments.get(variable) for variable in variables)))
     specification, section, id, *_ = (*names, None, None, None)
     return find_named_node(tree, ResourcePath(specification, section, id)) if names else None
