@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
+from itertools import chain, pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import finalize
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MAX_PAGE_HITS, MAX_RELEVANT_PAGES = 20, 5
 _MAX_TERMS = 64
+_MAX_MATCHED, _LEAST_SCORED = 2_000, 500  # If more pages match, only those with the most, or rare, words are scored.
 _MAX_CHANGED = 200  # If more pages have changed, the index is rebuilt.
 _EXCERPT_BEFORE, _EXCERPT_LENGTH = 50, 150
 _MAX_MATCHES = 500  # Maximum number of matches to compare for an excerpt.
@@ -48,7 +49,9 @@ _TABLE = """CREATE VIRTUAL TABLE pages USING fts5(
     name, title, headings, tags, body, content='', tokenize='porter unicode61 remove_diacritics 2'
 )"""
 _INSERT = "INSERT INTO pages(rowid, name, title, headings, tags, body) VALUES (?, ?, ?, ?, ?, ?)"
+_ROWS = "SELECT rowid FROM pages WHERE pages MATCH ?"
 _SCORES = "SELECT rowid, -bm25(pages, 10.0, 5.0, 3.0, 3.0, 1.0) FROM pages WHERE pages MATCH ?"
+_SOME_SCORES = f"{_SCORES} AND +rowid IN (SELECT value FROM json_each(?))"
 
 
 class _WordTable:
@@ -60,7 +63,9 @@ class _WordTable:
         self._connection.execute(_TABLE)
         self._lock = Lock()
         self._count = 0
-        self.names: dict[int, frozenset[str]] = {}  # The words of the name, title, slug and aliases of each row.
+        self.named: defaultdict[str, list[int]] = defaultdict(
+            list
+        )  # Rows by the words of a name, title, slug or alias.
 
     def add(self, pages: Sequence[Page], read: PageReader) -> dict[int, Page]:
         """Index pages, and return them by row."""
@@ -69,16 +74,22 @@ class _WordTable:
             self._count += len(rows)
             for row, page in rows.items():
                 texts = {page.name, page.title, page.slug, *page.content.aliases}
-                self.names[row] = frozenset(map(_join_terms, texts))
+                for words in set(map(_join_terms, texts)):
+                    self.named[words].append(row)
             self._connection.executemany(_INSERT, (_make_row(row, page, read(page)) for row, page in rows.items()))
             self._connection.commit()
             return rows
 
-    def find(self, expression: str) -> list[tuple[int, float]]:
-        """Return the rows that match, with their scores."""
+    def find(self, expression: str) -> list[int]:
+        """Return the rows that match."""
         with self._lock:
-            found: list[tuple[int, float]] = self._connection.execute(_SCORES, (expression,)).fetchall()
-            return found
+            return list(chain.from_iterable(self._connection.execute(_ROWS, (expression,))))
+
+    def score(self, expression: str, rows: Collection[int] | None = None) -> dict[int, float]:
+        """Return the scores of the rows that match, or of those among `rows`."""
+        given = (expression,) if rows is None else (expression, str([*rows]))
+        with self._lock:
+            return dict(self._connection.execute(_SCORES if rows is None else _SOME_SCORES, given).fetchall())
 
 
 def _make_row(row: int, page: Page, text: str | None) -> tuple[object, ...]:
@@ -114,40 +125,62 @@ class PageIndex:
         self.stale: int = stale if is_usable else 0  # The number of rows that are no longer used.
         added = self.table.add(changed if is_usable else collection.pages, read)
         self.rows: dict[int, Page] = {**kept, **added} if is_usable else added
+        places = {page.path: place for place, page in enumerate(collection.pages)}
+        self._places = {row: places[page.path] for row, page in self.rows.items()}
 
     def rank(self, query: str) -> list[Page]:
         """Return the pages with any of the words of a query, best first."""
         query = query[:MAX_QUERY_CHARACTERS]
         terms = extract_terms(query)
-        scores: dict[int, float] = {}
-        counts: dict[int, int] = {}
-        for term in terms:
-            for row, score in self._match(term):
-                scores[row] = scores.get(row, 0.0) + score
-                counts[row] = counts.get(row, 0) + 1
-        for pair in _join_neighbours(query):
-            for row, score in self.table.find(f'"{pair}"'):
-                scores[row] = scores.get(row, 0.0) + score
-        rows, names, named, count = self.rows, self.table.names, _join_terms(query), len(terms)
+        matches = [self._match(term) for term in terms]
+        counts = Counter(chain.from_iterable(rows for _, rows in matches))
+        expressions = [expression for expression, rows in matches if rows]
+        pairs = [f'"{pair}"' for pair in _join_neighbours(query)]
+        expressions += pairs
+        candidates = _find_candidates([rows for _, rows in matches], counts)
+        if candidates:
+            candidates.update(*map(self.table.find, pairs))
+        scores = self.table.score(" OR ".join(expressions), candidates) if expressions else {}
+        # Pages without a score come last, those with the most words first.
+        values = {row: count - _MAX_TERMS - 1.0 for row, count in counts.items()} if candidates else {}
+        values |= {row: score * counts.get(row, 0.5) for row, score in scores.items()}
+        # Of equal pages, the newest is first.
+        found = sorted(filter(self.rows.__contains__, values), key=self._places.__getitem__)
+        found.sort(key=values.__getitem__, reverse=True)
+        ##= man/spec/pages.md#search
+        ##% `search` MUST list pages whose name, title or alias is the query first, then pages with all its words,
+        ##% then pages with some of them.
+        named = set(self.table.named.get(_join_terms(query), ()))
+        complete = {row for row, count in counts.items() if count == len(terms)}
+        first = [row for row in found if row in named or row in complete]
+        first.sort(key=lambda row: (row not in named, row not in complete))
+        return [self.rows[row] for row in dict.fromkeys((*first, *found))]
 
-        def rank(row: int) -> tuple[bool, bool, float, float, str]:
-            ##= man/spec/pages.md#search
-            ##% `search` MUST list pages whose name, title or alias is the query first, then pages with all its words,
-            ##% then pages with some of them.
-            found, page = counts.get(row, 0), rows[row]
-            # Of equal pages, the newest is first.
-            return named not in names[row], found < count, -scores[row] * max(found, 0.5), -page.created, page.slug
-
-        return [rows[row] for row in sorted(filter(rows.__contains__, scores), key=rank)]
-
-    def _match(self, term: str) -> Sequence[tuple[int, float]]:
+    def _match(self, term: str) -> tuple[str, Sequence[int]]:
+        """Return the expression for a term, and the rows that match it."""
+        expression = f'"{term}"'
         if not is_unspaced(term) or len(term) > 1:
-            found = self.table.find(f'"{term}"')
-            if found or len(term) < _MIN_STEM:
-                return found
+            rows = self.table.find(expression)
+            if rows or len(term) < _MIN_STEM:
+                return expression, rows
         ##= man/spec/pages.md#search
         ##% If no page contains a word of the query, `search` MUST find words that begin with it.
-        return self.table.find(f'"{term}"*')
+        expression += "*"
+        return expression, self.table.find(expression)
+
+
+def _find_candidates(matches: Sequence[Sequence[int]], counts: Counter[int]) -> set[int] | None:
+    """Return the rows to score if too many match: those with the most words, and those with a rare word."""
+    if len(counts) <= _MAX_MATCHED:
+        return None
+    sizes = Counter(counts.values())
+    least = max(sizes)
+    size = sizes[least]
+    while size < _LEAST_SCORED and least > 1:
+        least -= 1
+        size += sizes[least]
+    rare = chain.from_iterable(rows for rows in matches if len(rows) <= _LEAST_SCORED)
+    return {row for row, count in counts.items() if count >= least}.union(rare)
 
 
 def extract_terms(query: str) -> list[str]:
@@ -209,7 +242,11 @@ def make_excerpt(text: str, stems: Sequence[str]) -> str:
             end += 1
         if len(inside) > most:
             best, most = match, len(inside)
-        inside -= Counter([match[0].lower()])
+        word = match[0].lower()
+        if inside[word] > 1:
+            inside[word] -= 1
+        else:
+            del inside[word]
     first = max(best.start() - _EXCERPT_BEFORE, 0)
     last = min(max(best.end(), best.start() + _EXCERPT_LENGTH - _EXCERPT_BEFORE), len(text))
     return f"{'...' if first else ''}{text[first:last]}{'...' if last < len(text) else ''}"

@@ -115,3 +115,11 @@ def test_the_passage_with_the_most_words() -> None:
     later = "y" * 1300 + "\n\nkettle of water"
     assert search.find_passage(later, ("kettle", "water")) == ("kettle of water", 2)
     assert search.find_passage("", ("a",)) == ("", 0)
+
+
+def test_if_many_pages_match_those_with_most_words_and_rare_words_are_first() -> None:
+    texts = [*["tea"] * 1_500, *["tea pot"] * 600, "oolong", "teapot", "cup"]
+    index = index_of({f"docs/{number}.md": f"{text}\n" for number, text in enumerate(texts)})
+    ranked = [texts[int(page.slug)] for page in index.rank("tea pot oolong")]
+    assert ranked == ["oolong", "teapot", *["tea pot"] * 600, *["tea"] * 1_500]
+    assert search.search_pages(index, "tea pot oolong").total == 2_102
